@@ -1,0 +1,25 @@
+# Every option of the build, in one place.
+option(BUILD_TESTING "Build the tests" ON)
+if(BUILD_TESTING)
+  enable_testing()
+endif()
+
+set(FUSESMITH_CUDA AUTO CACHE STRING "CUDA backends: AUTO, ON or OFF")
+set(FUSESMITH_LIBFUZZER AUTO CACHE STRING "libFuzzer targets (clang only): AUTO, ON or OFF")
+set_property(CACHE FUSESMITH_CUDA FUSESMITH_LIBFUZZER PROPERTY STRINGS AUTO ON OFF)
+option(FUSESMITH_FAULTS "Compile in the planted faults (--faults)" OFF)
+option(FUSESMITH_WERROR "Warnings are errors" OFF)
+# FUSESMITH_ARCH, a -march value, gets its default in compiler.cmake.
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
+endif()
+
+if(NOT EXISTS "${PROJECT_SOURCE_DIR}/backends/cuda")
+  if(FUSESMITH_CUDA STREQUAL "AUTO")
+    message(NOTICE "CUDA backends: not part of this version yet")
+  elseif(FUSESMITH_CUDA)
+    message(FATAL_ERROR "FUSESMITH_CUDA=ON: the CUDA backends are not part of this version yet. "
+                        "Configure with -DFUSESMITH_CUDA=AUTO (or OFF).")
+  endif()
+endif()
