@@ -1,0 +1,20 @@
+// The scalar functions of pointwise ops in f32, as every CPU kernel computes them: one clear expression each,
+// every operation rounded once (the build forbids contraction). Their worst errors are asserted in
+// float_functions_test.cc.
+#pragma once
+
+#include <cmath>
+
+namespace fusesmith {
+
+inline float relu(float x) { return x <= 0 ? 0.0f : x; }  // NaN is not <= 0: it stays
+inline float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
+inline float silu(float x) { return x / (1.0f + std::exp(-x)); }
+inline float gelu_erf(float x) { return 0.5f * x * (1.0f + std::erf(x * 0.70710678f)); }
+inline float gelu_tanh(float x) {
+  constexpr float kSqrt2OverPi = 0.79788456f;
+  return 0.5f * x * (1.0f + std::tanh(kSqrt2OverPi * (x + 0.044715f * x * x * x)));
+}
+inline float reciprocal_sqrt(float x) { return 1.0f / std::sqrt(x); }
+
+}  // namespace fusesmith

@@ -1,0 +1,41 @@
+// Elements of a tensor as f32, and f32 results stored with one rounding. The values of graph/dtype.h's
+// conversions, faster; only the payload of a NaN may differ.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "graph/result.h"
+#include "graph/tensor.h"
+
+namespace fusesmith {
+
+// Elements of a float dtype at `stored`, converted exactly; and values rounded once to the dtype.
+void load_floats(Dtype dtype, const std::byte* stored, std::span<float> values);
+void store_floats(std::span<const float> values, Dtype dtype, std::byte* stored);
+
+// A float tensor's elements: borrowed where it stores f32, else a converted copy. The tensor must outlive it.
+class Floats {
+ public:
+  explicit Floats(const Tensor& tensor);
+  const float* data() const { return values_.data(); }
+  std::span<const float> span() const { return values_; }
+  size_t size() const { return values_.size(); }
+  float operator[](size_t i) const { return values_[i]; }
+
+ private:
+  std::unique_ptr<float[]> copy_;
+  std::span<const float> values_;
+};
+
+// Calls compute(std::span<float>) for all elements of `out` and stores what it wrote there, rounded once.
+template <class F>
+void write_floats(Tensor& out, F compute) {
+  if (out.type.dtype == Dtype::f32) return compute(out.as<float>());
+  const size_t n = static_cast<size_t>(out.size());
+  const auto values = std::make_unique_for_overwrite<float[]>(n);
+  compute(std::span<float>(values.get(), n));
+  store_floats({values.get(), n}, out.type.dtype, out.bytes.data());
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,40 @@
+#include "backends/common/run_plan.h"
+
+#include <algorithm>
+
+namespace fusesmith {
+namespace {
+
+// Values that the region computed but did not leave in memory stay out of the trace.
+void forget_inner(const Node& node, const Region& region, std::span<TensorPtr> values) {
+  for (ValueId v = node.first_output; v < node.first_output + node.output_count; ++v) {
+    const bool stored = std::find(region.outputs.begin(), region.outputs.end(), v) != region.outputs.end();
+    if (!stored) values[static_cast<size_t>(v)] = nullptr;
+  }
+}
+
+}  // namespace
+
+Trace run_plan(const Graph& graph, const Plan& plan, std::span<const TensorPtr> inputs,
+               const RunRegion& run_region) {
+  check(inputs.size() == static_cast<size_t>(graph.source_count()), "run_plan: wrong number of inputs");
+  Trace trace;
+  trace.values.resize(static_cast<size_t>(graph.value_count()));
+  const auto holds = [&](ValueId v) {
+    const TensorPtr& value = trace.values[static_cast<size_t>(v)];
+    return value && value->type == graph.type(v);
+  };
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    trace.values[i] = inputs[i];
+    check(holds(static_cast<ValueId>(i)), "run_plan: an input is missing or of another type");
+  }
+  for (const Region& region : plan.regions) {
+    run_region(region, trace.values);
+    for (int n : region.nodes) forget_inner(graph.nodes()[static_cast<size_t>(n)], region, trace.values);
+    for (ValueId v : region.outputs)
+      check(holds(v), "run_plan: a region output is missing or of another type");
+  }
+  return trace;
+}
+
+}  // namespace fusesmith

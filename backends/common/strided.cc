@@ -1,0 +1,22 @@
+#include "backends/common/strided.h"
+
+#include <algorithm>
+
+namespace fusesmith {
+
+void merge_axes(Shape& sizes, std::span<Shape> strides) {
+  size_t kept = 0;  // axes [0, kept) are done
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (sizes[axis] == 1) continue;
+    const bool merges = kept > 0 && std::all_of(strides.begin(), strides.end(), [&](const Shape& s) {
+                          return s[kept - 1] == s[axis] * sizes[axis];
+                        });
+    if (!merges) ++kept;
+    sizes[kept - 1] = merges ? sizes[kept - 1] * sizes[axis] : sizes[axis];
+    for (Shape& s : strides) s[kept - 1] = s[axis];
+  }
+  sizes.resize(kept);
+  for (Shape& s : strides) s.resize(kept);
+}
+
+}  // namespace fusesmith

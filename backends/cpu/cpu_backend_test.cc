@@ -1,0 +1,116 @@
+#include "backends/cpu/cpu_backend.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/expand.h"
+
+namespace fusesmith {
+namespace {
+
+std::vector<TensorPtr> inputs_of(const Graph& graph) {
+  std::vector<TensorPtr> inputs;
+  for (const Input& input : graph.inputs()) {
+    inputs.push_back(std::make_shared<const Tensor>(materialize(input.fill, input.type, 3, input.name, 0)));
+  }
+  return inputs;
+}
+
+Trace run(const Graph& graph) {
+  auto program = cpu_backend().compile(graph, {});
+  EXPECT_TRUE(program.ok());
+  return (*program)->run(inputs_of(graph));
+}
+
+Graph norm_and_linear(Dtype dtype) {
+  Builder b;
+  const ValueId x = b.input("x", {dtype, {4, 16, 32}}, Normal{});
+  const ValueId w = b.input("w", {dtype, {24, 32}}, Normal{});
+  const ValueId h = b.node(Linear{}, {b.node(LayerNorm{}, {x}, "norm"), w}, "h");
+  b.output(b.node(Add{}, {h, b.node(Gelu{}, {h}, "act")}, "y"));
+  return *b.build();
+}
+
+TEST(CpuBackend, HasOneRegionPerNodeWithTheDefaultContract) {
+  const Graph graph = norm_and_linear(Dtype::bf16);
+  const auto program = cpu_backend().compile(graph, {});
+  ASSERT_TRUE(program.ok());
+  const Plan& plan = (*program)->plan();
+  ASSERT_EQ(plan.regions.size(), graph.nodes().size());
+  for (size_t i = 0; i < plan.regions.size(); ++i) {
+    const Region& region = plan.regions[i];
+    EXPECT_EQ(region.nodes, std::vector<int>{static_cast<int>(i)});
+    EXPECT_EQ(region.inputs.size(), graph.nodes()[i].inputs.size());
+    EXPECT_EQ(region.outputs, std::vector<ValueId>{graph.nodes()[i].first_output});
+    EXPECT_TRUE(region.patterns.empty());
+    EXPECT_EQ(region.contract, Contract{});
+  }
+}
+
+TEST(CpuBackend, TraceHoldsEveryValueInItsType) {
+  for (Dtype dtype : kFloatDtypes) {
+    const Graph graph = norm_and_linear(dtype);
+    const Trace trace = run(graph);
+    ASSERT_EQ(trace.values.size(), static_cast<size_t>(graph.value_count()));
+    for (ValueId v = 0; v < graph.value_count(); ++v) {
+      ASSERT_NE(trace.values[static_cast<size_t>(v)], nullptr);
+      EXPECT_EQ(trace.values[static_cast<size_t>(v)]->type, graph.type(v));
+    }
+  }
+}
+
+TEST(CpuBackend, RunsTwiceToTheSameBits) {
+  const Graph graph = norm_and_linear(Dtype::f32);
+  const Trace first = run(graph), second = run(graph);
+  for (size_t i = 0; i < first.values.size(); ++i) EXPECT_EQ(*first.values[i], *second.values[i]);
+}
+
+// The program keeps what it needs: the graph may be gone.
+TEST(CpuBackend, ProgramOutlivesItsGraph) {
+  std::unique_ptr<Program> program;
+  std::vector<TensorPtr> inputs;
+  {
+    const Graph graph = norm_and_linear(Dtype::f32);
+    inputs = inputs_of(graph);
+    program = std::move(*cpu_backend().compile(graph, {}));
+  }
+  EXPECT_EQ(*program->run(inputs).values.back(), *run(norm_and_linear(Dtype::f32)).values.back());
+}
+
+// Scenario 4's demand on the corrected definition: bit for bit.
+TEST(CpuBackend, AttentionEqualsItsOwnExpansion) {
+  for (Dtype dtype : kFloatDtypes) {
+    for (const Sdpa& op :
+         {Sdpa{}, Sdpa{Sdpa::ScaleOn::both, true}, Sdpa{Sdpa::ScaleOn::both, true, Sdpa::Mask::causal}}) {
+      Builder b;
+      const TensorType type{dtype, {2, 3, 17, 16}};
+      const ValueId q = b.input("q", type, Normal{}), k = b.input("k", type, Normal{}),
+                    v = b.input("v", type, Normal{});
+      b.output(b.node(op, {q, k, v}, "y"));
+      const Graph graph = *b.build();
+      const Graph expanded = *expansion(op, Types{type, type, type});
+      const auto program = cpu_backend().compile(expanded, {});
+      ASSERT_TRUE(program.ok());
+      const Trace trace = (*program)->run(inputs_of(graph));
+      EXPECT_EQ(*run(graph).values.back(), *trace.values[static_cast<size_t>(expanded.outputs()[0])])
+          << to_string(Op(op));
+    }
+  }
+}
+
+TEST(CpuBackend, SaysWhatItCannotRun) {
+  CompileOptions tf32;
+  tf32.tf32 = true;
+  EXPECT_EQ(cpu_backend().compile(norm_and_linear(Dtype::f32), tf32).problem(),
+            "tf32 products are not supported by cpu");
+  Builder b;
+  const ValueId cache = b.state("cache", {Dtype::f32, {2}}, Constant{0});
+  const ValueId next = b.node(Relu{}, {cache}, "next");
+  b.next_state(0, next);
+  b.output(next);
+  const auto graph = b.build();
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(cpu_backend().compile(*graph, {}).problem(), "states are not supported yet by cpu");
+}
+
+}  // namespace
+}  // namespace fusesmith

@@ -1,0 +1,131 @@
+#include "backends/cpu_fused/attention_scores.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace fusesmith {
+namespace {
+
+using Kind = AttentionMask::Kind;
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+int64_t start_of(const MatrixOperand& operand, const Shape& batch_index) {
+  int64_t start = 0;
+  for (size_t i = 0; i < batch_index.size(); ++i) start += operand.batch_strides[i] * batch_index[i];
+  return start;
+}
+
+ScoreTiles::ScoreTiles(const FusedAttention& attention, const RegionScope& scope)
+    : op_(attention),
+      faults_{scope.planted("causal_diagonal_off_by_one"), scope.planted("causal_top_left_for_bottom_right"),
+              scope.planted("last_key_tile_not_masked"),   scope.planted("boolean_mask_as_additive"),
+              scope.planted("mask_batch_index_dropped"),   scope.planted("scale_by_d_not_sqrt_d"),
+              scope.planted("scale_applied_twice")},
+      q_(scope.at(attention.q.value)),
+      k_(scope.at(attention.k.value)),
+      q_scale_(factor(attention.q_scale, scope)),
+      k_scale_(factor(attention.k_scale, scope)),
+      score_scale_(factor(attention.score_scale, scope)),
+      keys_(attention.depth, round_up(attention.keys, attention.key_tile)),
+      queries_(static_cast<size_t>(attention.query_tile * attention.depth)),
+      scores_(static_cast<size_t>(attention.query_tile * attention.key_tile)) {
+  static_assert(kPanelColumns == 16);
+  check(attention.key_tile % kPanelColumns == 0, "fused attention: expected key tiles of whole panels");
+  if (faults_.scale_by_depth && score_scale_) score_scale_ = Factor{static_cast<float>(op_.depth), true};
+  const Kind kind = attention.mask.kind;
+  if (kind == Kind::boolean || kind == Kind::select)
+    flags_ = scope.at(attention.mask.mask.value).as<uint8_t>().data();
+  if (kind == Kind::additive) addend_.emplace(scope.at(attention.mask.mask.value));
+  if (kind == Kind::select) other_.emplace(scope.at(attention.mask.other.value));
+}
+
+std::optional<ScoreTiles::Factor> ScoreTiles::factor(const std::optional<AttentionScale>& scale,
+                                                     const RegionScope& scope) const {
+  if (!scale) return std::nullopt;
+  return Factor{scale->tensor ? Floats(scope.at(*scale->tensor))[0] : static_cast<float>(scale->factor),
+                scale->divide};
+}
+
+void ScoreTiles::start(const Shape& batch_index) {
+  q_start_ = start_of(op_.q, batch_index);
+  const float* k = k_.data() + start_of(op_.k, batch_index);
+  for (int64_t j = 0; j < op_.keys; ++j) {
+    for (int64_t c = 0; c < op_.depth; ++c) {
+      const float x = k[j * op_.k.row + c * op_.k.column];
+      keys_.at(c, j) = k_scale_ ? (*k_scale_)(x) : x;
+    }
+  }
+  if (flags_ || addend_) mask_start_ = faults_.first_mask ? 0 : start_of(op_.mask.mask, batch_index);
+  if (other_) other_start_ = start_of(op_.mask.other, batch_index);
+}
+
+void ScoreTiles::load_queries(int64_t first, int64_t rows) {
+  const float* q = q_.data() + q_start_ + first * op_.q.row;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < op_.depth; ++c) {
+      const float x = q[r * op_.q.row + c * op_.q.column];
+      queries_[static_cast<size_t>(r * op_.depth + c)] = q_scale_ ? (*q_scale_)(x) : x;
+    }
+  }
+}
+
+void ScoreTiles::scale(std::span<float> scores) const {
+  if (!score_scale_) return;
+  for (float& s : scores) s = (*score_scale_)(s);
+  if (faults_.scale_twice) {
+    for (float& s : scores) s = (*score_scale_)(s);
+  }
+}
+
+bool ScoreTiles::hides(int64_t query, int64_t key) const {
+  if (op_.mask.kind == Kind::causal) {
+    const int64_t offset = faults_.top_left ? 0 : op_.mask.causal_offset;
+    return key > query + offset + (faults_.diagonal_off_by_one ? 1 : 0);
+  }
+  const MatrixOperand& at = op_.mask.mask;
+  return (flags_[mask_start_ + query * at.row + key * at.column] != 0) == op_.mask.hidden;
+}
+
+void ScoreTiles::mask(int64_t query, int64_t key, std::span<float> scores) const {
+  if (op_.mask.kind == Kind::none) return;
+  if (op_.mask.kind == Kind::additive) {
+    const float* from =
+        addend_->data() + mask_start_ + query * op_.mask.mask.row + key * op_.mask.mask.column;
+    for (size_t j = 0; j < scores.size(); ++j)
+      scores[j] += from[static_cast<int64_t>(j) * op_.mask.mask.column];
+    return;
+  }
+  for (size_t j = 0; j < scores.size(); ++j) {
+    const int64_t k = key + static_cast<int64_t>(j);
+    const bool hidden = hides(query, k);
+    if (op_.mask.kind == Kind::boolean && faults_.boolean_as_additive) {
+      scores[j] += hidden ? 0.0f : 1.0f;
+    } else if (hidden) {
+      scores[j] = other_
+                      ? other_->data()[other_start_ + query * op_.mask.other.row + k * op_.mask.other.column]
+                      : kHidden;
+    }
+  }
+}
+
+ScoreTiles::Tile ScoreTiles::tile(int64_t first, int64_t rows, int64_t key) {
+  std::fill(scores_.begin(), scores_.end(), 0.0f);
+  for (int64_t k = 0; k < op_.depth; k += kDepthBlock) {
+    const int64_t block = std::min(kDepthBlock, op_.depth - k);
+    for (int64_t j = 0; j < op_.key_tile; j += kPanelColumns) {
+      const float* panel = keys_.panel((key + j) / kPanelColumns) + k * kPanelColumns;
+      add_panel_product(queries_.data() + k, op_.depth, rows, panel, block, scores_.data() + j, op_.key_tile);
+    }
+  }
+  const int64_t keys = std::min(op_.key_tile, op_.keys - key);
+  for (int64_t r = 0; r < rows; ++r) {
+    const std::span<float> row(scores_.data() + r * op_.key_tile, static_cast<size_t>(keys));
+    scale(row);
+    mask(first + r, key, row);
+  }
+  return {scores_.data(), faults_.pad_keys ? op_.key_tile : keys};
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,88 @@
+#include "backends/cpu_fused/cpu_fused_backend.h"
+
+#include "backends/common/floats.h"
+#include "backends/common/run_node.h"
+#include "backends/common/run_plan.h"
+#include "backends/cpu_fused/run_fused.h"
+#include "backends/rewrite/rewrite.h"
+
+namespace fusesmith {
+
+bool RegionScope::planted(std::string_view fault) const {
+  if (!faults.has(fault)) return false;
+  for (const FaultInfo& known : all_faults()) {
+    if (known.name == fault) return known.pattern == pattern;
+  }
+  return false;
+}
+
+void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out) {
+  const Tensor& input = scope.at(identity.input);
+  out.bytes = input.bytes;
+  if (scope.planted("dropout_scale_kept")) {
+    const Floats x(input);
+    write_floats(out, [&](std::span<float> y) {
+      for (size_t i = 0; i < y.size(); ++i) y[i] = x[i] / 0.9f;
+    });
+  }
+}
+
+namespace {
+
+class CpuFusedProgram final : public Program {
+ public:
+  CpuFusedProgram(const Graph& graph, const CompileOptions& options)
+      : graph_(graph), faults_(options.faults) {
+    for (FusedRegion& fused : rewrite(graph, options)) {
+      plan_.regions.push_back(std::move(fused.region));
+      ops_.push_back(std::move(fused.op));
+    }
+  }
+
+  const Plan& plan() const override { return plan_; }
+
+  Trace run(std::span<const TensorPtr> inputs) override {
+    return run_plan(graph_, plan_, inputs, [&](const Region& region, std::span<TensorPtr> values) {
+      run_region(region, ops_[static_cast<size_t>(&region - plan_.regions.data())], values);
+    });
+  }
+
+ private:
+  void run_region(const Region& region, const FusedOp& op, std::span<TensorPtr> values) const {
+    if (const auto* single = std::get_if<SingleNode>(&op)) return run_node(graph_, single->node, values);
+    const RegionScope scope{values, region.patterns.front(), faults_};
+    auto out = std::make_shared<Tensor>(graph_.type(region.outputs.back()));
+    std::visit(
+        [&](const auto& fused) {
+          if constexpr (!std::is_same_v<decltype(fused), const SingleNode&>) run_fused(fused, scope, *out);
+        },
+        op);
+    // One output, unless a planted fault let others read inner values.
+    for (ValueId v : region.outputs) values[static_cast<size_t>(v)] = out;
+  }
+
+  Graph graph_;
+  Faults faults_;
+  Plan plan_;
+  std::vector<FusedOp> ops_;
+};
+
+class CpuFusedBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "cpu_fused"; }
+  std::string_view doc() const override {
+    return "fused: the rewritten plan with a GPU's fused algorithms, on one CPU thread";
+  }
+  Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
+    return std::unique_ptr<Program>(std::make_unique<CpuFusedProgram>(graph, options));
+  }
+};
+
+}  // namespace
+
+const Backend& cpu_fused_backend() {
+  static const CpuFusedBackend backend;
+  return backend;
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,102 @@
+// Every planted fault is live: on some graph it changes bits, first in a region of the pattern that it must
+// be blamed on. And it stays in its pattern: no other region computes anything else.
+#include "backends/faults.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "backends/cpu_fused/fused_test_support.h"
+#include "backends/rewrite/sdpa_graphs.h"
+
+namespace fusesmith {
+namespace {
+
+// Square, in one tile, in several, with a tile of one query, and with K beyond a multiple of 8.
+constexpr ExampleDims kDims[] = {{2, 2, 4, 4, 4, 4}, {2, 2, 17, 65, 9, 6}, {2, 2, 5, 7, 300, 6}};
+
+// Scores so negative that their exponentials underflow.
+Graph very_negative_scores(Dtype dtype, const ExampleDims& d) {
+  ExampleGraph g(dtype);
+  const Qkv in = qkv(g, d);
+  const ValueId mask = g.tensor("mask", {1}, Constant{-200});
+  return attend(g, g.node(Add{}, scaled_scores(g, in, d), mask), in);
+}
+
+constexpr GraphRecipe kMore[] = {{"very_negative_scores", very_negative_scores}};
+
+// Runs f on examples and near misses of the pattern until it returns true.
+bool any_graph(const Pattern& pattern, const std::function<bool(const Graph&)>& f) {
+  for (const auto& recipes : {pattern.examples, pattern.near_misses, std::span<const GraphRecipe>(kMore)}) {
+    for (const GraphRecipe& recipe : recipes) {
+      for (const ExampleDims& dims : kDims) {
+        for (Dtype dtype : kFloatDtypes) {
+          if (f(recipe.build(dtype, dims))) return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+bool same_bits(const TensorPtr& a, const TensorPtr& b) { return a && b && a->bytes == b->bytes; }
+
+// The first region of the faulty run that left other bits than the sound one did.
+const Region* first_difference(const FusedRun& faulty, const FusedRun& sound) {
+  for (const Region& region : faulty.plan.regions) {
+    for (ValueId v : region.outputs) {
+      const size_t i = static_cast<size_t>(v);
+      if (sound.trace.values[i] && !same_bits(faulty.trace.values[i], sound.trace.values[i])) return &region;
+    }
+  }
+  return nullptr;
+}
+
+class PlantedFault : public testing::TestWithParam<FaultInfo> {};
+
+TEST_P(PlantedFault, IsLiveInItsPattern) {
+  const FaultInfo& fault = GetParam();
+  const Pattern* pattern = find_pattern(fault.pattern);
+  ASSERT_NE(pattern, nullptr) << fault.pattern;
+  EXPECT_FALSE(fault.doc.empty());
+  EXPECT_TRUE(any_graph(*pattern, [&](const Graph& graph) {
+    const auto inputs = draw_inputs(graph);
+    const FusedRun sound = run_fused_plan(graph, inputs);
+    const FusedRun faulty = run_fused_plan(graph, inputs, {std::string(fault.name)});
+    const Region* region = first_difference(faulty, sound);
+    if (region) EXPECT_EQ(region->patterns.front(), fault.pattern) << to_string(graph);
+    return region != nullptr;
+  }));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PlantedFault, testing::ValuesIn(all_faults().begin(), all_faults().end()),
+                         [](const auto& info) { return std::string(info.param.name); });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PlantedFault);  // no faults in a production build
+
+TEST(PlantedFaults, StayInTheirPattern) {
+  for (const Pattern& pattern : all_patterns()) {
+    std::vector<std::string> others;
+    for (const FaultInfo& fault : all_faults()) {
+      if (fault.pattern != pattern.name) others.emplace_back(fault.name);
+    }
+    for (const GraphRecipe& recipe : pattern.examples) {
+      SCOPED_TRACE(recipe.name);
+      const Graph graph = recipe.build(Dtype::bf16, kDims[1]);
+      const auto inputs = draw_inputs(graph);
+      EXPECT_EQ(first_difference(run_fused_plan(graph, inputs, others), run_fused_plan(graph, inputs)),
+                nullptr);
+    }
+  }
+}
+
+TEST(PlantedFaults, AreAtLeastTwelveWhereBuilt) {
+  if (kFaultsBuilt) {
+    EXPECT_GE(all_faults().size(), 12u);
+  } else {
+    EXPECT_TRUE(all_faults().empty());
+    EXPECT_FALSE(Faults({"no_rescale"}).has("no_rescale"));
+  }
+}
+
+}  // namespace
+}  // namespace fusesmith

@@ -1,0 +1,124 @@
+// FusedAttention: for each tile of queries, one pass over the keys in tiles with a running maximum;
+// accumulator and sum are rescaled when it moves (FlashAttention, Dao et al. 2022). Scores, probabilities'
+// sum and accumulator stay in f32; only the probabilities are rounded, before the second product. NaN and
+// infinities come out as softmax defines them: no key is skipped, a row of -inf alone is 0/0.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backends/common/floats.h"
+#include "backends/cpu_fused/attention_scores.h"
+#include "backends/cpu_fused/panels.h"
+#include "backends/cpu_fused/round_through.h"
+#include "backends/cpu_fused/run_fused.h"
+
+namespace fusesmith {
+namespace {
+
+constexpr float kNothing = -std::numeric_limits<float>::infinity();
+
+struct Faults {
+  bool no_rescale, zero_maximum, zero_logit, drop_last_row;
+};
+
+// The running softmax of one query.
+struct RunningRow {
+  float maximum = kNothing;
+  float sum = 0;
+
+  // Turns scores into exponentials below the new maximum; returns the factor by which everything before
+  // shrinks.
+  float advance(std::span<float> scores) {
+    float next = maximum;
+    for (float s : scores) next = s > next ? s : next;
+    for (float& s : scores) s = s == kNothing ? 0.0f : std::exp(s - next);
+    const float shrink = maximum == kNothing ? 0.0f : std::exp(maximum - next);
+    maximum = next;
+    sum *= shrink;
+    for (float p : scores) sum += p;
+    return shrink;
+  }
+};
+
+class AttentionKernel {
+ public:
+  AttentionKernel(const FusedAttention& attention, const RegionScope& scope)
+      : op_(attention),
+        scores_(attention, scope),
+        v_(scope.at(attention.v.value)),
+        values_(round_up(attention.keys, attention.key_tile), attention.width),
+        accumulator_(static_cast<size_t>(attention.query_tile * values_.padded_columns())),
+        rows_(static_cast<size_t>(attention.query_tile)),
+        faults_{scope.planted("no_rescale"), scope.planted("running_max_starts_at_zero"),
+                scope.planted("extra_zero_logit"), scope.planted("last_query_row_dropped")} {}
+
+  void run(std::span<float> out) {
+    float* to = out.data();
+    Shape index(op_.batch.size(), 0);
+    for (int64_t i = 0, count = element_count(op_.batch); i < count; ++i) {
+      scores_.start(index);
+      pack_values(index);
+      for (int64_t first = 0; first < op_.queries; first += op_.query_tile) {
+        const int64_t rows = std::min(op_.query_tile, op_.queries - first);
+        if (!(faults_.drop_last_row && rows == 1)) run_tile(first, rows, to + first * op_.width);
+      }
+      to += op_.queries * op_.width;
+      for (size_t axis = index.size(); axis-- > 0;) {
+        if (++index[axis] < op_.batch[axis]) break;
+        index[axis] = 0;
+      }
+    }
+  }
+
+ private:
+  void pack_values(const Shape& index) {
+    const float* v = v_.data() + start_of(op_.v, index);
+    for (int64_t j = 0; j < op_.keys; ++j) {
+      for (int64_t c = 0; c < op_.width; ++c) values_.at(j, c) = v[j * op_.v.row + c * op_.v.column];
+    }
+  }
+
+  void run_tile(int64_t first, int64_t rows, float* out) {
+    const int64_t stride = values_.padded_columns();
+    std::fill(accumulator_.begin(), accumulator_.end(), 0.0f);
+    std::fill(rows_.begin(), rows_.end(), RunningRow{faults_.zero_maximum ? 0.0f : kNothing, 0.0f});
+    scores_.load_queries(first, rows);
+    for (int64_t key = 0; key < op_.keys; key += op_.key_tile) {
+      const auto [p, keys] = scores_.tile(first, rows, key);
+      for (int64_t r = 0; r < rows; ++r) {
+        const std::span<float> row(p + r * op_.key_tile, static_cast<size_t>(keys));
+        const float shrink = rows_[static_cast<size_t>(r)].advance(row);
+        float* sums = accumulator_.data() + r * stride;
+        for (int64_t c = 0; c < stride && !faults_.no_rescale; ++c) sums[c] *= shrink;
+        round_through(op_.p_dtype, row);
+      }
+      add_product(p, op_.key_tile, rows, values_, key, keys, accumulator_.data(), stride);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      const RunningRow& row = rows_[static_cast<size_t>(r)];
+      const float sum = faults_.zero_logit ? row.sum + std::exp(-row.maximum) : row.sum;
+      for (int64_t c = 0; c < op_.width; ++c)
+        out[r * op_.width + c] = accumulator_[static_cast<size_t>(r * stride + c)] / sum;
+    }
+  }
+
+  const FusedAttention& op_;
+  ScoreTiles scores_;
+  Floats v_;
+  Panels values_;
+  std::vector<float> accumulator_;
+  std::vector<RunningRow> rows_;
+  Faults faults_;
+};
+
+}  // namespace
+
+void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor& out) {
+  AttentionKernel kernel(attention, scope);
+  write_floats(out, [&](std::span<float> y) {
+    std::fill(y.begin(), y.end(), 0.0f);
+    kernel.run(y);
+  });
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,80 @@
+// For tests: a graph run by cpu_fused, and the same graph in f64 from the definitions of its ops, without any
+// rounding.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "backends/common/naive_eval.h"
+#include "backends/cpu_fused/cpu_fused_backend.h"
+#include "backends/rewrite/pattern.h"
+
+namespace fusesmith {
+
+struct FusedRun {
+  Plan plan;
+  Trace trace;
+};
+
+inline std::vector<TensorPtr> draw_inputs(const Graph& graph, uint64_t seed = 1) {
+  std::vector<TensorPtr> inputs;
+  for (const Input& input : graph.inputs()) {
+    inputs.push_back(
+        std::make_shared<const Tensor>(materialize(input.fill, input.type, seed, input.name, 0)));
+  }
+  return inputs;
+}
+
+inline FusedRun run_fused_plan(const Graph& graph, const std::vector<TensorPtr>& inputs,
+                               std::vector<std::string> faults = {}) {
+  CompileOptions options;
+  options.faults = Faults(std::move(faults));
+  auto program = cpu_fused_backend().compile(graph, options);
+  check(program.ok(), "cpu_fused: expected every graph to compile");
+  return {(*program)->plan(), (*program)->run(inputs)};
+}
+
+inline std::vector<naive::Values> evaluate_naively(const Graph& graph, const std::vector<TensorPtr>& inputs) {
+  std::vector<naive::Values> values;
+  for (const TensorPtr& input : inputs) values.push_back({input->type.shape, to_f64(*input)});
+  for (const Node& node : graph.nodes()) {
+    naive::Args args;
+    for (ValueId v : node.inputs) args.push_back(values[static_cast<size_t>(v)]);
+    const Shape& shape = graph.type(node.first_output).shape;
+    values.push_back(std::visit([&](const auto& op) { return naive::eval(op, args, shape); }, node.op));
+  }
+  return values;
+}
+
+// The first element that is not within `tolerance` of the largest magnitude (at least 1), or NaN or infinite
+// in one only; empty if there is none.
+inline std::string mismatch(const Tensor& got, const naive::Values& want, double tolerance) {
+  double magnitude = 1;
+  for (double x : want.data) {
+    if (std::isfinite(x)) magnitude = std::max(magnitude, std::fabs(x));
+  }
+  for (size_t i = 0; i < want.data.size(); ++i) {
+    const double x = got.value(static_cast<int64_t>(i)), y = want.data[i];
+    const bool near = std::isfinite(y) ? std::fabs(x - y) <= tolerance * magnitude
+                                       : x == y || (std::isnan(x) && std::isnan(y));
+    if (!near)
+      return "element " + std::to_string(i) + " is " + number_text(x) + ", expected " + number_text(y);
+  }
+  return "";
+}
+
+// The same for every output of a graph that cpu_fused runs on these inputs.
+inline std::string output_mismatch(const Graph& graph, const std::vector<TensorPtr>& inputs,
+                                   double tolerance) {
+  const FusedRun run = run_fused_plan(graph, inputs);
+  const auto want = evaluate_naively(graph, inputs);
+  for (ValueId v : graph.outputs()) {
+    const size_t i = static_cast<size_t>(v);
+    const std::string text = mismatch(*run.trace.values[i], want[i], tolerance);
+    if (!text.empty()) return graph.name(v) + ": " + text;
+  }
+  return "";
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,41 @@
+// MultiplyReduce: each output element is a sum of products in eight f32 lanes that are added pairwise at the
+// end.
+#include "backends/common/floats.h"
+#include "backends/cpu_fused/offsets.h"
+#include "backends/cpu_fused/run_fused.h"
+
+namespace fusesmith {
+namespace {
+
+constexpr int64_t kLanes = 8;
+
+float dot(const float* a, const Offsets& a_at, const float* b, const Offsets& b_at, int64_t count) {
+  if (count == 1) return a[a_at[int64_t{0}]] * b[b_at[int64_t{0}]];
+  float lane[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) lane[l] += a[a_at[i + l]] * b[b_at[i + l]];
+  }
+  for (int64_t l = 0; i + l < count; ++l) lane[l] += a[a_at[i + l]] * b[b_at[i + l]];
+  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+    for (int64_t l = 0; l < width; ++l) lane[l] += lane[l + width];
+  }
+  return lane[0];
+}
+
+}  // namespace
+
+void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out) {
+  const Floats a(scope.at(reduction.a)), b(scope.at(reduction.b));
+  const AxisOffsets kept(reduction.kept), summed(reduction.summed);
+  int64_t count = summed.count;
+  if (scope.planted("reduction_tail_skipped") && count > kLanes) count -= count % kLanes;
+  write_floats(out, [&](std::span<float> y) {
+    for (int64_t i = 0; i < kept.count; ++i) {
+      y[static_cast<size_t>(kept.out[i])] =
+          dot(a.data() + kept.a[i], summed.a, b.data() + kept.b[i], summed.b, count);
+    }
+  });
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,48 @@
+// The inner loops of products: a right operand packed into panels of 16 columns, and f32 accumulators in
+// registers. The sum over k is cut into blocks that are summed apart, as a tiled GPU kernel does, so no
+// term's place depends on the other dimensions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace fusesmith {
+
+inline constexpr int64_t kPanelColumns = 16;
+inline constexpr int64_t kDepthBlock = 128;
+
+inline int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+// A [depth, columns] matrix; element (k, j) lies at panel(j / 16)[k * 16 + j % 16], columns beyond the last
+// are 0.
+class Panels {
+ public:
+  Panels(int64_t depth, int64_t columns)
+      : depth_(depth),
+        columns_(columns),
+        data_(static_cast<size_t>(depth * round_up(columns, kPanelColumns))) {}
+
+  int64_t depth() const { return depth_; }
+  int64_t columns() const { return columns_; }
+  int64_t padded_columns() const { return round_up(columns_, kPanelColumns); }
+  float& at(int64_t k, int64_t j) {
+    return data_[static_cast<size_t>((j / kPanelColumns * depth_ + k) * kPanelColumns + j % kPanelColumns)];
+  }
+  const float* panel(int64_t p) const { return data_.data() + p * depth_ * kPanelColumns; }
+
+ private:
+  int64_t depth_, columns_;
+  std::vector<float> data_;
+};
+
+// c [rows, 16] += a [rows, depth] times `depth` rows of a panel, starting at `panel`.
+void add_panel_product(const float* a, int64_t a_stride, int64_t rows, const float* panel, int64_t depth,
+                       float* c, int64_t c_stride);
+
+// c [rows, columns.padded] += a [rows, depth] times rows [first, first + depth) of b, in blocks of
+// kDepthBlock.
+void add_product(const float* a, int64_t a_stride, int64_t rows, const Panels& b, int64_t first,
+                 int64_t depth, float* c, int64_t c_stride);
+
+}  // namespace fusesmith

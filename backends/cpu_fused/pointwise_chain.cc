@@ -1,0 +1,127 @@
+// PointwiseChain: the program runs over blocks of elements, each step in a buffer of f32; only casts round on
+// the way.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "backends/common/float_functions.h"
+#include "backends/common/floats.h"
+#include "backends/common/strided.h"
+#include "backends/cpu_fused/round_through.h"
+#include "backends/cpu_fused/run_fused.h"
+
+namespace fusesmith {
+namespace {
+
+constexpr size_t kBlock = 256;
+using Block = std::array<float, kBlock>;
+using Arguments = std::array<const float*, 3>;
+
+template <class F>
+void each(size_t count, float* y, F f) {
+  for (size_t i = 0; i < count; ++i) y[i] = f(i);
+}
+
+struct StepFaults {
+  bool skip_cast = false, swap_where = false;
+};
+
+// One step over `count` elements, for every op of the classes pointwise and select.
+class StepRunner {
+ public:
+  StepRunner(const PointwiseChain::Step& step, const Arguments& x, size_t count, float* y,
+             const StepFaults& faults)
+      : step_(step), a_(x[0]), b_(x[1]), c_(x[2]), count_(count), y_(y), faults_(faults) {}
+
+  void operator()(const Add&) const {
+    each(count_, y_, [&](size_t i) { return a_[i] + b_[i]; });
+  }
+  void operator()(const Sub&) const {
+    each(count_, y_, [&](size_t i) { return a_[i] - b_[i]; });
+  }
+  void operator()(const Mul&) const {
+    each(count_, y_, [&](size_t i) { return a_[i] * b_[i]; });
+  }
+  void operator()(const Div&) const {
+    each(count_, y_, [&](size_t i) { return a_[i] / b_[i]; });
+  }
+  void operator()(const Scale& op) const {
+    const float factor = static_cast<float>(op.factor);
+    each(count_, y_, [&](size_t i) { return op.inverse ? a_[i] / factor : a_[i] * factor; });
+  }
+  void operator()(const Relu&) const {
+    each(count_, y_, [&](size_t i) { return relu(a_[i]); });
+  }
+  void operator()(const Gelu& op) const {
+    const auto gelu = op.form == Gelu::Form::erf ? gelu_erf : gelu_tanh;
+    each(count_, y_, [&](size_t i) { return gelu(a_[i]); });
+  }
+  void operator()(const Silu&) const {
+    each(count_, y_, [&](size_t i) { return silu(a_[i]); });
+  }
+  void operator()(const Sigmoid&) const {
+    each(count_, y_, [&](size_t i) { return sigmoid(a_[i]); });
+  }
+  void operator()(const Cast& op) const {
+    std::copy_n(a_, count_, y_);
+    if (!faults_.skip_cast) round_through(op.dtype, {y_, count_});
+  }
+  void operator()(const Where&) const {
+    const float *yes = faults_.swap_where ? c_ : b_, *no = faults_.swap_where ? b_ : c_;
+    each(count_, y_, [&](size_t i) { return a_[i] != 0 ? yes[i] : no[i]; });
+  }
+  void operator()(const MaskedFill& op) const {
+    const float value = static_cast<float>(round_to(step_.dtype, op.value));
+    each(count_, y_, [&](size_t i) { return (b_[i] != 0) != op.inverted ? value : a_[i]; });
+  }
+  template <class T>
+  void operator()(const T&) const {
+    static_assert(T::info.op_class != OpClass::pointwise && T::info.op_class != OpClass::select);
+    check(false, "pointwise_chain: a step is neither pointwise nor select");
+  }
+
+ private:
+  const PointwiseChain::Step& step_;
+  const float *a_, *b_, *c_;
+  size_t count_;
+  float* y_;
+  const StepFaults& faults_;
+};
+
+// An operand's elements as f32 (0 or 1 for bool), one for each element of the output.
+std::vector<float> spread(const Tensor& tensor, const Shape& strides, const Shape& shape) {
+  std::vector<float> own = to_f32(tensor);
+  if (tensor.type.shape == shape) return own;
+  std::vector<float> all(static_cast<size_t>(element_count(shape)));
+  copy_strided(own.data(), shape, strides, all.data());
+  return all;
+}
+
+}  // namespace
+
+void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& out) {
+  std::vector<std::vector<float>> operands;
+  for (const auto& operand : chain.operands) {
+    operands.push_back(spread(scope.at(operand.value), operand.strides, chain.shape));
+  }
+  const StepFaults faults{scope.planted("explicit_cast_skipped"), scope.planted("where_branches_swapped")};
+  std::vector<Block> blocks(chain.steps.size());
+  write_floats(out, [&](std::span<float> y) {
+    for (size_t at = 0; at < y.size(); at += kBlock) {
+      const size_t count = std::min(kBlock, y.size() - at);
+      for (size_t s = 0; s < chain.steps.size(); ++s) {
+        const auto& step = chain.steps[s];
+        Arguments x{};
+        for (size_t i = 0; i < step.arguments.size(); ++i) {
+          const int from = step.arguments[i];
+          x[i] = from >= 0 ? blocks[static_cast<size_t>(from)].data()
+                           : operands[static_cast<size_t>(-1 - from)].data() + at;
+        }
+        std::visit(StepRunner(step, x, count, blocks[s].data(), faults), step.op);
+      }
+      std::copy_n(blocks.back().data(), count, y.data() + at);
+    }
+  });
+}
+
+}  // namespace fusesmith

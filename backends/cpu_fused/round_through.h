@@ -1,0 +1,23 @@
+// Values in registers that are rounded to a storage type and read back.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "backends/common/floats.h"
+
+namespace fusesmith {
+
+inline void round_through(Dtype dtype, std::span<float> values) {
+  if (dtype == Dtype::f32) return;
+  alignas(16) std::array<std::byte, 1024> stored;
+  const size_t step = stored.size() / 2;
+  for (size_t at = 0; at < values.size(); at += step) {
+    const auto part = values.subspan(at, std::min(step, values.size() - at));
+    store_floats(part, dtype, stored.data());
+    load_floats(dtype, stored.data(), part);
+  }
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,33 @@
+// The kernels behind fused regions: one overload per fused op, each in its own file. Each reads its stored
+// operands as f32 and rounds its result once, to the type of `out`, which is allocated.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "backends/faults.h"
+#include "backends/rewrite/fused_op.h"
+#include "oracle/plan.h"
+
+namespace fusesmith {
+
+// What a kernel may see while a region runs.
+struct RegionScope {
+  std::span<const TensorPtr> values;  // by ValueId
+  std::string_view pattern;           // the one to blame for this region; empty for a single node
+  const Faults& faults;
+
+  const Tensor& at(ValueId value) const { return *values[static_cast<size_t>(value)]; }
+  // Whether a planted fault strikes here: it is on, and this region's pattern is the one it must be blamed
+  // on.
+  bool planted(std::string_view fault) const;
+};
+
+void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out);
+void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out);
+void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor& out);
+void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out);
+void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& out);
+void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out);
+
+}  // namespace fusesmith

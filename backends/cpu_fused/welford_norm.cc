@@ -1,0 +1,83 @@
+// WelfordNorm: statistics in one pass over the row, in eight lanes that are merged pairwise at the end (Chan,
+// Golub and LeVeque 1979), as a warp does it.
+#include <array>
+#include <cmath>
+
+#include "backends/common/floats.h"
+#include "backends/cpu_fused/run_fused.h"
+
+namespace fusesmith {
+namespace {
+
+// Of `count` elements: their mean, and the sum of their squared distances from it.
+struct Statistics {
+  float count = 0, mean = 0, squares = 0;
+
+  void add(float x) {
+    count += 1;
+    const float before = x - mean;
+    mean += before / count;
+    squares += before * (x - mean);
+  }
+
+  void merge(const Statistics& other) {
+    if (other.count == 0) return;
+    const float total = count + other.count, distance = other.mean - mean;
+    mean += distance * (other.count / total);
+    squares += other.squares + distance * distance * (count * (other.count / total));
+    count = total;
+  }
+};
+
+Statistics welford(std::span<const float> row) {
+  std::array<Statistics, 8> lanes;
+  for (size_t i = 0; i < row.size(); ++i) lanes[i % lanes.size()].add(row[i]);
+  for (size_t width = lanes.size() / 2; width > 0; width /= 2) {
+    for (size_t l = 0; l < width; ++l) lanes[l].merge(lanes[l + width]);
+  }
+  return lanes[0];
+}
+
+// Planted: the variance by two moments.
+Statistics moments(std::span<const float> row) {
+  float sum = 0, sum_of_squares = 0;
+  for (float x : row) {
+    sum += x;
+    sum_of_squares += x * x;
+  }
+  const float n = static_cast<float>(row.size()), mean = sum / n;
+  return {n, mean, std::fmax(0.0f, sum_of_squares / n - mean * mean) * n};
+}
+
+float reciprocal_deviation(const Statistics& statistics, float eps, const RegionScope& scope) {
+  const bool unbiased = scope.planted("layer_norm_unbiased_variance") && statistics.count > 1;
+  const float variance = statistics.squares / (unbiased ? statistics.count - 1 : statistics.count);
+  if (scope.planted("layer_norm_eps_outside_sqrt")) return 1.0f / (std::sqrt(variance) + eps);
+  return 1.0f / std::sqrt(variance + eps);
+}
+
+}  // namespace
+
+void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out) {
+  const Floats x(scope.at(norm.x));
+  std::optional<Floats> weight, bias;
+  if (norm.weight) weight.emplace(scope.at(*norm.weight));
+  if (norm.bias) bias.emplace(scope.at(*norm.bias));
+  const bool by_moments = scope.planted("layer_norm_moments");
+  const size_t columns = static_cast<size_t>(norm.columns);
+  write_floats(out, [&](std::span<float> y) {
+    for (size_t at = 0; at < y.size(); at += columns) {
+      const auto row = x.span().subspan(at, columns);
+      const Statistics statistics = by_moments ? moments(row) : welford(row);
+      const float scale = reciprocal_deviation(statistics, static_cast<float>(norm.eps), scope);
+      for (size_t j = 0; j < columns; ++j) {
+        float value = (row[j] - statistics.mean) * scale;
+        if (weight) value *= (*weight)[j];
+        if (bias) value += (*bias)[j];
+        y[at + j] = value;
+      }
+    }
+  });
+}
+
+}  // namespace fusesmith

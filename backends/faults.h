@@ -1,0 +1,43 @@
+// Planted faults: small realistic mistakes in fused executors, selected by name in builds that carry them (FUSESMITH_FAULTS).
+// Everywhere else the list is empty and has() is a constant false.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fusesmith {
+
+#ifdef FUSESMITH_FAULTS
+inline constexpr bool kFaultsBuilt = true;
+#else
+inline constexpr bool kFaultsBuilt = false;
+#endif
+
+struct FaultInfo {
+  std::string_view name;
+  std::string_view pattern;  // the pattern that a finding must blame
+  std::string_view doc;      // what the mistake is, and the public bug it re-creates, if any
+};
+
+// The one list; empty in builds without faults.
+std::span<const FaultInfo> all_faults();
+
+// The faults turned on for one compilation.
+class Faults {
+ public:
+  Faults() = default;
+  explicit Faults(std::vector<std::string> names) : names_(std::move(names)) {}
+  bool has(std::string_view name) const {
+    if constexpr (!kFaultsBuilt) return false;
+    return std::find(names_.begin(), names_.end(), name) != names_.end();
+  }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+}  // namespace fusesmith

@@ -1,0 +1,81 @@
+// einsum_to_gemm: an einsum whose letters fall into batch, m, n and k runs as one batched matrix product.
+// Nothing is rounded elsewhere, so the contract is the strict one.
+#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/patterns.h"
+#include "backends/rewrite/product.h"
+
+namespace fusesmith {
+namespace {
+
+std::optional<Match> match(const MatchContext& context, int n) {
+  if (!context.op_as<Einsum>(n)) return std::nullopt;
+  auto product = gemm_product(context.graph(), context.node(n));
+  if (!product) return std::nullopt;
+  if (context.faults().has("batched_weight_index_dropped")) {
+    for (ProductAxis& axis : product->batch) axis.b = 0;
+  }
+  return Match{{n}, {"einsum_to_gemm"}, {}, FusedGemm{std::move(*product), {}, {}, {}}};
+}
+
+Graph einsum(Dtype dtype, const char* equation, Shape a, Shape b) {
+  ExampleGraph g(dtype);
+  const ValueId x = g.tensor("x", std::move(a)), w = g.tensor("w", std::move(b));
+  return g.outputs(g.node(Einsum{equation}, x, w));
+}
+
+constexpr GraphRecipe kExamples[] = {
+    {"batched_weights",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "bid,bdh->bih", {d.batch, d.rows, d.depth}, {d.batch, d.depth, d.cols});
+     }},
+    {"one_weight",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "bid,dh->bih", {d.batch, d.rows, d.depth}, {d.depth, d.cols});
+     }},
+    {"transposed_output",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "bid,bdh->hbi", {d.batch, d.rows, d.depth}, {d.batch, d.depth, d.cols});
+     }},
+    {"heads_out_of_place",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "bqhd,bkhd->bhqk", {d.batch, d.rows, d.heads, d.depth},
+                     {d.batch, d.cols, d.heads, d.depth});
+     }},
+    {"two_summed_letters",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "bthd,hdo->bto", {d.batch, d.rows, d.heads, d.depth}, {d.heads, d.depth, d.cols});
+     }},
+    {"triangle",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "bikd,bjkd->bijd", {d.batch, d.rows, d.depth, d.heads},
+                     {d.batch, d.cols, d.depth, d.heads});
+     }},
+};
+
+constexpr GraphRecipe kNearMisses[] = {
+    {"no_rows",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "d,dh->h", {d.depth}, {d.depth, d.cols});
+     }},
+    {"no_columns",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "bid,bd->bi", {d.batch, d.rows, d.depth}, {d.batch, d.depth});
+     }},
+    {"nothing_summed",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "bi,bj->bij", {d.batch, d.rows}, {d.batch, d.cols});
+     }},
+    {"summed_over_one_operand",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "id,dhw->ih", {d.rows, d.depth}, {d.depth, d.cols, d.width});
+     }},
+};
+
+}  // namespace
+
+Pattern einsum_to_gemm_pattern() {
+  return {"einsum_to_gemm", "einsum with batch, row, column and summed letters -> one batched matrix product",
+          match, kExamples, kNearMisses};
+}
+
+}  // namespace fusesmith

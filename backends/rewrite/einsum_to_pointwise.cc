@@ -1,0 +1,68 @@
+// einsum_to_pointwise: an einsum without rows, columns or summed letters is no matrix product; it runs as a
+// multiplication and, where letters are summed, a reduction in f32. One rounding at the end, as the graph
+// says.
+#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/patterns.h"
+#include "backends/rewrite/product.h"
+
+namespace fusesmith {
+namespace {
+
+std::optional<Match> match(const MatchContext& context, int n) {
+  auto reduction = multiply_reduce(context.graph(), context.node(n));
+  if (!reduction) return std::nullopt;
+  return Match{{n}, {"einsum_to_pointwise"}, {}, std::move(*reduction)};
+}
+
+Graph einsum(Dtype dtype, const char* equation, Shape a, Shape b) {
+  ExampleGraph g(dtype);
+  const ValueId x = g.tensor("x", std::move(a)), y = g.tensor("y", std::move(b));
+  return g.outputs(g.node(Einsum{equation}, x, y));
+}
+
+constexpr GraphRecipe kExamples[] = {
+    {"batched_dot",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "bid,bid->bi", {d.batch, d.rows, d.depth}, {d.batch, d.rows, d.depth});
+     }},
+    {"matrix_times_vector",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "bid,bd->bi", {d.batch, d.rows, d.depth}, {d.batch, d.depth});
+     }},
+    {"outer_product",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "bi,bj->bij", {d.batch, d.rows}, {d.batch, d.cols});
+     }},
+    {"elementwise_transposed",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "ij,ji->ij", {d.rows, d.cols}, {d.cols, d.rows});
+     }},
+    {"full_contraction",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "ij,ij->", {d.rows, d.depth}, {d.rows, d.depth});
+     }},
+    {"diagonal",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "iid,d->i", {d.rows, d.rows, d.depth}, {d.depth});
+     }},
+};
+
+constexpr GraphRecipe kNearMisses[] = {
+    {"matrix_product",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "id,dh->ih", {d.rows, d.depth}, {d.depth, d.cols});
+     }},
+    {"summed_over_one_operand",
+     [](Dtype t, const ExampleDims& d) {
+       return einsum(t, "id,dhw->ih", {d.rows, d.depth}, {d.depth, d.cols, d.width});
+     }},
+};
+
+}  // namespace
+
+Pattern einsum_to_pointwise_pattern() {
+  return {"einsum_to_pointwise", "einsum that is no matrix product -> multiply, then reduce", match,
+          kExamples, kNearMisses};
+}
+
+}  // namespace fusesmith

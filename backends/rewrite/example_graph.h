@@ -1,0 +1,45 @@
+// Short words for building the examples and near misses of patterns.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "backends/rewrite/pattern.h"
+
+namespace fusesmith {
+
+// A Builder for graphs of one float dtype whose parts are known to fit together.
+class ExampleGraph {
+ public:
+  explicit ExampleGraph(Dtype dtype) : dtype_(dtype) {}
+
+  // A float input, by default of normal data.
+  ValueId tensor(std::string name, Shape shape, Fill fill = Normal{}) {
+    return builder_.input(std::move(name), {dtype_, std::move(shape)}, std::move(fill));
+  }
+  ValueId mask(std::string name, Shape shape) {
+    return builder_.input(std::move(name), {Dtype::boolean, std::move(shape)}, Bernoulli{0.25});
+  }
+  template <class... V>
+  ValueId node(Op op, V... inputs) {
+    return builder_.node(std::move(op), {inputs...});
+  }
+  const Shape& shape(ValueId value) const { return builder_.type(value).shape; }
+  Dtype dtype() const { return dtype_; }
+  // A float dtype that is not this graph's.
+  Dtype other_dtype() const { return dtype_ == Dtype::f32 ? Dtype::bf16 : Dtype::f32; }
+
+  template <class... V>
+  Graph outputs(V... values) {
+    (builder_.output(values), ...);
+    auto graph = builder_.build();
+    if (!graph) check(false, graph.problem().c_str());
+    return *graph;
+  }
+
+ private:
+  Builder builder_;
+  Dtype dtype_;
+};
+
+}  // namespace fusesmith

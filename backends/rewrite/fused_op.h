@@ -1,0 +1,134 @@
+// Fused ops: what one region computes, as plain data. They stand in plans only, never in a Graph or a case
+// file. Every operand is a ValueId with strides in elements, so that any executor can run them without
+// looking at the graph again.
+#pragma once
+
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace fusesmith {
+
+// A node computed as the graph says.
+struct SingleNode {
+  int node = 0;
+};
+
+// One axis of a product, with the step of each operand along it (0 where the operand lacks the axis).
+struct ProductAxis {
+  int64_t size = 1;
+  int64_t a = 0, b = 0, out = 0, addend = 0;
+};
+
+// Sums of products. `batch` axes are in a, b and out; `m` in a and out; `n` in b and out; `k` in a and b,
+// summed. Axes of one group stand outermost first; neighbours that are contiguous for every operand are
+// merged, axes of size 1 left out.
+struct BatchedProduct {
+  ValueId a = -1, b = -1;
+  std::vector<ProductAxis> batch, m, n, k;
+};
+
+using Activation = std::variant<Relu, Gelu, Silu, Sigmoid>;
+
+// activation(product + bias + addend), in f32, rounded once to the type of the output.
+struct FusedGemm {
+  BatchedProduct product;
+  std::optional<ValueId> bias;    // of linear: one element for each of n
+  std::optional<ValueId> addend;  // read with ProductAxis::addend
+  std::optional<Activation> activation;
+};
+
+// out = sum over `summed` of a b: an einsum that is no matrix product. `batch`, `m` and `n` are not told
+// apart.
+struct MultiplyReduce {
+  ValueId a = -1, b = -1;
+  std::vector<ProductAxis> kept, summed;
+};
+
+// A matrix of each element of a batch: element (i, r, c) stands at batch_strides . i + r row + c column.
+struct MatrixOperand {
+  ValueId value = -1;
+  Shape batch_strides;
+  int64_t row = 0, column = 0;
+};
+
+// A factor, or a divisor, rounded to f32: a number, or the one element of a tensor.
+struct AttentionScale {
+  double factor = 1;
+  bool divide = false;
+  std::optional<ValueId> tensor;  // takes the place of factor
+};
+
+// What happens to the scaled scores before softmax.
+struct AttentionMask {
+  enum class Kind : uint8_t {
+    none,
+    causal,    // key j is -inf to query i when j > i + causal_offset
+    boolean,   // -inf where the bool `mask` equals `hidden`
+    additive,  // + mask
+    select,    // `other` where the bool `mask` equals `hidden`
+  };
+  Kind kind = Kind::none;
+  bool hidden = true;
+  int64_t causal_offset = 0;
+  MatrixOperand mask;  // rows are queries, columns keys
+  MatrixOperand other;
+};
+
+// softmax(mask(scale (q_scale q) (k_scale k)^T)) v for every element of the batch, one pass over the keys in
+// tiles, with a running maximum (FlashAttention, Dao et al. 2022). The probabilities are rounded to p_dtype
+// before the second product and before their normalisation; their sum is not.
+struct FusedAttention {
+  Shape batch;
+  int64_t queries = 1, keys = 1, depth = 1, width = 1;
+  MatrixOperand q;  // [queries, depth]
+  MatrixOperand k;  // [keys, depth]
+  MatrixOperand v;  // [keys, width]
+  std::optional<AttentionScale> q_scale, k_scale, score_scale;
+  AttentionMask mask;
+  Dtype p_dtype = Dtype::f32;
+  int64_t query_tile = 16, key_tile = 32;
+};
+
+// LayerNorm over rows of `columns` elements, statistics by Welford's method.
+struct WelfordNorm {
+  ValueId x = -1;
+  std::optional<ValueId> weight, bias;
+  double eps = 0;
+  int64_t rows = 1, columns = 1;
+};
+
+// A tree of pointwise and select ops, computed element by element in f32. Only casts round on the way.
+struct PointwiseChain {
+  struct Operand {
+    ValueId value = -1;
+    Shape strides;  // over `shape`; 0 along broadcast axes
+  };
+  struct Step {
+    Op op;
+    Dtype dtype = Dtype::f32;    // of its value in the graph
+    std::vector<int> arguments;  // i >= 0: the value of step i; i < 0: operands[-1 - i]
+  };
+  Shape shape;
+  std::vector<Operand> operands;
+  std::vector<Step> steps;  // the last one is the output
+};
+
+// The output is the input, bit for bit.
+struct Identity {
+  ValueId input = -1;
+};
+
+using FusedOp = std::variant<SingleNode, FusedGemm, MultiplyReduce, FusedAttention, WelfordNorm,
+                             PointwiseChain, Identity>;
+
+// The product of the axes' sizes.
+inline int64_t extent(const std::vector<ProductAxis>& axes) {
+  int64_t size = 1;
+  for (const ProductAxis& axis : axes) size *= axis.size;
+  return size;
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,235 @@
+// gemm_bias_act: a product, then the addition of any value that broadcasts to its result, then an activation,
+// either of which may be missing: the epilogue runs on the f32 accumulator, so that the product and the sum
+// are never rounded to 16 bits.
+#include <algorithm>
+
+#include "backends/rewrite/deviations.h"
+#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/patterns.h"
+#include "backends/rewrite/product.h"
+
+namespace fusesmith {
+namespace {
+
+constexpr std::string_view kName = "gemm_bias_act";
+
+std::optional<Activation> activation_of(const Op& op) {
+  return std::visit(
+      [](const auto& x) -> std::optional<Activation> {
+        if constexpr (std::is_constructible_v<Activation, decltype(x)>) return Activation(x);
+        return std::nullopt;
+      },
+      op);
+}
+
+// Planted: whether a node may go on from the match although others read its values. They must still come
+// later, or no order of the regions could run.
+bool may_go_on_regardless(const MatchContext& context, const std::vector<int>& matched, int next) {
+  for (int n : matched) {
+    for (int reader : context.consumers(context.output(n))) {
+      if (reader < next && std::find(matched.begin(), matched.end(), reader) == matched.end()) return false;
+    }
+  }
+  const auto& readers = context.consumers(context.output(matched.back()));
+  return context.is_free(next) && std::count(readers.begin(), readers.end(), next) == 1;
+}
+
+// The node that continues the match after its last node.
+std::optional<int> next_node(const MatchContext& context, const std::vector<int>& matched) {
+  const ValueId value = context.output(matched.back());
+  if (context.faults().has("match_with_second_consumer")) {
+    for (int reader : context.consumers(value)) {
+      if (may_go_on_regardless(context, matched, reader)) return reader;
+    }
+    return std::nullopt;
+  }
+  return context.sole_consumer(value);
+}
+
+// What `add` adds to `value`, if it broadcasts to it.
+std::optional<ValueId> addend_of(const MatchContext& context, int add, ValueId value) {
+  const Node& node = context.node(add);
+  if (!context.op_as<Add>(add) || context.shape(node.first_output) != context.shape(value))
+    return std::nullopt;
+  return node.inputs[0] == value ? node.inputs[1] : node.inputs[0];
+}
+
+// Planted faults that lie in how the product is described.
+void plant(const MatchContext& context, FusedGemm& gemm, const Shape& out) {
+  BatchedProduct& product = gemm.product;
+  const bool square = out.size() >= 2 && out[out.size() - 1] == out[out.size() - 2];
+  if (context.faults().has("bias_wrong_axis") && gemm.addend && square && product.m.size() == 1 &&
+      product.n.size() == 1 && context.shape(*gemm.addend).size() == 1) {
+    std::swap(product.m[0].addend, product.n[0].addend);
+  }
+  if (context.faults().has("transposed_weight_read_untransposed") && product.n.size() == 1 &&
+      product.k.size() == 1 && product.n[0].size == product.k[0].size && product.k[0].b == 1) {
+    std::swap(product.n[0].b, product.k[0].b);
+  }
+}
+
+std::optional<Match> match(const MatchContext& context, int n) {
+  const Node& root = context.node(n);
+  const bool is_einsum = context.op_as<Einsum>(n) != nullptr;
+  if (is_einsum && !context.enabled("einsum_to_gemm")) return std::nullopt;
+  if (root.output_count != 1 || !gemm_product(context.graph(), root)) return std::nullopt;
+  Match found{{n}, {std::string(kName)}, {}, SingleNode{}};
+  if (is_einsum) found.patterns.emplace_back("einsum_to_gemm");
+  FusedGemm gemm;
+  const ValueId value = root.first_output;
+  auto next = next_node(context, found.nodes);
+  if (next) gemm.addend = addend_of(context, *next, value);
+  if (gemm.addend) {
+    found.nodes.push_back(*next);
+    next = next_node(context, found.nodes);
+  }
+  if (next) gemm.activation = activation_of(context.node(*next).op);
+  if (gemm.activation) found.nodes.push_back(*next);
+  if (found.nodes.size() < 2) return std::nullopt;
+  gemm.product = *gemm_product(context.graph(), root, gemm.addend ? context.shape(*gemm.addend) : Shape{});
+  if (root.inputs.size() == 3) gemm.bias = root.inputs[2];
+  plant(context, gemm, context.shape(root.first_output));
+  for (size_t i = 0; i + 1 < found.nodes.size(); ++i) {
+    drop_rounding(found.contract, context.graph(), found.nodes[i]);
+  }
+  found.op = std::move(gemm);
+  return found;
+}
+
+// x [batch, rows, depth] times w [depth, cols].
+ValueId product(ExampleGraph& g, const ExampleDims& d) {
+  const ValueId x = g.tensor("x", {d.batch, d.rows, d.depth}), w = g.tensor("w", {d.depth, d.cols});
+  return g.node(Matmul{}, x, w);
+}
+
+// linear from depth to cols, with its inputs made here: all of a graph's inputs stand before its nodes.
+struct LinearInputs {
+  ValueId x, weight, bias;
+};
+LinearInputs linear_inputs(ExampleGraph& g, const ExampleDims& d) {
+  return {g.tensor("x", {d.batch, d.rows, d.depth}), g.tensor("weight", {d.cols, d.depth}),
+          g.tensor("bias", {d.cols})};
+}
+
+constexpr GraphRecipe kExamples[] = {
+    {"matmul_bias",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId bias = g.tensor("bias", {d.cols});
+       return g.outputs(g.node(Add{}, product(g, d), bias));
+     }},
+    {"bias_matmul",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId bias = g.tensor("bias", {d.rows, d.cols});
+       return g.outputs(g.node(Add{}, bias, product(g, d)));
+     }},
+    {"matmul_relu",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       return g.outputs(g.node(Relu{}, product(g, d)));
+     }},
+    {"matmul_row_bias_silu",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId bias = g.tensor("bias", {d.batch, d.rows, 1});
+       return g.outputs(g.node(Silu{}, g.node(Add{}, product(g, d), bias)));
+     }},
+    {"linear_gelu",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const auto [x, weight, bias] = linear_inputs(g, d);
+       return g.outputs(g.node(Gelu{}, g.node(Linear{}, x, weight, bias)));
+     }},
+    {"linear_residual",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const auto [x, weight, bias] = linear_inputs(g, d);
+       const ValueId residual = g.tensor("residual", {d.batch, d.rows, d.cols});
+       return g.outputs(g.node(Add{}, residual, g.node(Linear{}, x, weight, bias)));
+     }},
+    {"linear_bias_gelu_tanh",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.rows, d.depth}), weight = g.tensor("weight", {d.cols, d.depth});
+       const ValueId bias = g.tensor("bias", {d.cols});
+       return g.outputs(g.node(Gelu{Gelu::Form::tanh}, g.node(Add{}, g.node(Linear{}, x, weight), bias)));
+     }},
+    {"batched_transposed_matmul_sigmoid",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId a = g.tensor("a", {d.batch, 1, d.depth, d.rows});
+       const ValueId b = g.tensor("b", {d.heads, d.cols, d.depth});
+       return g.outputs(g.node(Sigmoid{}, g.node(Matmul{true, true}, a, b)));
+     }},
+    {"einsum_bias_gelu",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.batch, d.rows, d.depth}),
+                     w = g.tensor("w", {d.batch, d.depth, d.cols});
+       const ValueId bias = g.tensor("bias", {d.batch, d.rows, d.cols});
+       return g.outputs(g.node(Gelu{}, g.node(Add{}, g.node(Einsum{"bid,bdh->bih"}, x, w), bias)));
+     }},
+};
+
+constexpr GraphRecipe kNearMisses[] = {
+    {"second_consumer",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId bias = g.tensor("bias", {d.cols}), y = product(g, d);
+       const ValueId sum = g.node(Add{}, y, bias);
+       return g.outputs(sum, g.node(Mul{}, sum, y));
+     }},
+    {"product_is_an_output",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId y = product(g, d);
+       return g.outputs(g.node(Relu{}, y), y);
+     }},
+    {"bias_that_enlarges",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId bias = g.tensor("bias", {d.heads, d.batch, d.rows, d.cols});
+       return g.outputs(g.node(Add{}, product(g, d), bias));
+     }},
+    {"cast_before_the_activation",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       return g.outputs(g.node(Gelu{}, g.node(Cast{g.other_dtype()}, product(g, d))));
+     }},
+    {"added_to_itself",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId y = product(g, d);
+       return g.outputs(g.node(Add{}, y, y));
+     }},
+    {"multiplied_by_a_bias",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId bias = g.tensor("bias", {d.cols});
+       return g.outputs(g.node(Mul{}, product(g, d), bias));
+     }},
+    {"bias_subtracted",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId bias = g.tensor("bias", {d.cols});
+       return g.outputs(g.node(Sub{}, product(g, d), bias));
+     }},
+    {"einsum_that_is_no_gemm",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.batch, d.rows}), y = g.tensor("y", {d.batch, d.cols});
+       return g.outputs(g.node(Relu{}, g.node(Einsum{"bi,bj->bij"}, x, y)));
+     }},
+};
+
+}  // namespace
+
+Pattern gemm_bias_act_pattern() {
+  return {kName,
+          "matmul, linear or einsum, then an addition, then relu, gelu, silu or sigmoid -> one product with "
+          "an epilogue",
+          match, kExamples, kNearMisses};
+}
+
+}  // namespace fusesmith

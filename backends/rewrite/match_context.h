@@ -1,0 +1,59 @@
+// MatchContext: what matchers may ask about a graph while it is being covered. The legality rule that all
+// patterns share lives here: an inner value of a match has exactly one consumer, and nobody observes it.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "backends/backend.h"
+#include "graph/graph.h"
+
+namespace fusesmith {
+
+class MatchContext {
+ public:
+  // Both must outlive the context.
+  MatchContext(const Graph& graph, const CompileOptions& options);
+
+  const Graph& graph() const { return graph_; }
+  const Node& node(int n) const { return graph_.nodes()[static_cast<size_t>(n)]; }
+  const Shape& shape(ValueId value) const { return graph_.type(value).shape; }
+  ValueId output(int n) const { return node(n).first_output; }
+
+  // Whether this pattern is not among those to skip.
+  bool enabled(std::string_view pattern) const;
+  const Faults& faults() const { return options_.faults; }
+
+  bool is_free(int n) const { return !claimed_[static_cast<size_t>(n)]; }
+  void claim(const std::vector<int>& nodes);
+
+  // Read exactly once, and neither a graph output nor a state's next value.
+  bool is_inner(ValueId value) const;
+  const std::vector<int>& consumers(ValueId value) const { return consumers_[static_cast<size_t>(value)]; }
+  // The free node that is the only reader of an inner value.
+  std::optional<int> sole_consumer(ValueId value) const;
+  // The free node that computes the value, if the value is inner.
+  std::optional<int> inner_producer(ValueId value) const;
+
+  // The op of a node, or null if it is another.
+  template <class T>
+  const T* op_as(int n) const {
+    return std::get_if<T>(&node(n).op);
+  }
+  // As inner_producer, if its op is a T.
+  template <class T>
+  std::optional<int> inner_producer_as(ValueId value) const {
+    const auto n = inner_producer(value);
+    return n && op_as<T>(*n) ? n : std::nullopt;
+  }
+
+ private:
+  const Graph& graph_;
+  const CompileOptions& options_;
+  std::vector<std::vector<int>> consumers_;
+  std::vector<bool> claimed_;
+};
+
+}  // namespace fusesmith

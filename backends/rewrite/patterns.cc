@@ -1,0 +1,28 @@
+#include "backends/rewrite/patterns.h"
+
+#include <array>
+
+namespace fusesmith {
+
+// Larger patterns first: each may hold nodes that a later one would claim.
+std::span<const Pattern> all_patterns() {
+  static const std::array kPatterns = {
+      sdpa_pattern(),                 //
+      gemm_bias_act_pattern(),        //
+      einsum_to_gemm_pattern(),       //
+      einsum_to_pointwise_pattern(),  //
+      layer_norm_welford_pattern(),   //
+      pointwise_chain_pattern(),      //
+      dropout_elimination_pattern(),  //
+  };
+  return kPatterns;
+}
+
+const Pattern* find_pattern(std::string_view name) {
+  for (const Pattern& pattern : all_patterns()) {
+    if (pattern.name == name) return &pattern;
+  }
+  return nullptr;
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,16 @@
+// One function per pattern file; patterns.cc puts them in order.
+#pragma once
+
+#include "backends/rewrite/pattern.h"
+
+namespace fusesmith {
+
+Pattern sdpa_pattern();
+Pattern gemm_bias_act_pattern();
+Pattern einsum_to_gemm_pattern();
+Pattern einsum_to_pointwise_pattern();
+Pattern layer_norm_welford_pattern();
+Pattern pointwise_chain_pattern();
+Pattern dropout_elimination_pattern();
+
+}  // namespace fusesmith

@@ -1,0 +1,92 @@
+// The laws of every pattern: it matches each of its examples as a whole, leaves each near miss alone, and can
+// be turned off.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "backends/rewrite/rewrite.h"
+
+namespace fusesmith {
+namespace {
+
+constexpr ExampleDims kDims[] = {
+    {}, {1, 1, 1, 1, 1, 1}, {2, 3, 16, 16, 16, 16}, {3, 2, 4, 4, 4, 4}, {1, 2, 17, 33, 9, 31}};
+
+bool mentions(const std::vector<FusedRegion>& regions, std::string_view pattern) {
+  return std::any_of(regions.begin(), regions.end(), [&](const FusedRegion& fused) {
+    const auto& names = fused.region.patterns;
+    return std::find(names.begin(), names.end(), pattern) != names.end();
+  });
+}
+
+void for_each_recipe(std::span<const GraphRecipe> recipes, const std::function<void(const Graph&)>& f) {
+  for (const GraphRecipe& recipe : recipes) {
+    for (Dtype dtype : kFloatDtypes) {
+      for (const ExampleDims& dims : kDims) {
+        SCOPED_TRACE(std::string(recipe.name) + " " + std::string(name(dtype)));
+        f(recipe.build(dtype, dims));
+      }
+    }
+  }
+}
+
+class PatternLaws : public testing::TestWithParam<const Pattern*> {};
+
+TEST_P(PatternLaws, DeclaresItself) {
+  const Pattern& pattern = *GetParam();
+  EXPECT_FALSE(pattern.name.empty());
+  EXPECT_FALSE(pattern.doc.empty());
+  EXPECT_FALSE(pattern.examples.empty());
+  EXPECT_FALSE(pattern.near_misses.empty());
+  EXPECT_EQ(find_pattern(pattern.name), &pattern);
+}
+
+TEST_P(PatternLaws, MatchesItsExamplesAsAWhole) {
+  for_each_recipe(GetParam()->examples, [&](const Graph& graph) {
+    const auto regions = rewrite(graph, {});
+    ASSERT_EQ(regions.size(), 1u) << to_string(graph);
+    EXPECT_EQ(regions[0].region.patterns.front(), GetParam()->name);
+    EXPECT_EQ(regions[0].region.nodes.size(), graph.nodes().size());
+    EXPECT_EQ(regions[0].region.outputs, graph.outputs());
+  });
+}
+
+TEST_P(PatternLaws, LeavesItsNearMissesAlone) {
+  for_each_recipe(GetParam()->near_misses, [&](const Graph& graph) {
+    EXPECT_FALSE(mentions(rewrite(graph, {}), GetParam()->name)) << to_string(graph);
+  });
+}
+
+TEST_P(PatternLaws, CanBeTurnedOff) {
+  CompileOptions options;
+  options.skip_patterns = {std::string(GetParam()->name)};
+  for_each_recipe(GetParam()->examples, [&](const Graph& graph) {
+    EXPECT_FALSE(mentions(rewrite(graph, options), GetParam()->name)) << to_string(graph);
+  });
+}
+
+// Only 16-bit inner values have a rounding to drop, and every one that the region rounds is declared.
+TEST_P(PatternLaws, DeclaresDeviationsOfInnerValues) {
+  for_each_recipe(GetParam()->examples, [&](const Graph& graph) {
+    for (const Deviation& deviation : rewrite(graph, {})[0].region.contract.deviations) {
+      EXPECT_TRUE(is_16_bit(deviation.dtype));
+      const std::string node = deviation.value.substr(0, deviation.value.find('/'));
+      const auto value = graph.find(node);
+      ASSERT_TRUE(value) << deviation.value;
+      EXPECT_EQ(graph.is_observed(*value), node != deviation.value) << deviation.value;
+    }
+  });
+}
+
+std::vector<const Pattern*> pattern_pointers() {
+  std::vector<const Pattern*> result;
+  for (const Pattern& pattern : all_patterns()) result.push_back(&pattern);
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PatternLaws, testing::ValuesIn(pattern_pointers()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+}  // namespace
+}  // namespace fusesmith

@@ -1,0 +1,159 @@
+// pointwise_chain: two or more pointwise and select ops of one output shape that form a tree run as one
+// kernel, element by element in f32. Implicit 16-bit roundings inside are dropped; the rounding of an
+// explicit cast is performed.
+#include <algorithm>
+
+#include "backends/rewrite/deviations.h"
+#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/patterns.h"
+
+namespace fusesmith {
+namespace {
+
+bool is_pointwise(const MatchContext& context, int n) {
+  const OpClass op_class = info(context.node(n).op).op_class;
+  return op_class == OpClass::pointwise || op_class == OpClass::select;
+}
+
+// The root and everything that can be computed in its loop.
+std::vector<int> tree(const MatchContext& context, int root) {
+  std::vector<int> nodes{root};
+  const Shape& shape = context.shape(context.output(root));
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (ValueId v : context.node(nodes[i]).inputs) {
+      const auto n = context.inner_producer(v);
+      if (n && is_pointwise(context, *n) && context.shape(v) == shape) nodes.push_back(*n);
+    }
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+PointwiseChain program(const MatchContext& context, const std::vector<int>& nodes) {
+  PointwiseChain chain;
+  chain.shape = context.shape(context.output(nodes.back()));
+  const auto argument = [&](ValueId v) {
+    const auto producer = context.graph().producer(v);
+    const auto step = producer ? std::find(nodes.begin(), nodes.end(), *producer) : nodes.end();
+    if (step != nodes.end()) return static_cast<int>(step - nodes.begin());
+    auto& operands = chain.operands;
+    auto known = std::find_if(operands.begin(), operands.end(), [&](const auto& o) { return o.value == v; });
+    if (known == operands.end()) {
+      known = operands.insert(known, {v, broadcast_strides(context.shape(v), chain.shape)});
+    }
+    return -1 - static_cast<int>(known - operands.begin());
+  };
+  for (int n : nodes) {
+    const Node& node = context.node(n);
+    PointwiseChain::Step step{node.op, context.graph().type(node.first_output).dtype, {}};
+    for (ValueId v : node.inputs) step.arguments.push_back(argument(v));
+    chain.steps.push_back(std::move(step));
+  }
+  return chain;
+}
+
+// Planted: a vector is broadcast along the last axis but one, where sizes do not tell them apart.
+void broadcast_along_wrong_axis(const MatchContext& context, PointwiseChain& chain) {
+  const size_t rank = chain.shape.size();
+  if (rank < 2 || chain.shape[rank - 1] != chain.shape[rank - 2]) return;
+  for (auto& operand : chain.operands) {
+    if (context.shape(operand.value).size() == 1)
+      std::swap(operand.strides[rank - 1], operand.strides[rank - 2]);
+  }
+}
+
+std::optional<Match> match(const MatchContext& context, int n) {
+  if (!is_pointwise(context, n)) return std::nullopt;
+  std::vector<int> nodes = tree(context, n);
+  if (nodes.size() < 2) return std::nullopt;
+  PointwiseChain chain = program(context, nodes);
+  if (context.faults().has("chain_broadcasts_wrong_axis")) broadcast_along_wrong_axis(context, chain);
+  Match found{nodes, {"pointwise_chain"}, {}, std::move(chain)};
+  for (int inner : nodes) {
+    if (inner != n) drop_rounding(found.contract, context.graph(), inner);
+  }
+  return found;
+}
+
+constexpr GraphRecipe kExamples[] = {
+    {"silu_gate",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.batch, d.rows, d.cols}),
+                     y = g.tensor("y", {d.batch, d.rows, d.cols});
+       return g.outputs(g.node(Mul{}, g.node(Silu{}, x), y));
+     }},
+    {"broadcast_vectors",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.rows, d.cols}), row = g.tensor("row", {d.cols});
+       const ValueId column = g.tensor("column", {d.rows, 1}), one = g.tensor("one", {});
+       const ValueId sum = g.node(Add{}, g.node(Mul{}, row, x), column);
+       const ValueId left = g.node(Sub{}, sum, one), right = g.node(Sigmoid{}, x);
+       return g.outputs(g.node(Div{}, left, right));
+     }},
+    {"cast_and_back",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.rows, d.cols}), y = g.tensor("y", {d.rows, d.cols});
+       const ValueId inner = g.node(Cast{Dtype::bf16}, g.node(Mul{}, x, y));
+       return g.outputs(g.node(Scale{1.375}, g.node(Cast{t}, inner)));
+     }},
+    {"where_and_fill",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.rows, d.cols}), y = g.tensor("y", {d.cols});
+       const ValueId hidden = g.mask("hidden", {d.rows, 1}), chosen = g.mask("chosen", {d.rows, d.cols});
+       const ValueId filled = g.node(MaskedFill{-0.3}, g.node(Scale{0.7}, x), hidden);
+       return g.outputs(g.node(Where{}, chosen, filled, y));
+     }},
+    {"activations",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.rows, d.cols}), y = g.tensor("y", {d.rows, d.cols});
+       const ValueId left = g.node(Gelu{}, g.node(Scale{3, true}, x));
+       const ValueId right = g.node(Gelu{Gelu::Form::tanh}, g.node(Relu{}, y));
+       return g.outputs(g.node(Add{}, left, right));
+     }},
+};
+
+constexpr GraphRecipe kNearMisses[] = {
+    {"second_consumer",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId y = g.node(Silu{}, g.tensor("x", {d.rows, d.cols}));
+       return g.outputs(g.node(Mul{}, y, y));
+     }},
+    {"inner_value_is_an_output",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId y = g.node(Silu{}, g.tensor("x", {d.rows, d.cols}));
+       return g.outputs(g.node(Scale{2}, y), y);
+     }},
+    {"smaller_inner_shape",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.rows, d.cols}), y = g.tensor("y", {d.batch + 1, d.rows, d.cols});
+       return g.outputs(g.node(Add{}, g.node(Sigmoid{}, x), y));
+     }},
+    {"movement_in_between",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.node(Permute{{1, 0}}, g.node(Silu{}, g.tensor("x", {d.rows, d.cols})));
+       return g.outputs(g.node(Scale{2}, x));
+     }},
+    {"one_op",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       return g.outputs(g.node(Gelu{}, g.tensor("x", {d.rows, d.cols})));
+     }},
+};
+
+}  // namespace
+
+Pattern pointwise_chain_pattern() {
+  return {"pointwise_chain", "a tree of pointwise and select ops of one shape -> one loop in f32", match,
+          kExamples, kNearMisses};
+}
+
+}  // namespace fusesmith

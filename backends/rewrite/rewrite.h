@@ -1,0 +1,22 @@
+// The graph compiler under test: covers a graph with fused regions. Device-free; executors run what it plans.
+#pragma once
+
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/rewrite/fused_op.h"
+#include "backends/rewrite/pattern.h"
+#include "oracle/plan.h"
+
+namespace fusesmith {
+
+struct FusedRegion {
+  Region region;
+  FusedOp op;
+};
+
+// Every node in exactly one region: patterns claim nodes in the list's order, what is left becomes single
+// nodes. Regions are ordered by their last node, which is an order in which they can run.
+std::vector<FusedRegion> rewrite(const Graph& graph, const CompileOptions& options);
+
+}  // namespace fusesmith

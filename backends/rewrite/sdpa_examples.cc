@@ -1,0 +1,187 @@
+// Examples of sdpa: the forms in which frameworks write attention (PyTorch's fuse_attention.py numbers some
+// of them).
+#include <cmath>
+#include <limits>
+
+#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/sdpa_graphs.h"
+#include "backends/rewrite/sdpa_matcher.h"
+
+namespace fusesmith {
+namespace {
+
+constexpr double kHidden = -std::numeric_limits<double>::infinity();
+
+Graph composite(Dtype dtype, const ExampleDims& d, const Sdpa& op) {
+  ExampleGraph g(dtype);
+  const Qkv in = qkv(g, d);
+  if (op.mask == Sdpa::Mask::boolean)
+    return g.outputs(g.node(op, in.q, in.k, in.v, g.mask("mask", {d.batch, 1, 1, d.cols})));
+  if (op.mask == Sdpa::Mask::additive) {
+    return g.outputs(g.node(op, in.q, in.k, in.v, g.tensor("mask", {d.heads, d.rows, d.cols})));
+  }
+  return g.outputs(g.node(op, in.q, in.k, in.v));
+}
+
+Graph causal(Dtype dtype, const ExampleDims& d, CausalAlignment alignment) {
+  ExampleGraph g(dtype);
+  const Qkv in = qkv(g, d);
+  const ValueId hidden = g.node(CausalMask{d.rows, d.cols, alignment});
+  return attend(g, g.node(MaskedFill{kHidden}, scaled_scores(g, in, d), hidden), in);
+}
+
+constexpr auto kBoth = Sdpa::ScaleOn::both;
+constexpr auto kOnScores = Sdpa::ScaleOn::scores;
+
+constexpr GraphRecipe kExamples[] = {
+    {"single_head_pattern_11",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, {d.batch, 1, d.rows, d.cols, d.depth, d.width});
+       const ValueId scores = g.node(Matmul{}, in.q, g.node(Permute{{0, 1, 3, 2}}, in.k));
+       const ValueId p =
+           g.node(Softmax{}, g.node(Scale{std::sqrt(static_cast<double>(d.depth)), true}, scores));
+       return g.outputs(g.node(Matmul{}, g.node(Dropout{}, p), in.v));
+     }},
+    {"multi_head",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       return attend(g, scaled_scores(g, in, d), in);
+     }},
+    {"no_scale",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       return attend(g, g.node(Matmul{false, true}, in.q, in.k), in);
+     }},
+    {"no_leading_axes",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId q = g.tensor("q", {d.rows, d.depth}), k = g.tensor("k", {d.cols, d.depth});
+       const ValueId v = g.tensor("v", {d.cols, d.width});
+       return attend(g, g.node(Scale{0.5}, g.node(Matmul{false, true}, q, k)), {q, k, v});
+     }},
+    {"keys_shared_by_heads",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId q = g.tensor("q", {d.batch, d.heads, d.rows, d.depth});
+       const ValueId k = g.tensor("k", {d.batch, 1, d.cols, d.depth}), v = g.tensor("v", {d.cols, d.width});
+       return attend(g, g.node(Scale{0.5}, g.node(Matmul{false, true}, q, k)), {q, k, v});
+     }},
+    {"scale_on_q",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId q = g.node(Scale{0.375}, in.q);
+       return attend(g, g.node(Matmul{}, q, g.node(Permute{{0, 1, 3, 2}}, in.k)), in);
+     }},
+    {"scale_on_q_and_k",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId q = g.node(Scale{0.59}, in.q), k = g.node(Scale{1.7, true}, in.k);
+       return attend(g, g.node(Matmul{false, true}, q, k), in);
+     }},
+    {"scaled_transposed_keys",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId k = g.node(Permute{{0, 1, 3, 2}}, g.node(Scale{0.59}, in.k));
+       return attend(g, g.node(Matmul{}, in.q, k), in);
+     }},
+    {"divided_by_a_tensor",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId divisor = g.tensor("divisor", {1}, Constant{std::sqrt(static_cast<double>(d.depth))});
+       return attend(g, g.node(Div{}, g.node(Matmul{false, true}, in.q, in.k), divisor), in);
+     }},
+    {"multiplied_by_a_tensor",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId factor = g.tensor("factor", {}, Constant{0.3});
+       return attend(g, g.node(Mul{}, factor, g.node(Matmul{false, true}, in.q, in.k)), in);
+     }},
+    {"boolean_mask",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId hidden = g.mask("hidden", {d.batch, 1, d.rows, d.cols});
+       return attend(g, g.node(MaskedFill{kHidden}, scaled_scores(g, in, d), hidden), in);
+     }},
+    {"boolean_key_mask",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId visible = g.mask("visible", {d.batch, 1, 1, d.cols});
+       return attend(g, g.node(MaskedFill{kHidden, true}, scaled_scores(g, in, d), visible), in);
+     }},
+    {"causal_top_left",
+     [](Dtype t, const ExampleDims& d) { return causal(t, d, CausalAlignment::top_left); }},
+    {"causal_bottom_right",
+     [](Dtype t, const ExampleDims& d) { return causal(t, d, CausalAlignment::bottom_right); }},
+    {"additive_mask",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId mask = g.tensor("mask", {d.batch, 1, d.rows, d.cols});
+       return attend(g, g.node(Add{}, scaled_scores(g, in, d), mask), in);
+     }},
+    {"additive_mask_on_the_left",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId mask = g.tensor("mask", {d.heads, 1, d.cols});
+       return attend(g, g.node(Add{}, mask, scaled_scores(g, in, d)), in);
+     }},
+    {"where_visible",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId visible = g.mask("visible", {d.rows, d.cols});
+       const ValueId filled = g.tensor("filled", {1}, Constant{kHidden});
+       return attend(g, g.node(Where{}, visible, scaled_scores(g, in, d), filled), in);
+     }},
+    {"where_hidden",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId hidden = g.mask("hidden", {d.batch, 1, 1, d.cols});
+       const ValueId filled = g.tensor("filled", {d.batch, d.heads, d.rows, d.cols}, Constant{kHidden});
+       return attend(g, g.node(Where{}, hidden, filled, scaled_scores(g, in, d)), in);
+     }},
+    {"op", [](Dtype t, const ExampleDims& d) { return composite(t, d, {}); }},
+    {"op_causal",
+     [](Dtype t, const ExampleDims& d) {
+       return composite(t, d, {kOnScores, false, Sdpa::Mask::causal});
+     }},
+    {"op_causal_bottom_right",
+     [](Dtype t, const ExampleDims& d) {
+       return composite(t, d, {kBoth, false, Sdpa::Mask::causal, CausalAlignment::bottom_right});
+     }},
+    {"op_boolean_mask",
+     [](Dtype t, const ExampleDims& d) {
+       return composite(t, d, {kOnScores, false, Sdpa::Mask::boolean});
+     }},
+    {"op_additive_mask",
+     [](Dtype t, const ExampleDims& d) {
+       return composite(t, d, {kOnScores, false, Sdpa::Mask::additive});
+     }},
+    {"op_scale_on_both", [](Dtype t, const ExampleDims& d) { return composite(t, d, {kBoth}); }},
+    {"op_upcast",
+     [](Dtype t, const ExampleDims& d) {
+       return composite(t, d, {kOnScores, true, Sdpa::Mask::additive});
+     }},
+    {"op_upcast_scale_on_both",
+     [](Dtype t, const ExampleDims& d) {
+       return composite(t, d, {kBoth, true, Sdpa::Mask::causal, CausalAlignment::top_left, 0.3});
+     }},
+};
+
+}  // namespace
+
+std::span<const GraphRecipe> sdpa_examples() { return kExamples; }
+
+}  // namespace fusesmith

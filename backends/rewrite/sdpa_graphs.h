@@ -1,0 +1,30 @@
+// Pieces of attention graphs, for the examples and near misses of sdpa.
+#pragma once
+
+#include <cmath>
+
+#include "backends/rewrite/example_graph.h"
+
+namespace fusesmith {
+
+struct Qkv {
+  ValueId q = -1, k = -1, v = -1;
+};
+
+inline Qkv qkv(ExampleGraph& g, const ExampleDims& d) {
+  return {g.tensor("q", {d.batch, d.heads, d.rows, d.depth}),
+          g.tensor("k", {d.batch, d.heads, d.cols, d.depth}),
+          g.tensor("v", {d.batch, d.heads, d.cols, d.width})};
+}
+
+// q k^T / sqrt(depth).
+inline ValueId scaled_scores(ExampleGraph& g, const Qkv& in, const ExampleDims& d) {
+  return g.node(Scale{1 / std::sqrt(static_cast<double>(d.depth))}, g.node(Matmul{false, true}, in.q, in.k));
+}
+
+// The whole graph: softmax over the keys, then the product with v.
+inline Graph attend(ExampleGraph& g, ValueId scores, const Qkv& in) {
+  return g.outputs(g.node(Matmul{}, g.node(Softmax{}, scores), in.v));
+}
+
+}  // namespace fusesmith

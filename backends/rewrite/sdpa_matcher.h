@@ -1,0 +1,26 @@
+// The parts of an attention, matched from its last product backwards.
+#pragma once
+
+#include "backends/rewrite/pattern.h"
+
+namespace fusesmith {
+
+// matmul(dropout?(softmax(mask?(scale?(matmul(scale?(q), scale?(k)^T)), ...))), v), where `n` is the last
+// matmul.
+std::optional<Match> match_attention(const MatchContext& context, int n);
+
+// The composite op sdpa, whose inner values are named as its expansion names them (graph/expand.h).
+std::optional<Match> match_composite_sdpa(const MatchContext& context, int n);
+
+// How a value [..., r, c] of any rank is read as a matrix of each element of the batch: its leading axes, and
+// r and c of size 1, broadcast. `transposed`: as [..., c, r].
+MatrixOperand matrix_operand(const Graph& graph, ValueId value, const Shape& batch, bool transposed = false);
+
+// Declares how the fused kernel treats its probabilities, the inner value `p`: rounded before their
+// normalisation, and rescaled each time that the running maximum moves.
+void declare_probabilities(Contract& contract, const FusedAttention& attention, const std::string& p);
+
+std::span<const GraphRecipe> sdpa_examples();
+std::span<const GraphRecipe> sdpa_near_misses();
+
+}  // namespace fusesmith

@@ -1,0 +1,26 @@
+// How far two runs of one case are apart, region by region: what replay and explain show beside each
+// backend's own errors.
+#pragma once
+
+#include <vector>
+
+#include "fuzz/run_case.h"
+
+namespace fusesmith {
+
+struct Difference {
+  int64_t elements = 0;  // that both backends left in memory
+  int64_t unequal = 0;   // their bits differ
+  double largest = 0;    // |difference|; infinite where one of the two is NaN or infinite
+};
+
+Difference difference(const Tensor& a, const Tensor& b);
+
+// For each region of the run's candidate: its outputs against the same values in the baseline's trace. Empty
+// for a run without programs.
+std::vector<Difference> region_differences(const CaseRun& run);
+
+// The first region of the plan whose outputs have other bits in `again` than in `first`, or -1.
+int first_unequal_region(const Plan& plan, const Trace& first, const Trace& again);
+
+}  // namespace fusesmith

@@ -1,0 +1,16 @@
+// What the program's exit codes mean; libFuzzer's numbers where it has them. Other people's scripts rely on
+// these.
+#pragma once
+
+namespace fusesmith {
+
+enum ExitCode : int {
+  kClean = 0,
+  kUsage = 1,  // or a file that cannot be read
+  kOutOfMemory = 71,
+  kInterrupted = 72,
+  kCannotWrite = 73,
+  kFindings = 77,
+};
+
+}  // namespace fusesmith

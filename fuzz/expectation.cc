@@ -1,0 +1,80 @@
+// What replay holds a judged case to: its expectation, and equal bits when it is run again.
+#include <algorithm>
+#include <span>
+
+#include "fuzz/difference.h"
+#include "fuzz/replay.h"
+#include "fuzz/table.h"
+
+namespace fusesmith {
+
+namespace {
+
+// The deviations that the candidate's regions use, each once, sorted: the judge's words.
+std::vector<std::string> used_deviations(const BackendVerdict& verdict) {
+  std::vector<std::string> words;
+  for (const RegionVerdict& region : verdict.regions) {
+    for (const Deviation& deviation : region.deviations) words.push_back(to_string(deviation));
+  }
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  return words;
+}
+
+void find_difference(CaseRun& run, size_t sources, Program& program, const Trace& first,
+                     const BackendVerdict& backend, int64_t times) {
+  for (int64_t i = 0; i < times; ++i) {
+    const Trace again = program.run(std::span(first.values).first(sources));
+    const int region = first_unequal_region(program.plan(), first, again);
+    if (region < 0) continue;
+    const RegionVerdict& verdict = backend.regions.at(static_cast<size_t>(region));
+    const std::string culprit = verdict.patterns.empty() ? verdict.op : verdict.patterns.front();
+    run.verdict.verdict = VerdictClass::nondeterministic;
+    run.verdict.finding = true;
+    run.verdict.reason = "region '" + verdict.name + "' (" + culprit + ") of " + backend.backend +
+                         " differs in run " + std::to_string(i + 2) + " on the same inputs";
+    run.verdict.signature = make_signature(VerdictClass::nondeterministic, backend.backend, culprit,
+                                           std::string(name(verdict.dtype)), "repeat_differs");
+    return;
+  }
+}
+
+}  // namespace
+
+void repeat_run(const Graph& graph, CaseRun& run, int64_t times) {
+  const auto sources = static_cast<size_t>(graph.source_count());
+  if (!run.candidate || run.verdict.finding) return;
+  find_difference(run, sources, *run.candidate, run.candidate_trace, run.verdict.candidate, times);
+  if (run.verdict.finding) return;
+  find_difference(run, sources, *run.baseline, run.baseline_trace, run.verdict.baseline, times);
+}
+
+bool is_about(const Case& test_case, const Verdict& verdict) {
+  if (!test_case.expect) return false;
+  const std::vector<std::string>& backends = test_case.expect->backends;
+  return backends.empty() ||
+         backends == std::vector<std::string>{verdict.baseline.backend, verdict.candidate.backend};
+}
+
+std::optional<std::string> broken_expectation(const Case& test_case, const Verdict& verdict) {
+  if (!is_about(test_case, verdict)) return {};
+  const Expect& expect = *test_case.expect;
+  const auto broken = [](const char* what, const std::string& wanted, const std::string& got) {
+    return std::string("expected ") + what + " " + wanted + ", got " + got;
+  };
+  const std::string got(name(verdict.verdict));
+  if (!expect.verdict.empty() && expect.verdict != got) return broken("verdict", expect.verdict, got);
+  if (verdict.verdict == VerdictClass::precision_policy) {
+    std::vector<std::string> wanted = expect.deviations;
+    std::sort(wanted.begin(), wanted.end());
+    const auto used = used_deviations(verdict.candidate);
+    if (wanted != used)
+      return broken("deviations", "[" + list_text(wanted) + "]", "[" + list_text(used) + "]");
+  }
+  if (!expect.signature.empty() && expect.signature != verdict.signature) {
+    return broken("signature", expect.signature, verdict.signature.empty() ? "none" : verdict.signature);
+  }
+  return {};
+}
+
+}  // namespace fusesmith

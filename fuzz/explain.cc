@@ -1,0 +1,83 @@
+#include "fuzz/explain.h"
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "fuzz/table.h"
+#include "fuzz/verdict_json.h"
+#include "fuzz/verdict_text.h"
+
+namespace fusesmith {
+
+namespace {
+
+std::string regions_text(const BackendVerdict& backend, std::span<const Difference> differences) {
+  if (backend.regions.empty()) return "";
+  return "\nRegions of " + backend.backend + ", in the order in which they run:\n" +
+         region_table(backend, Regions::all, differences).text(2);
+}
+
+std::string reasons_text(const BackendVerdict& backend) {
+  std::string text;
+  for (const RegionVerdict& region : backend.regions) {
+    for (const Deviation& deviation : region.deviations) {
+      text += "  " + region.name + ": " + to_string(deviation) + " (" + std::string(name(deviation.dtype)) +
+              ")" + (deviation.why.empty() ? "" : ": " + deviation.why) + "\n";
+    }
+  }
+  return text.empty() ? "" : "\nRoundings that " + backend.backend + " left out or moved:\n" + text;
+}
+
+std::string text_of(const Case& test_case, const CaseRun& run) {
+  const Verdict& verdict = run.verdict;
+  std::string text = std::string(name(verdict.verdict)) +
+                     (verdict.finding ? ", finding " + verdict.signature : "") + "\n" + sentence(verdict) +
+                     "\n";
+  if (test_case.steps > 1) text += "The gravest step is " + std::to_string(run.step) + ".\n";
+  const Guilty guilty = guilty_region(verdict);
+  if (guilty.region) text += "Evidence: " + evidence_text(guilty) + ".\n";
+  text += regions_text(verdict.candidate, region_differences(run)) + reasons_text(verdict.candidate);
+  text += regions_text(verdict.baseline, {}) + reasons_text(verdict.baseline);
+  return text +
+         "\nworst/bound, median/bound: error against the exact result from the inputs that the region got, "
+         "as a share of\n"
+         "what its contract allows. exact: elements with one lawful bit pattern. unequal: against the other "
+         "backend.\n";
+}
+
+}  // namespace
+
+FlagTable ExplainFlags::table() {
+  FlagTable table;
+  table.command = "explain";
+  table.doc = "say what happened with a case, region by region.";
+  table.details = "Exit codes: 0 no finding, 1 a file that cannot be read, 77 a finding.";
+  table.positional = {"CASE.json", &files, 1, 1};
+  judge.add_to(table.flags, false);
+  table.flags.push_back({.name = "json",
+                         .target = &json,
+                         .doc = "Print one JSON object on standard output, nothing else there."});
+  table.examples = {
+      {"explain corpus/scenarios/einsum_projections.json",
+       "Who rewrote what, and how far each region is from its bound."},
+      {"explain --skip_patterns=sdpa case.json", "Is it the attention rewrite?"},
+  };
+  return table;
+}
+
+int run(ExplainFlags& flags, Console& console) {
+  const std::string& file = flags.files[0];
+  const auto test_case = read_case_file(file);
+  if (!test_case) return fail(console, "explain", test_case.problem());
+  const CaseRun run = Judging(flags.judge, *test_case).run(*test_case);
+  if (flags.json) {
+    nlohmann::ordered_json json = {{"file", file}, {"step", run.step}, {"sentence", sentence(run.verdict)}};
+    json.update(to_json(run.verdict, region_differences(run)));
+    console.out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  } else {
+    console.out << file << ": " << text_of(*test_case, run);
+  }
+  return run.verdict.finding ? kFindings : kClean;
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,100 @@
+#include "fuzz/finding.h"
+
+#include <nlohmann/json.hpp>
+
+#include "fuzz/files.h"
+#include "fuzz/shrinking.h"
+#include "fuzz/table.h"
+#include "fuzz/verdict_json.h"
+#include "fuzz/verdict_text.h"
+
+namespace fusesmith {
+
+namespace {
+
+constexpr double kMinimizeSeconds = 120;
+
+struct Report {
+  std::string signature;
+  Case test_case;  // the smallest that fails
+  CaseRun run;     // of it
+  std::string file;
+  std::string how_small;  // what minimization did, or why it did nothing
+};
+
+std::string commands(const Report& report, const std::string& start, const FindingOptions& options) {
+  const auto command = [&](const char* name, const std::string& file) {
+    return options.program + " " + name + " " + shell_quoted(file) + options.flags + "\n";
+  };
+  return "```sh\n" + command("replay", report.file) + command("explain", report.file) +
+         command("minimize", start) + "```\n";
+}
+
+std::string report_text(const Report& report, const std::string& start, const FindingOptions& options) {
+  const Verdict& verdict = report.run.verdict;
+  const Guilty guilty = guilty_region(verdict);
+  std::string text = "# " + report.signature + "\n\n" + sentence(verdict) + "\n\n";
+  text += "Case: `" + report.file + "` (" + report.how_small + "). To see it again:\n\n" +
+          commands(report, start, options) + "\n";
+  if (guilty.region) {
+    const RegionVerdict& region = *guilty.region;
+    const ElementEvidence& worst = region.worst;
+    Table evidence({"evidence", ""});
+    evidence.add({"backend", guilty.backend->backend});
+    evidence.add({"region", region.name});
+    evidence.add({"patterns", list_text(region.patterns, "none: " + region.op)});
+    evidence.add({"symptom", region.symptom});
+    evidence.add({"element", worst.value + "[" + std::to_string(worst.element) + "]"});
+    evidence.add({"got", number_text(worst.got)});
+    evidence.add({"exact", number_text(worst.want)});
+    evidence.add({"lawful", "[" + number_text(worst.lo) + ", " + number_text(worst.hi) + "]"});
+    evidence.add({"bound before the store", number_text(worst.bound)});
+    evidence.add(
+        {"elements outside", std::to_string(region.outside) + " of " + std::to_string(region.elements)});
+    text += evidence.markdown() + "\n";
+  }
+  const auto differences = region_differences(report.run);
+  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
+    if (backend->regions.empty()) continue;
+    const bool compared = backend == &verdict.candidate;
+    const Table table =
+        region_table(*backend, Regions::all,
+                     compared ? std::span<const Difference>(differences) : std::span<const Difference>());
+    text += "Regions of " + backend->backend + ":\n\n" + table.markdown() + "\n";
+  }
+  return text + "The graph:\n\n```\n" + to_string(report.test_case.graph) + "```\n";
+}
+
+}  // namespace
+
+std::optional<Problem> finish_finding(const std::filesystem::path& folder, const std::string& signature,
+                                      const FindingOptions& options,
+                                      const std::function<void(const std::string&, const Case&)>& others) {
+  const auto file = (folder / "case.json").string();
+  const auto start = read_case_file(file);
+  if (!start) return Problem{start.problem()};
+  Report report{signature, *start, options.judging.run(*start), file, "not minimized"};
+  const auto differences = region_differences(report.run);
+  const std::string verdict =
+      to_json(report.run.verdict, differences).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (auto problem = write_file(folder / "verdict.json", verdict + "\n")) return problem;
+
+  if (!report.run.verdict.finding || report.run.verdict.signature != signature) {
+    report.how_small = "it did not fail in this way when it was judged again";
+  } else if (options.minimize) {
+    MinimizeOptions minimize_options;
+    minimize_options.max_seconds = kMinimizeSeconds;
+    minimize_options.on_other = others;
+    const MinimizeResult result = shrink(*start, options.judging, minimize_options, options.stop);
+    if (options.stop && options.stop()) return {};  // without report.md: a resumed campaign does it again
+    if (result.fails) {
+      const auto min = (folder / "min.json").string();
+      if (auto problem = write_file(min, to_json(result.test_case))) return problem;
+      report = {signature, result.test_case, options.judging.run(result.test_case), min,
+                "minimized: " + shrink_text(result)};
+    }
+  }
+  return write_file(folder / "report.md", report_text(report, file, options));
+}
+
+}  // namespace fusesmith

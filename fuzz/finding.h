@@ -1,0 +1,30 @@
+// One finding of a campaign: what is made of its case.json once that is on disk (min.json, verdict.json,
+// report.md).
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "fuzz/judging.h"
+
+namespace fusesmith {
+
+struct FindingOptions {
+  Judging judging;
+  std::string flags;  // JudgeFlags::text() of what case files do not hold, for the commands in the report
+  std::string program = "fusesmith";
+  bool minimize = true;
+  std::function<bool()> stop;  // asked between queries of the minimizer; true ends it early
+};
+
+// Judges the folder's case.json again and writes verdict.json, then min.json, then report.md, each as soon as
+// it is known. A case that does not fail again (a nondeterministic executor) is reported so. The problem is a
+// file that cannot be read or written. `others`, if given, is called with each case of another signature that
+// the minimizer came across.
+std::optional<Problem> finish_finding(
+    const std::filesystem::path& folder, const std::string& signature, const FindingOptions& options,
+    const std::function<void(const std::string& signature, const Case&)>& others = {});
+
+}  // namespace fusesmith

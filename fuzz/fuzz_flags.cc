@@ -1,0 +1,82 @@
+// The flags of `fuzz`.
+#include "fuzz/campaign.h"
+
+namespace fusesmith {
+
+FlagTable FuzzFlags::table() {
+  FlagTable table;
+  table.command = "fuzz";
+  table.doc = "judge random graphs on two backends, and shrink what is convicted.";
+  table.details =
+      "Runs any corpus cases first, then generated ones, until --runs or --max_total_time is reached, or for "
+      "ever; both "
+      "count from the start of this command. Case number n depends on --seed, --shard and n alone: the same "
+      "campaign gives "
+      "the same verdict counts with any --jobs.\n"
+      "\n"
+      "Started again in the same work directory it goes on where it stopped, however it was stopped. Each "
+      "finding is in "
+      "WORKDIR/findings/SIGNATURE/: case.json, min.json (minimized), verdict.json (evidence), report.md "
+      "(start there).\n"
+      "\n"
+      "Exit codes: 0 clean, 1 wrong usage or a corpus file that cannot be read, 71 out of memory, 72 "
+      "interrupted, 73 cannot "
+      "write, 77 the work directory holds findings.";
+  table.positional = {"[CORPUS_DIR...]", &corpus, 0};
+  auto& flags = table.flags;
+  flags.push_back(
+      {.name = "runs", .target = &runs, .value = "N", .doc = "Generated cases to judge; 0: no limit."});
+  flags.push_back({.name = "max_total_time",
+                   .target = &max_total_time,
+                   .value = "S",
+                   .doc = "Seconds after which no new case is begun; 0: no limit."});
+  flags.push_back(
+      {.name = "workdir", .target = &workdir, .value = "DIR", .doc = "Where everything is kept."});
+  flags.push_back({.name = "seed",
+                   .target = &seed,
+                   .value = "N",
+                   .doc = "Which sequence of cases.",
+                   .hi = 1.8e19,
+                   .identity = true});
+  flags.push_back({.name = "shard",
+                   .target = &shard,
+                   .value = "I/N",
+                   .doc = "Part I of N, from 0: machines with other parts judge other cases.",
+                   .identity = true});
+  flags.push_back({.name = "jobs",
+                   .target = &jobs,
+                   .value = "N",
+                   .doc = "Threads.",
+                   .default_text = "all cores",
+                   .hi = 1024});
+  judge.add_to(flags, true);
+  flags.push_back({.name = "engine",
+                   .target = &engine,
+                   .value = "random|libfuzzer",
+                   .doc = "What chooses the cases.",
+                   .choices = {"random", "libfuzzer"},
+                   .identity = true});
+  flags.push_back({.name = "minimize",
+                   .target = &minimize,
+                   .value = "0|1",
+                   .doc = "Minimize the first case of each finding.",
+                   .hi = 1});
+  flags.push_back({.name = "max_findings",
+                   .target = &max_findings,
+                   .value = "N",
+                   .doc = "Stop after so many new findings; 0: no limit."});
+  flags.push_back(
+      {.name = "json", .target = &json, .doc = "Print stats.json on standard output, nothing else there."});
+  table.examples = {
+      {"fuzz --max_total_time=60", "A minute on all cores, in fusesmith-work/."},
+      {"fuzz --runs=20000 --seed=7 --workdir=w7 --json > stats.json",
+       "A fixed number of cases, for a script."},
+      {"fuzz --runs=1000 --workdir=w8 corpus/scenarios",
+       "The cases of a folder first, then a thousand generated ones."},
+      {"fuzz --runs=2000 --workdir=w9 --faults=$(fusesmith list faults --json | jq -r '.faults[0].name')",
+       "Does it find a planted fault? Needs a build with faults (preset dev); exit 77 says yes."},
+  };
+  return table;
+}
+
+}  // namespace fusesmith

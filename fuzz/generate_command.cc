@@ -1,0 +1,67 @@
+#include "fuzz/generate_command.h"
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "fuzz/campaign.h"
+#include "fuzz/files.h"
+#include "fuzz/generator.h"
+#include "fuzz/table.h"
+
+namespace fusesmith {
+
+namespace {
+
+constexpr std::string_view kName = "generate";
+
+}  // namespace
+
+FlagTable GenerateFlags::table() {
+  FlagTable table;
+  table.command = "generate";
+  table.doc = "write generated cases as files.";
+  table.details =
+      "Case number n is the one that `fusesmith fuzz` with the same seed and shard judges as its number n.";
+  table.flags.push_back({.name = "output",
+                         .target = &output,
+                         .value = "DIR",
+                         .doc = "Folder for SEED-SHARD-NUMBER.json; made if it is not there (required)."});
+  table.flags.push_back(
+      {.name = "seed", .target = &seed, .value = "N", .doc = "Which sequence of cases.", .hi = 1.8e19});
+  table.flags.push_back({.name = "count", .target = &count, .value = "K", .doc = "How many.", .hi = 1e7});
+  table.flags.push_back({.name = "first", .target = &first, .value = "N", .doc = "The number of the first."});
+  table.flags.push_back({.name = "shard", .target = &shard, .value = "I/N", .doc = "Part I of N, from 0."});
+  table.flags.push_back({.name = "json",
+                         .target = &json,
+                         .doc = "Print {\"files\": [...]} on standard output, nothing else there."});
+  table.examples = {
+      {"generate --seed=1 --count=100 --output=cases", "A hundred graphs to look at, or to run elsewhere."},
+      {"generate --seed=1 --first=4711 --count=1 --output=.", "One case of a campaign."},
+  };
+  return table;
+}
+
+int run(GenerateFlags& flags, Console& console) {
+  if (flags.output.empty()) return fail(console, kName, "needs --output=DIR");
+  const auto shard = parse_shard(flags.shard);
+  if (!shard) return fail(console, kName, shard.problem());
+  const std::filesystem::path folder(flags.output);
+  if (auto problem = make_folder(folder)) return fail(console, kName, problem->what, kCannotWrite);
+  nlohmann::json files = nlohmann::json::array();
+  for (uint64_t counter = flags.first; counter < flags.first + flags.count; ++counter) {
+    const std::string file_name =
+        std::to_string(flags.seed) + "-" + std::to_string(*shard) + "-" + std::to_string(counter) + ".json";
+    const auto file = (folder / file_name).string();
+    const Case test_case = generate_case(flags.seed, *shard, counter);
+    if (auto problem = write_file(file, to_json(test_case)))
+      return fail(console, kName, problem->what, kCannotWrite);
+    files.push_back(file);
+  }
+  if (flags.json)
+    console.out << nlohmann::json{{"files", files}}.dump(2) << "\n";
+  else
+    console.out << counted(static_cast<int64_t>(flags.count), "case") << " in " << folder.string() << "\n";
+  return kClean;
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,24 @@
+// The `generate` command: the cases that a campaign would judge, as files.
+#pragma once
+
+#include <string>
+
+#include "fuzz/command.h"
+
+namespace fusesmith {
+
+struct GenerateFlags {
+  uint64_t seed = 1;
+  uint64_t count = 10;
+  uint64_t first = 0;
+  std::string shard = "0/1";
+  std::string output;
+  bool json = false;
+
+  FlagTable table();
+};
+
+// Exit code: 0, 1, 73.
+int run(GenerateFlags& flags, Console& console);
+
+}  // namespace fusesmith

@@ -1,0 +1,121 @@
+#include "fuzz/list_command.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "backends/rewrite/pattern.h"
+#include "fuzz/backends.h"
+#include "fuzz/table.h"
+#include "graph/op.h"
+
+namespace fusesmith {
+
+namespace {
+
+// Rows of columns; the heading's words are the JSON keys.
+using Rows = std::vector<std::vector<std::string>>;
+
+Rows op_rows() {
+  Rows rows = {{"name", "inputs", "attributes", "doc"}};
+  for_each_op([&]<class T>(std::type_identity<T>) {
+    std::vector<std::string> attributes;
+    for_each_field<T>([&](const auto& field) { attributes.emplace_back(field.name); });
+    const OpInfo& info = T::info;
+    std::string inputs = std::to_string(info.min_inputs);
+    if (info.max_inputs != info.min_inputs) inputs += "-" + std::to_string(info.max_inputs);
+    rows.push_back({std::string(info.name), inputs, list_text(attributes), std::string(info.doc)});
+  });
+  return rows;
+}
+
+Rows pattern_rows() {
+  Rows rows = {{"name", "doc"}};
+  for (const Pattern& pattern : all_patterns())
+    rows.push_back({std::string(pattern.name), std::string(pattern.doc)});
+  return rows;
+}
+
+Rows backend_rows() {
+  Rows rows = {{"name", "doc"}};
+  for (const Backend* backend : all_backends())
+    rows.push_back({std::string(backend->name()), std::string(backend->doc())});
+  return rows;
+}
+
+Rows fault_rows() {
+  Rows rows = {{"name", "pattern", "doc"}};
+  for (const FaultInfo& fault : all_faults()) {
+    rows.push_back({std::string(fault.name), std::string(fault.pattern), std::string(fault.doc)});
+  }
+  return rows;
+}
+
+struct Listing {
+  std::string name;
+  Rows (*rows)();
+  std::string_view when_empty;
+};
+
+const std::vector<Listing>& all_listings() {
+  static const std::vector<Listing> listings = {
+      {"ops", op_rows, ""},
+      {"patterns", pattern_rows, ""},
+      {"backends", backend_rows, ""},
+      {"faults", fault_rows,
+       "This build carries no planted faults; configure with -DFUSESMITH_FAULTS=ON (preset dev).\n"},
+  };
+  return listings;
+}
+
+std::string json_text(const std::string& key, const Rows& rows) {
+  nlohmann::ordered_json items = nlohmann::ordered_json::array();
+  for (size_t i = 1; i < rows.size(); ++i) {
+    nlohmann::ordered_json item;
+    for (size_t column = 0; column < rows[0].size(); ++column) item[rows[0][column]] = rows[i][column];
+    items.push_back(item);
+  }
+  return nlohmann::ordered_json{{key, items}}.dump(2) + "\n";
+}
+
+}  // namespace
+
+FlagTable ListFlags::table() {
+  FlagTable table;
+  table.command = "list";
+  table.doc = "list the ops, rewrite patterns, backends or planted faults of this build.";
+  table.positional = {"ops|patterns|backends|faults", &what, 1, 1};
+  table.flags.push_back({.name = "json",
+                         .target = &json,
+                         .doc = "Print one JSON object on standard output, nothing else there."});
+  table.examples = {
+      {"list patterns", "Names for --skip_patterns."},
+      {"list faults --json", "For scripts; empty in builds without faults."},
+  };
+  return table;
+}
+
+int run(ListFlags& flags, Console& console) {
+  std::vector<std::string> names;
+  for (const Listing& listing : all_listings()) names.push_back(listing.name);
+  const auto chosen = std::find(names.begin(), names.end(), flags.what[0]);
+  if (chosen == names.end()) {
+    return fail(console, "list",
+                "expected one of " + list_text(names) + "; got '" + flags.what[0] + "'" +
+                    suggestion(flags.what[0], names));
+  }
+  const Listing& listing = all_listings()[static_cast<size_t>(chosen - names.begin())];
+  const Rows rows = listing.rows();
+  if (flags.json) {
+    console.out << json_text(listing.name, rows);
+  } else if (rows.size() == 1) {
+    console.out << listing.when_empty;
+  } else {
+    Table table(rows[0]);
+    for (size_t i = 1; i < rows.size(); ++i) table.add(rows[i]);
+    console.out << table.text();
+  }
+  return kClean;
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,17 @@
+// The `fusesmith` program: the command line of fuzz/command.h on this process's streams.
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "fuzz/command.h"
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of writing, not a death
+  fusesmith::Console console{std::cout, std::cerr, isatty(STDERR_FILENO) != 0,
+                             argc > 0 ? argv[0] : "fusesmith"};
+  const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return fusesmith::run_command_line(args, console);
+}

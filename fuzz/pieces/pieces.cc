@@ -1,0 +1,33 @@
+#include "fuzz/pieces/pieces.h"
+
+#include <array>
+
+namespace fusesmith {
+
+std::span<const Piece> all_pieces() {
+  static constexpr std::array kPieces = {
+      Piece{"pointwise", 12, add_pointwise},
+      Piece{"projection", 12, add_projection},
+      Piece{"merged_projection", 3, add_merged_projection},
+      Piece{"batched_product", 6, add_batched_product},
+      Piece{"attention", 10, add_attention},
+      Piece{"sdpa", 6, add_sdpa},
+      Piece{"norm", 8, add_norm},
+      Piece{"ffn", 6, add_ffn},
+      Piece{"gate", 6, add_gate},
+      Piece{"embedding", 4, add_embedding},
+      Piece{"residual", 5, add_residual},
+      Piece{"cast", 5, add_cast},
+      Piece{"movement", 8, add_movement},
+      Piece{"select", 4, add_select},
+      Piece{"softmax", 4, add_softmax},
+      Piece{"wide", 2, add_wide},
+      Piece{"block", 2, add_block},
+      Piece{"free_op", 30, add_free_op},
+      Piece{"pattern", 14, add_pattern},
+      Piece{"near_miss", 10, add_near_miss},
+  };
+  return kPieces;
+}
+
+}  // namespace fusesmith

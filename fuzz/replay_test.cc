@@ -1,0 +1,149 @@
+#include "fuzz/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fuzz/test_support.h"
+
+namespace fusesmith {
+namespace {
+
+using Json = nlohmann::json;
+
+// softmax over 6 of [3, 6], and the sum with its input.
+Case small_case() {
+  Builder builder;
+  const ValueId x = builder.input("x", {Dtype::f32, {3, 6}}, Normal{});
+  const ValueId p = builder.node(Softmax{}, {x}, "p");
+  builder.output(builder.node(Add{}, {p, x}, "y"));
+  Case test_case;
+  test_case.seed = 7;
+  test_case.graph = *builder.build();
+  return test_case;
+}
+
+Ran replay(const std::string& file, std::vector<std::string> more = {}) {
+  more.insert(more.begin(), "replay");
+  more.push_back(file);
+  return fusesmith_command(more);
+}
+
+TEST(Replay, PrintsTheVerdictAndTheRegions) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("a.json", to_json(small_case()));
+  const Ran text = replay(file, {"--repeat=2"});
+  EXPECT_EQ(text.code, kClean) << text.out << text.err;
+  for (const std::string& part : {file + ": ", std::string("worst/bound"), std::string("largest difference"),
+                                  std::string("2 repeats")}) {
+    EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.out;
+  }
+  const Json json = Json::parse(replay(file, {"--json"}).out);
+  ASSERT_EQ(json["cases"].size(), 1U);
+  const Json& one = json["cases"][0];
+  EXPECT_EQ(one["file"], file);
+  EXPECT_EQ(one["signature"], "");
+  EXPECT_EQ(one["output_elements"], 18);
+  ASSERT_FALSE(one["regions"].empty());
+  for (const char* key : {"name", "patterns", "op", "dtype", "verdict", "deviations", "worst_share",
+                          "median_share", "elements", "unequal", "largest_difference"}) {
+    EXPECT_TRUE(one["regions"][0].contains(key)) << key;
+  }
+}
+
+TEST(Replay, HoldsCasesToTheirExpectations) {
+  const TemporaryFolder folder;
+  Case test_case = small_case();
+  const auto code = [&](const Expect& expect) {
+    test_case.expect = expect;
+    return replay(folder.file("a.json", to_json(test_case))).code;
+  };
+  EXPECT_EQ(code({{"cpu", "cpu"}, "identical", {}, ""}), kClean);
+  EXPECT_EQ(code({{"cpu", "cpu"}, "reassociation", {}, ""}), kFindings);
+  EXPECT_EQ(code({{"cpu", "cpu"}, "identical", {}, "defect-x"}), kFindings);
+  EXPECT_EQ(code({{"cpu", "cuda_of_tomorrow"}, "reassociation", {}, ""}), kClean)
+      << "about a backend that is not here";
+  test_case.expect = Expect{{"cpu", "cpu_fused"}, "defect", {}, ""};
+  const std::string file = folder.file("a.json", to_json(test_case));
+  EXPECT_EQ(replay(file, {"--candidate=cpu"}).code, kClean) << "the expectation is about another pair";
+  const Ran broken = replay(file);
+  EXPECT_EQ(broken.code, kFindings);
+  EXPECT_NE(broken.out.find("FAILED: expected verdict defect, got "), std::string::npos) << broken.out;
+}
+
+TEST(Replay, ExpectationsAboutDeviationsAreExact) {
+  Verdict verdict;
+  verdict.baseline.backend = "a";
+  verdict.candidate.backend = "b";
+  verdict.verdict = VerdictClass::precision_policy;
+  RegionVerdict region;
+  region.deviations = {{Deviation::Kind::drop, "s", Dtype::bf16, 0, ""},
+                       {Deviation::Kind::move, "p", Dtype::bf16, 0, ""}};
+  verdict.candidate.regions = {region, region};
+  Case test_case = small_case();
+  test_case.expect = Expect{{"a", "b"}, "precision_policy", {"move p", "drop s"}, ""};
+  EXPECT_FALSE(broken_expectation(test_case, verdict)) << "in any order, each once";
+  test_case.expect->deviations = {"drop s"};
+  EXPECT_EQ(broken_expectation(test_case, verdict), "expected deviations [drop s], got [drop s, move p]");
+}
+
+TEST(Replay, UnreadableFilesDoNotStopTheOthers) {
+  const TemporaryFolder folder;
+  folder.file("a.json", "{");
+  folder.file("b.json", to_json(small_case()));
+  const Ran ran = fusesmith_command({"replay", folder.string(), folder / "none"});
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_NE(ran.err.find("a.json"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("none"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.out.find("b.json: "), std::string::npos) << ran.out;
+}
+
+// A program that gives other bits in its third run.
+class Flaky : public Program {
+ public:
+  explicit Flaky(Program& program) : program_(program) {}
+  const Plan& plan() const override { return program_.plan(); }
+  Trace run(std::span<const TensorPtr> inputs) override {
+    Trace trace = program_.run(inputs);
+    if (++runs_ != 3) return trace;
+    Tensor changed = *trace.values.back();
+    changed.set(0, changed.value(0) + 1);
+    trace.values.back() = std::make_shared<const Tensor>(std::move(changed));
+    return trace;
+  }
+
+ private:
+  Program& program_;
+  int runs_ = 0;
+};
+
+TEST(Replay, RepeatsThatDifferAreNondeterministic) {
+  const Case test_case = small_case();
+  JudgeFlags flags;
+  CaseRun run = Judging(flags).run(test_case);
+  ASSERT_TRUE(run.candidate);
+  repeat_run(test_case.graph, run, 5);
+  EXPECT_FALSE(run.verdict.finding);
+  const auto real = std::move(run.candidate);
+  run.candidate = std::make_unique<Flaky>(*real);
+  repeat_run(test_case.graph, run, 2);
+  EXPECT_FALSE(run.verdict.finding) << "two runs are alike";
+  run.candidate = std::make_unique<Flaky>(*real);
+  repeat_run(test_case.graph, run, 3);
+  EXPECT_EQ(run.verdict.verdict, VerdictClass::nondeterministic);
+  EXPECT_TRUE(run.verdict.finding);
+  EXPECT_TRUE(run.verdict.signature.starts_with("nondeterministic-cpu_fused-")) << run.verdict.signature;
+}
+
+TEST(Replay, BitwiseDemandsEqualBits) {
+  const std::string file = "corpus/scenarios/einsum_projections_small.json";
+  const Ran plain = replay(file);
+  EXPECT_EQ(plain.code, kClean) << plain.out << plain.err;
+  const Ran bitwise = replay(file, {"--bitwise"});
+  EXPECT_EQ(bitwise.code, kFindings) << bitwise.out;
+  EXPECT_NE(bitwise.out.find("FAILED: bitwise: "), std::string::npos) << bitwise.out;
+  EXPECT_EQ(replay(file, {"--bitwise", "--candidate=cpu"}).code, kClean);
+}
+
+}  // namespace
+}  // namespace fusesmith

@@ -1,0 +1,88 @@
+#include "fuzz/run_case.h"
+
+#include <algorithm>
+
+namespace fusesmith {
+namespace {
+
+using Tensors = std::vector<TensorPtr>;
+
+TensorPtr shared(Tensor tensor) { return std::make_shared<const Tensor>(std::move(tensor)); }
+
+Tensors first_states(const Case& test_case) {
+  Tensors states;
+  for (const State& s : test_case.graph.states())
+    states.push_back(shared(materialize(s.fill, s.type, test_case.seed, s.name, 0)));
+  return states;
+}
+
+// Inputs are shared between the backends; each goes on from its own states.
+Trace run_step(Program& program, const Graph& graph, const Tensors& inputs, Tensors& states) {
+  Tensors sources = inputs;
+  sources.insert(sources.end(), states.begin(), states.end());
+  Trace trace = program.run(sources);
+  for (size_t i = 0; i < states.size(); ++i)
+    states[i] = trace.values[static_cast<size_t>(graph.states()[i].next)];
+  return trace;
+}
+
+// Null, with the verdict set, where the backend cannot.
+std::unique_ptr<Program> compile(const Backend& backend, const Case& test_case, const RunOptions& options,
+                                 Verdict& verdict) {
+  CompileOptions compile_options{test_case.policy.skip_patterns, options.faults, test_case.policy.tf32};
+  auto program = backend.compile(test_case.graph, compile_options);
+  if (program) return std::move(*program);
+  verdict.verdict = VerdictClass::unsupported;
+  verdict.reason = std::string(backend.name()) + ": " + program.problem();
+  return nullptr;
+}
+
+CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                  const RunOptions& options) {
+  CaseRun run;
+  auto base = compile(baseline, test_case, options, run.verdict);
+  auto fused = base ? compile(candidate, test_case, options, run.verdict) : nullptr;
+  if (!fused) return run;
+  run.baseline = std::move(base);
+  run.candidate = std::move(fused);
+
+  Tensors base_states = first_states(test_case), fused_states = base_states;
+  for (int64_t step = 0; step < test_case.steps; ++step) {
+    Tensors inputs;
+    for (Tensor& tensor : make_inputs(test_case, step)) inputs.push_back(shared(std::move(tensor)));
+    Trace base_trace = run_step(*run.baseline, test_case.graph, inputs, base_states);
+    Trace fused_trace = run_step(*run.candidate, test_case.graph, inputs, fused_states);
+    Verdict verdict =
+        judge(test_case, {std::string(baseline.name()), &run.baseline->plan(), &base_trace},
+              {std::string(candidate.name()), &run.candidate->plan(), &fused_trace}, options.judge);
+    if (step > 0 && verdict.verdict <= run.verdict.verdict) continue;
+    run.verdict = std::move(verdict);
+    run.step = step;
+    run.baseline_trace = std::move(base_trace);
+    run.candidate_trace = std::move(fused_trace);
+  }
+  return run;
+}
+
+}  // namespace
+
+Case with_options(Case test_case, const RunOptions& options) {
+  if (options.implicit_casts) test_case.policy.implicit_casts = *options.implicit_casts;
+  auto& skipped = test_case.policy.skip_patterns;
+  for (const std::string& pattern : options.skip_patterns) {
+    if (std::find(skipped.begin(), skipped.end(), pattern) == skipped.end()) skipped.push_back(pattern);
+  }
+  return test_case;
+}
+
+CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                        const RunOptions& options) {
+  return run_steps(with_options(test_case, options), baseline, candidate, options);
+}
+
+Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                 const RunOptions& options) {
+  return run_case_traced(test_case, baseline, candidate, options).verdict;
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,42 @@
+// One case on two backends, judged: what a campaign does with every case, and what replay, explain, the
+// minimizer's question and the libFuzzer target all do with theirs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "graph/case.h"
+#include "oracle/judge.h"
+
+namespace fusesmith {
+
+struct RunOptions {
+  Faults faults;
+  std::vector<std::string> skip_patterns;               // beside those that the case itself turns off
+  std::optional<Policy::ImplicitCasts> implicit_casts;  // in place of the case's
+  JudgeOptions judge;
+};
+
+// The case as it is judged under the options: its policy with their overrides.
+Case with_options(Case test_case, const RunOptions& options);
+
+// Compiles both (a backend that cannot: verdict `unsupported` with its reason), draws the inputs once for
+// both, runs and judges every step; the verdict is that of the gravest step.
+Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                 const RunOptions& options = {});
+
+// The same with what it was judged by, for reports and for extracting regions with the inputs they got.
+// Programs are null where the verdict is `unsupported`; the traces are those of the gravest step.
+struct CaseRun {
+  Verdict verdict;
+  int64_t step = 0;
+  std::unique_ptr<Program> baseline, candidate;
+  Trace baseline_trace, candidate_trace;
+};
+CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                        const RunOptions& options = {});
+
+}  // namespace fusesmith

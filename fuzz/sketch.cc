@@ -1,0 +1,72 @@
+#include "fuzz/sketch.h"
+
+#include <algorithm>
+#include <map>
+
+namespace fusesmith {
+
+Sketch::Value Sketch::input(std::string_view role, TensorType type, Fill fill) {
+  const Value value = value_count();
+  work_.elements += element_count(type);
+  values_.push_back({std::move(type), magnitude_of(fill), -1, 0});
+  inputs_.push_back({role, value, std::move(fill)});
+  return value;
+}
+
+Sketch::Value Sketch::node(Op op, std::vector<Value> inputs) {
+  Types types;
+  std::vector<Magnitude> magnitudes;
+  for (Value v : inputs) {
+    types.push_back(type(v));
+    magnitudes.push_back(magnitude(v));
+    ++values_[static_cast<size_t>(v)].consumers;
+  }
+  const auto outputs = infer(op, types);
+  if (!outputs) check(false, (to_string(op) + " in a sketch: " + outputs.problem()).c_str());
+  const Value first = value_count();
+  const Work work = work_of(op, types, outputs->front());
+  work_.operations += work.operations;
+  work_.elements += work.elements;
+  const Magnitude size = magnitude_of(op, magnitudes, types, outputs->front());
+  for (const TensorType& out : *outputs) values_.push_back({out, size, node_count(), 0});
+  nodes_.push_back({std::move(op), std::move(inputs), first});
+  return first;
+}
+
+void Sketch::rollback(const Mark& mark) {
+  for (size_t n = mark.nodes; n < nodes_.size(); ++n) {
+    for (Value v : nodes_[n].inputs) --values_[static_cast<size_t>(v)].consumers;
+  }
+  values_.erase(values_.begin() + static_cast<std::ptrdiff_t>(mark.values), values_.end());
+  inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(mark.inputs), inputs_.end());
+  nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(mark.nodes), nodes_.end());
+  work_ = mark.work;
+}
+
+Graph Sketch::build(const std::vector<Value>& observed) const {
+  Builder builder;
+  std::map<std::string_view, int> numbers;
+  std::vector<ValueId> ids(values_.size(), -1);
+  const auto next_name = [&](std::string_view stem) { return std::string(stem) + std::to_string(numbers[stem]++); };
+  for (const DrawnInput& in : inputs_) {
+    if (consumed(in.value)) ids[static_cast<size_t>(in.value)] = builder.input(next_name(in.role), type(in.value), in.fill);
+  }
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    std::vector<ValueId> inputs;
+    for (Value v : nodes_[n].inputs) inputs.push_back(ids[static_cast<size_t>(v)]);
+    const ValueId id = builder.node(nodes_[n].op, inputs, next_name(name(nodes_[n].op)));
+    const auto end = n + 1 < nodes_.size() ? nodes_[n + 1].first : value_count();
+    for (Value v = nodes_[n].first; v < end && values_[static_cast<size_t>(v)].node == static_cast<int>(n); ++v) {
+      ids[static_cast<size_t>(v)] = id + (v - nodes_[n].first);
+    }
+  }
+  for (Value v = 0; v < value_count(); ++v) {
+    const bool wanted = !consumed(v) || std::find(observed.begin(), observed.end(), v) != observed.end();
+    if (!is_input(v) && wanted) builder.output(ids[static_cast<size_t>(v)]);
+  }
+  auto graph = builder.build();
+  if (!graph) check(false, ("a generated graph is invalid: " + graph.problem()).c_str());
+  return *graph;
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,63 @@
+// Sketch: a graph being drawn. Unlike Builder it takes inputs at any time and can go back to an earlier mark; it knows what its
+// values cost and roughly how large they are. Ops must accept their inputs: pieces are valid by construction.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "fuzz/magnitude.h"
+#include "graph/graph.h"
+
+namespace fusesmith {
+
+class Sketch {
+ public:
+  using Value = int;
+
+  // `role` ("x", "w", "mask", ...) and a number will be its name.
+  Value input(std::string_view role, TensorType type, Fill fill);
+  // The first output. Aborts where the op does not accept the inputs.
+  Value node(Op op, std::vector<Value> inputs);
+
+  const TensorType& type(Value v) const { return values_[static_cast<size_t>(v)].type; }
+  const Magnitude& magnitude(Value v) const { return values_[static_cast<size_t>(v)].magnitude; }
+  bool consumed(Value v) const { return values_[static_cast<size_t>(v)].consumers > 0; }
+  bool is_input(Value v) const { return values_[static_cast<size_t>(v)].node < 0; }
+  int value_count() const { return static_cast<int>(values_.size()); }
+  int node_count() const { return static_cast<int>(nodes_.size()); }
+  const Work& work() const { return work_; }
+
+  struct Mark {
+    size_t values, inputs, nodes;
+    Work work;
+  };
+  Mark mark() const { return {values_.size(), inputs_.size(), nodes_.size(), work_}; }
+  void rollback(const Mark& mark);
+
+  // Inputs that nothing reads are left out. Outputs: every node value without a reader, and those of `observed`.
+  Graph build(const std::vector<Value>& observed) const;
+
+ private:
+  struct Drawn {
+    TensorType type;
+    Magnitude magnitude;
+    int node = -1;  // -1: an input
+    int consumers = 0;
+  };
+  struct DrawnInput {
+    std::string_view role;
+    Value value;
+    Fill fill;
+  };
+  struct DrawnNode {
+    Op op;
+    std::vector<Value> inputs;
+    Value first;
+  };
+  std::vector<Drawn> values_;
+  std::vector<DrawnInput> inputs_;
+  std::vector<DrawnNode> nodes_;
+  Work work_;
+};
+
+}  // namespace fusesmith

@@ -1,0 +1,60 @@
+#include "fuzz/summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fuzz/table.h"
+
+namespace fusesmith {
+
+namespace {
+
+Table counts_table(const std::string& what, const std::string& counted_as, const Counts& counts) {
+  Table table({what, counted_as});
+  for (const auto& [key, count] : counts) table.add({key, std::to_string(count)});
+  return table;
+}
+
+std::string findings_text(const Stats& stats, const WorkDirectory& directory, const JudgeFlags& flags,
+                          const std::string& program) {
+  const std::vector<std::string> findings = directory.findings();
+  if (findings.empty()) return "No findings.\n";
+  Table table({"finding", "cases", "smallest case"});
+  std::string best;
+  for (const std::string& signature : findings) {
+    const auto folder = directory.finding(signature);
+    const auto file =
+        (folder / (std::filesystem::exists(folder / "min.json") ? "min.json" : "case.json")).string();
+    const auto count = stats.findings.find(signature);
+    table.add({signature, std::to_string(count == stats.findings.end() ? 0 : count->second), file});
+    if (best.empty()) best = file;
+  }
+  return table.text() + "\nEach folder has a report.md. Next:\n  " + program + " explain " +
+         shell_quoted(best) + flags.text() + "\n";
+}
+
+}  // namespace
+
+std::string summary_text(const Stats& stats, const WorkDirectory& directory, const JudgeFlags& flags,
+                         const std::string& program) {
+  std::string text = counted(stats.cases, "case") + " in " + std::to_string(std::lround(stats.elapsed_s)) +
+                     " s (" + std::to_string(std::lround(stats.graphs_per_second())) + "/s), " +
+                     flags.baseline + " against " + flags.candidate + ", seed " + std::to_string(stats.seed) +
+                     ", shard " + stats.shard + ", in " + directory.path().string() + "\n\n";
+  Table verdicts({"verdict", "cases", "%"});
+  for (size_t i = 0; i < stats.verdicts.size(); ++i) {
+    if (stats.verdicts[i] == 0) continue;
+    verdicts.add(
+        {std::string(kVerdictNames[i]), std::to_string(stats.verdicts[i]),
+         short_number(100.0 * static_cast<double>(stats.verdicts[i]) / static_cast<double>(stats.cases))});
+  }
+  if (!verdicts.empty()) text += verdicts.text() + "\n";
+  if (!stats.unsupported.empty())
+    text += counts_table("unsupported, because", "cases", stats.unsupported).text() + "\n";
+  text += counts_table("pattern", "fired", stats.patterns).text() + "\n";
+  if (stats.invalid > 0)
+    text += "Invalid graphs: " + std::to_string(stats.invalid) + " (a mistake in the generator)\n\n";
+  return text + findings_text(stats, directory, flags, program);
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,66 @@
+#include "fuzz/table.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+
+namespace fusesmith {
+
+bool Table::is_numeric(size_t column) const {
+  return std::all_of(rows_.begin() + 1, rows_.end(), [&](const auto& row) {
+    const std::string& cell = row[column];
+    return cell.empty() || cell == "-" || cell == "inf" || cell == "nan" ||
+           std::isdigit(static_cast<unsigned char>(cell[0]));
+  });
+}
+
+std::string Table::text(int indent) const {
+  std::string out;
+  for (const auto& row : rows_) {
+    std::string line(static_cast<size_t>(indent), ' ');
+    for (size_t column = 0; column < row.size(); ++column) {
+      size_t width = 0;
+      for (const auto& other : rows_) width = std::max(width, other[column].size());
+      const std::string padding(width - row[column].size(), ' ');
+      line += column > 0 ? "  " : "";
+      line += is_numeric(column) ? padding + row[column] : row[column] + padding;
+    }
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return out;
+}
+
+std::string Table::markdown() const {
+  std::string out;
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    for (const std::string& cell : rows_[i]) out += "| " + cell + " ";
+    out += "|\n";
+    if (i > 0) continue;
+    for (size_t column = 0; column < rows_[0].size(); ++column) out += is_numeric(column) ? "|---:" : "|---";
+    out += "|\n";
+  }
+  return out;
+}
+
+std::string short_number(double x) {
+  if (std::isnan(x)) return "nan";
+  if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.3g", x);
+  return buffer;
+}
+
+std::string counted(int64_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string list_text(const std::vector<std::string>& words, const std::string& none) {
+  if (words.empty()) return none;
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace fusesmith

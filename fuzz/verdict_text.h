@@ -1,0 +1,40 @@
+// A verdict for people: the region table, the evidence of a finding, and one sentence that says what
+// happened.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "fuzz/difference.h"
+#include "fuzz/table.h"
+#include "oracle/judge.h"
+
+namespace fusesmith {
+
+// Which regions of a backend the table shows: all, or those that were rewritten, are findings, or are the
+// worst three.
+enum class Regions { all, notable };
+
+// One row per region: value, what made it (patterns or op), dtype, verdict, deviations used, worst and median
+// error as shares of the bound, elements, and the difference to the other backend. `differences` as in
+// verdict_json.h.
+Table region_table(const BackendVerdict& verdict, Regions which,
+                   std::span<const Difference> differences = {});
+
+// The region that a finding's signature is about: the first such in the order of execution; null where it is
+// about none.
+struct Guilty {
+  const BackendVerdict* backend = nullptr;
+  const RegionVerdict* region = nullptr;
+};
+Guilty guilty_region(const Verdict& verdict);
+
+// "o (sdpa) of cpu_fused: o[17] is 1.25, lawful is [1, 1.1] (exact 1.05, bound 3e-07); 37 of 128 elements
+// outside".
+std::string evidence_text(const Guilty& guilty);
+
+// One sentence without technical gaps: what differs, whether that is lawful, by which deviation, where the
+// worst error lies.
+std::string sentence(const Verdict& verdict);
+
+}  // namespace fusesmith

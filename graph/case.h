@@ -1,0 +1,71 @@
+// Case: a graph, how its data is made, how many steps, what the user asked for. A case file is exactly this,
+// as JSON (docs/case.md, docs/case.schema.json).
+#pragma once
+
+#include <map>
+
+#include "graph/graph.h"
+
+namespace fusesmith {
+
+inline constexpr int kCaseVersion = 1;
+inline constexpr int64_t kMaxSteps = 1 << 20;
+
+struct Policy {
+  enum class ImplicitCasts : uint8_t {
+    may_elide,  // a region may drop or add the roundings that its contract declares
+    strict,     // it may not: declared deviations are findings too
+  };
+  static constexpr std::string_view kImplicitCasts[] = {"may_elide", "strict"};
+
+  bool tf32 = false;
+  ImplicitCasts implicit_casts = ImplicitCasts::may_elide;
+  std::vector<std::string> skip_patterns;  // turned off when this case is planned
+
+  static constexpr auto fields() {
+    return std::tuple{Field{"tf32", &Policy::tf32, Free{"products may round f32 inputs to tf32"}},
+                      Field{"implicit_casts", &Policy::implicit_casts, AnyOf{kImplicitCasts}},
+                      Field{"skip_patterns", &Policy::skip_patterns, Free{"names of patterns not to use"}}};
+  }
+  bool operator==(const Policy&) const = default;
+};
+
+// What a corpus file promises; replay fails when it does not come true.
+struct Expect {
+  std::vector<std::string> backends;
+  std::string verdict;
+  std::vector<std::string> deviations;  // exactly these are used by the candidate, in the judge's words; only
+                                        // read with precision_policy
+  std::string signature;                // empty: any
+
+  static constexpr auto fields() {
+    return std::tuple{
+        Field{"backends", &Expect::backends, Free{"names of the backends compared"}},
+        Field{"verdict", &Expect::verdict, Free{"a verdict's name"}, true},
+        Field{"deviations", &Expect::deviations, Free{"exactly what the candidate deviates in"}},
+        Field{"signature", &Expect::signature, Free{"the finding's signature"}}};
+  }
+  bool operator==(const Expect&) const = default;
+};
+
+struct Case {
+  uint64_t seed = 0;
+  int64_t steps = 1;
+  Policy policy;
+  Graph graph;
+  std::optional<Expect> expect;
+  bool operator==(const Case&) const = default;
+};
+
+// The tensors of every input at one step, in the graph's order; each distinct from every other.
+std::vector<Tensor> make_inputs(const Case& test_case, int64_t step = 0);
+
+// JSON, both ways. Reading is strict: unknown keys, wrong types, forward references, bad shapes and absurd
+// sizes are one-line problems that name the place. Writing what was read gives the same text; reading what
+// was written gives the same case.
+Result<Case> parse_case(std::string_view text);
+std::string to_json(const Case& test_case);
+// The problem starts with the file's name.
+Result<Case> read_case_file(const std::string& path);
+
+}  // namespace fusesmith

@@ -1,0 +1,91 @@
+#include "graph/describe.h"
+
+#include <nlohmann/json.hpp>
+
+#include "graph/attribute_info.h"
+#include "graph/case.h"
+#include "graph/json_fields.h"
+
+namespace fusesmith {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string cell(std::string text) {
+  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
+  return text;
+}
+
+std::string attribute_cell(const AttributeInfo& a) {
+  std::string text = "`" + a.name + "` " + a.type;
+  if (!a.range_text.empty()) text += " " + a.range_text;
+  for (size_t i = 0; i < a.values.size(); ++i) text += (i ? ", `" : " `") + a.values[i] + "`";
+  if (!a.meaning.empty()) text += ", " + a.meaning;
+  return text + (a.required ? "; required" : "; default `" + a.default_value + "`");
+}
+
+std::string attributes_cell(const std::vector<AttributeInfo>& attributes) {
+  std::string text;
+  for (const AttributeInfo& a : attributes) text += (text.empty() ? "" : "<br>") + attribute_cell(a);
+  return cell(text);
+}
+
+std::string count_text(int min, int max) {
+  return std::to_string(min) + (max == min ? "" : " to " + std::to_string(max));
+}
+
+ordered_json op_json(const OpInfo& about, const std::vector<AttributeInfo>& attributes) {
+  ordered_json op = {{"name", about.name},
+                     {"doc", about.doc},
+                     {"inputs", {about.min_inputs, about.max_inputs}},
+                     {"class", kOpClasses[static_cast<size_t>(about.op_class)]},
+                     {"attributes", ordered_json::array()}};
+  for (const AttributeInfo& a : attributes) {
+    ordered_json attribute = {{"name", a.name}, {"type", a.type}};
+    if (!a.lo.empty()) attribute["range"] = {ordered_json::parse(a.lo), ordered_json::parse(a.hi)};
+    if (!a.values.empty()) attribute["values"] = a.values;
+    if (!a.meaning.empty()) attribute["meaning"] = a.meaning;
+    if (!a.required) attribute["default"] = ordered_json::parse(a.default_value);
+    op["attributes"].push_back(attribute);
+  }
+  return op;
+}
+
+}  // namespace
+
+std::string op_table_markdown() {
+  std::string text =
+      "# Ops\n\nWritten by graph_test from the declarations in `graph/ops/`: change those, then run it with\n"
+      "`FUSESMITH_UPDATE_GOLDEN=1`. Every op computes in f32 from its stored inputs and rounds once to its "
+      "output's dtype;\n"
+      "ops of class movement and select round nothing.\n\n"
+      "| op | inputs | class | attributes | what it computes |\n|---|---|---|---|---|\n";
+  for_each_op([&]<class T>(std::type_identity<T>) {
+    const OpInfo& about = T::info;
+    text += "| `" + std::string(about.name) + "` | " + count_text(about.min_inputs, about.max_inputs) +
+            " | " + std::string(kOpClasses[static_cast<size_t>(about.op_class)]) + " | " +
+            attributes_cell(attribute_infos<T>()) + " | " + cell(std::string(about.doc)) + " |\n";
+  });
+  return text;
+}
+
+std::string fill_table_markdown() {
+  std::string text = "| fill | dtypes | attributes | what it makes |\n|---|---|---|---|\n";
+  for_each_alternative<Fill>([&]<class F>(std::type_identity<F>) {
+    std::string dtypes;
+    for (Dtype dtype : kDtypes) {
+      if (serves(Fill{F{}}, dtype)) dtypes += (dtypes.empty() ? "" : ", ") + std::string(name(dtype));
+    }
+    text += "| `" + std::string(F::name) + "` | " + dtypes + " | " + attributes_cell(attribute_infos<F>()) +
+            " | " + cell(std::string(F::doc)) + " |\n";
+  });
+  return text;
+}
+
+std::string ops_json() {
+  ordered_json ops = ordered_json::array();
+  for_each_op([&]<class T>(std::type_identity<T>) { ops.push_back(op_json(T::info, attribute_infos<T>())); });
+  return ops.dump();
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,137 @@
+// How the data of an input or state is made: recipes drawn by a counter-based generator, or exact literals.
+// A value depends on (case seed, tensor name, step, element) alone: deleting a node never changes another
+// tensor, and every platform and compiler draws the same bits (only integer arithmetic and single roundings
+// are used).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "graph/op_fields.h"
+
+namespace fusesmith {
+
+// Each fill declares a name, a doc line and its fields, like an op. `check_fill` says which dtypes it serves.
+struct Normal {  // float
+  double mean = 0;
+  double stddev = 1;
+  static constexpr std::string_view name = "normal";
+  static constexpr std::string_view doc =
+      "Normal, as the sum of eight 16-bit uniforms (so within 4.9 standard deviations).";
+  static constexpr auto fields() {
+    return std::tuple{Field{"mean", &Normal::mean, RealRange{-1e6, 1e6}},
+                      Field{"stddev", &Normal::stddev, RealRange{0, 1e6}}};
+  }
+  bool operator==(const Normal&) const = default;
+};
+
+struct Uniform {  // float
+  double lo = 0;
+  double hi = 1;
+  static constexpr std::string_view name = "uniform";
+  static constexpr std::string_view doc = "Uniform in [lo, hi).";
+  static constexpr auto fields() {
+    return std::tuple{Field{"lo", &Uniform::lo, RealRange{-1e30, 1e30}},
+                      Field{"hi", &Uniform::hi, RealRange{-1e30, 1e30}}};
+  }
+  bool operator==(const Uniform&) const = default;
+};
+
+struct Lattice {  // float: k 2^exponent with integer |k| <= max_abs: products and sums of such values are
+                  // exact
+  int64_t max_abs = 8;
+  int64_t exponent = 0;
+  static constexpr std::string_view name = "lattice";
+  static constexpr std::string_view doc =
+      "k 2^exponent, k an integer with |k| <= max_abs: sums of products have no rounding.";
+  static constexpr auto fields() {
+    return std::tuple{Field{"max_abs", &Lattice::max_abs, IntRange{0, 128}},
+                      Field{"exponent", &Lattice::exponent, IntRange{-20, 20}}};
+  }
+  bool operator==(const Lattice&) const = default;
+};
+
+struct Tokens {  // i32
+  int64_t count = 1;
+  static constexpr std::string_view name = "tokens";
+  static constexpr std::string_view doc = "Integers in [0, count), to index a table of that many rows.";
+  static constexpr auto fields() {
+    return std::tuple{Field{"count", &Tokens::count, IntRange{1, 1 << 24}, true}};
+  }
+  bool operator==(const Tokens&) const = default;
+};
+
+struct Bernoulli {  // bool
+  double p = 0.5;
+  static constexpr std::string_view name = "bernoulli";
+  static constexpr std::string_view doc = "True with probability p.";
+  static constexpr auto fields() { return std::tuple{Field{"p", &Bernoulli::p, RealRange{0, 1}}}; }
+  bool operator==(const Bernoulli&) const = default;
+};
+
+struct Special {  // float
+  double share = 0.1;
+  bool infinities = false;
+  static constexpr std::string_view name = "special";
+  static constexpr std::string_view doc =
+      "Normal, with a share of zeros of both signs, subnormals, tiny, huge values (and infinities, NaN).";
+  static constexpr auto fields() {
+    return std::tuple{Field{"share", &Special::share, RealRange{0, 1}},
+                      Field{"infinities", &Special::infinities, Free{"infinities and NaN too"}}};
+  }
+  bool operator==(const Special&) const = default;
+};
+
+struct Constant {  // any dtype
+  double value = 0;
+  static constexpr std::string_view name = "constant";
+  static constexpr std::string_view doc = "One value everywhere, rounded to the dtype.";
+  static constexpr auto fields() {
+    return std::tuple{Field{"value", &Constant::value, Free{"or \"inf\", \"-inf\""}, true}};
+  }
+  bool operator==(const Constant&) const = default;
+};
+
+struct OneHot {  // any dtype
+  int64_t index = 0;
+  double value = 1;
+  static constexpr std::string_view name = "one_hot";
+  static constexpr std::string_view doc = "Zero everywhere but at one element (row-major index).";
+  static constexpr auto fields() {
+    return std::tuple{Field{"index", &OneHot::index, IntRange{0, kMaxElements}},
+                      Field{"value", &OneHot::value, Free{"or \"inf\", \"-inf\""}}};
+  }
+  bool operator==(const OneHot&) const = default;
+};
+
+struct Literal {     // any dtype
+  std::string bits;  // hexadecimal, the most significant digit of each element first: 8 digits for f32 and
+                     // i32, 4 for 16 bits, 2 for bool
+  static constexpr std::string_view name = "literal";
+  static constexpr std::string_view doc = "Exact bit patterns, in hexadecimal, element after element.";
+  static constexpr auto fields() {
+    return std::tuple{Field{"bits", &Literal::bits, Free{"hexadecimal digits"}, true}};
+  }
+  bool operator==(const Literal&) const = default;
+};
+
+using Fill = std::variant<Normal, Uniform, Lattice, Tokens, Bernoulli, Special, Constant, OneHot, Literal>;
+
+std::string_view name(const Fill& fill);
+// Whether this kind of fill makes tensors of the dtype.
+bool serves(const Fill& fill, Dtype dtype);
+// One line when this fill cannot make a tensor of this type.
+std::optional<Problem> check_fill(const Fill& fill, const TensorType& type);
+// The tensor; the fill must have passed check_fill.
+Tensor materialize(const Fill& fill, const TensorType& type, uint64_t seed, std::string_view tensor_name,
+                   int64_t step);
+
+// The exact bits of a tensor as a literal, and the largest value an i32 fill can hold (nothing: unbounded).
+Literal literal_of(const Tensor& tensor);
+struct IntegerRange {
+  int64_t lo, hi;
+};
+IntegerRange integer_range(const Fill& fill, const TensorType& type);
+
+}  // namespace fusesmith

@@ -1,0 +1,198 @@
+#include "graph/graph.h"
+
+#include <algorithm>
+
+namespace fusesmith {
+namespace {
+
+// All values of a graph together hold at most this many elements (2^30: 4 GiB of f32).
+constexpr int64_t kMaxTotalElements = int64_t{1} << 30;
+
+bool valid_name(const std::string& name) {
+  if (name.empty() || name.size() > 64) return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '/' || c == '-';
+  });
+}
+
+}  // namespace
+
+std::optional<int> Graph::producer(ValueId value) const {
+  const int node = producers_[static_cast<size_t>(value)];
+  return node < 0 ? std::nullopt : std::optional(node);
+}
+
+bool Graph::is_observed(ValueId value) const {
+  return std::find(outputs_.begin(), outputs_.end(), value) != outputs_.end() ||
+         std::any_of(states_.begin(), states_.end(), [&](const State& s) { return s.next == value; });
+}
+
+std::vector<std::vector<int>> Graph::consumers() const {
+  std::vector<std::vector<int>> readers(types_.size());
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    for (ValueId v : nodes_[n].inputs) readers[static_cast<size_t>(v)].push_back(static_cast<int>(n));
+  }
+  return readers;
+}
+
+std::optional<ValueId> Graph::find(const std::string& value_name) const {
+  const auto at = std::find(names_.begin(), names_.end(), value_name);
+  if (at == names_.end()) return std::nullopt;
+  return static_cast<ValueId>(at - names_.begin());
+}
+
+std::optional<ValueId> Builder::find(const std::string& name) const {
+  const auto at = ids_.find(name);
+  return at == ids_.end() ? std::nullopt : std::optional(at->second);
+}
+
+void Builder::fail(const std::string& place, const std::string& what) {
+  if (!problem_) problem_ = Problem{place + ": " + what};
+}
+
+bool Builder::check_name(const std::string& name) {
+  if (problem_) return false;
+  if (!valid_name(name))
+    fail("\"" + name.substr(0, 64) + "\"",
+         "expected a name of 1 to 64 letters, digits, '_', '-', '.' or '/'");
+  else if (ids_.count(name))
+    fail(name, "expected every name once; this one is taken");
+  return !problem_;
+}
+
+ValueId Builder::add_value(const std::string& name, TensorType type, int producer,
+                           std::optional<IntegerRange> range) {
+  const ValueId id = graph_.value_count();
+  total_elements_ += element_count(type);
+  if (total_elements_ > kMaxTotalElements)
+    fail(name, "expected at most 2^30 elements in all values together");
+  ids_.emplace(name, id);
+  graph_.types_.push_back(std::move(type));
+  graph_.names_.push_back(name);
+  graph_.producers_.push_back(producer);
+  ranges_.push_back(range);
+  return id;
+}
+
+bool Builder::check_source(const std::string& name, const TensorType& type, const Fill& fill) {
+  if (!check_name(name)) return false;
+  if (!graph_.nodes_.empty()) fail(name, "expected inputs and states before all nodes");
+  if (graph_.source_count() >= kMaxNodes) fail(name, "expected at most 4096 inputs and states");
+  if (type.rank() > kMaxRank) fail(name, "expected rank 8 or less, got " + to_string(type));
+  for (int64_t dim : type.shape) {
+    if (dim < 1) fail(name, "expected dimensions of 1 or more, got " + to_string(type));
+  }
+  if (element_count(type) > kMaxElements)
+    fail(name, "expected at most 2^27 elements, got " + to_string(type));
+  if (problem_) return false;
+  if (const auto problem = check_fill(fill, type)) fail(name, problem->what);
+  return !problem_;
+}
+
+ValueId Builder::input(std::string name, TensorType type, Fill fill) {
+  if (!graph_.states_.empty()) fail(name, "expected inputs before states");
+  if (!check_source(name, type, fill)) return 0;
+  std::optional<IntegerRange> range;
+  if (type.dtype == Dtype::i32) range = integer_range(fill, type);
+  graph_.inputs_.push_back({name, type, std::move(fill)});
+  return add_value(name, std::move(type), -1, range);
+}
+
+ValueId Builder::state(std::string name, TensorType type, Fill fill) {
+  if (!check_source(name, type, fill)) return 0;
+  graph_.states_.push_back({name, type, std::move(fill), -1});
+  return add_value(name, std::move(type), -1, std::nullopt);
+}
+
+void Builder::next_state(int state_index, ValueId value) {
+  graph_.states_[static_cast<size_t>(state_index)].next = value;
+}
+
+// The range of an i32 node: movement keeps its input's, arange knows its own.
+std::optional<IntegerRange> Builder::node_range(const Node& node) const {
+  if (const auto* arange = std::get_if<Arange>(&node.op)) {
+    return IntegerRange{arange->start, arange->start + (arange->count - 1) * arange->step};
+  }
+  if (info(node.op).op_class == OpClass::movement) return ranges_[static_cast<size_t>(node.inputs[0])];
+  return std::nullopt;
+}
+
+ValueId Builder::node(Op op, std::vector<ValueId> inputs, std::string name) {
+  if (name.empty()) {
+    do
+      name = std::string(fusesmith::name(op)) + "_" +
+             std::to_string(graph_.value_count() + (name.empty() ? 0 : 100000));
+    while (ids_.count(name) && name.size() < 60);
+  }
+  if (!check_name(name)) return 0;
+  if (graph_.nodes_.size() >= kMaxNodes) fail(name, "expected at most 4096 nodes");
+  Types types;
+  for (ValueId v : inputs) {
+    check(v >= 0 && v < graph_.value_count(), "Builder::node: input id out of range");
+    types.push_back(type(v));
+  }
+  const auto outputs = infer(op, types);
+  if (!outputs) fail(name, std::string(fusesmith::name(op)) + " " + outputs.problem());
+  if (problem_) return 0;
+  if (std::holds_alternative<Gather>(op)) {
+    const auto range = ranges_[static_cast<size_t>(inputs[1])];
+    const int64_t rows = type(inputs[0]).shape[0];
+    if (!range || range->lo < 0 || range->hi >= rows) {
+      fail(name, "gather expected indices known to lie in [0, " + std::to_string(rows) + ")");
+      return 0;
+    }
+  }
+  Node node{name, std::move(op), std::move(inputs), graph_.value_count(), static_cast<int>(outputs->size())};
+  const int index = static_cast<int>(graph_.nodes_.size());
+  const auto range = node_range(node);
+  for (int i = 0; i < node.output_count; ++i) {
+    const std::string value_name = node.output_count == 1 ? name : name + "." + std::to_string(i);
+    if (node.output_count > 1 && !check_name(value_name)) return 0;
+    add_value(value_name, (*outputs)[static_cast<size_t>(i)], index, range);
+  }
+  graph_.nodes_.push_back(std::move(node));
+  return graph_.nodes_.back().first_output;
+}
+
+Result<Graph> Builder::build() {
+  if (outputs_.empty()) fail("outputs", "expected at least one output");
+  for (const State& state : graph_.states_) {
+    if (state.next < 0)
+      fail(state.name, "expected a next value");
+    else if (type(state.next) != state.type) {
+      fail(state.name,
+           "expected a next value of type " + to_string(state.type) + ", got " + to_string(type(state.next)));
+    }
+  }
+  for (size_t i = 0; i < outputs_.size() && !problem_; ++i) {
+    if (std::find(outputs_.begin(), outputs_.begin() + static_cast<std::ptrdiff_t>(i), outputs_[i]) !=
+        outputs_.begin() + static_cast<std::ptrdiff_t>(i)) {
+      fail("outputs", "expected every output once, got \"" + graph_.names_[static_cast<size_t>(outputs_[i])] +
+                          "\" twice");
+    }
+  }
+  if (problem_) return *problem_;
+  graph_.outputs_ = outputs_;
+  return graph_;
+}
+
+std::string to_string(const Graph& graph) {
+  std::string text;
+  for (const Input& input : graph.inputs()) {
+    text += input.name + ": " + to_string(input.type) + " = " + std::string(name(input.fill)) + "\n";
+  }
+  for (const State& state : graph.states()) {
+    text += state.name + ": " + to_string(state.type) + " state, next " + graph.name(state.next) + "\n";
+  }
+  for (const Node& node : graph.nodes()) {
+    text += node.name + ": " + to_string(graph.type(node.first_output)) + " = " + to_string(node.op) + " of";
+    for (ValueId v : node.inputs) text += " " + graph.name(v);
+    text += "\n";
+  }
+  text += "outputs:";
+  for (ValueId v : graph.outputs()) text += " " + graph.name(v);
+  return text + "\n";
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,184 @@
+#include "graph/json_place.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "graph/json_strict.h"
+
+namespace fusesmith {
+namespace {
+
+using nlohmann::json;
+
+// What a message shows of a value: short ones whole, long ones by their kind.
+std::string shown(const json& value) {
+  if (value.is_string()) return '"' + shortened(value.get_ref<const std::string&>()) + '"';
+  if (!value.is_structured()) return value.dump();
+  const std::string kind = value.is_array() ? "an array" : "an object";
+  return kind + " of " + std::to_string(value.size());
+}
+
+// Edits (insert, delete, replace, swap of neighbours) from a to b.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before, last(b.size() + 1), now(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    now[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) now[j] = std::min(now[j], before[j - 2] + 1);
+    }
+    before = last;
+    std::swap(last, now);
+  }
+  return last[b.size()];
+}
+
+std::string quoted_list(std::span<const std::string_view> choices) {
+  std::string text;
+  for (std::string_view choice : choices) text += (text.empty() ? "\"" : ", \"") + std::string(choice) + '"';
+  return text;
+}
+
+// "; did you mean \"softmax\"?" for the choice nearest to the text, or nothing where none is near.
+std::string did_you_mean(std::string_view text, std::span<const std::string_view> choices) {
+  if (text.size() > 64) return "";
+  size_t best = std::min(text.size(), text.size() / 3 + 2);  // farther ones are no help
+  std::string_view nearest;
+  for (std::string_view choice : choices) {
+    const size_t distance = edit_distance(text, choice.substr(0, 64));
+    if (distance >= best) continue;
+    best = distance;
+    nearest = choice;
+  }
+  return nearest.empty() ? "" : "; did you mean \"" + std::string(nearest) + "\"?";
+}
+
+}  // namespace
+
+void Place::fail(const std::string& what) const {
+  if (ok()) *problem_ = Problem{(path_.empty() ? "top level" : path_) + ": " + shortened(what, 2000)};
+}
+
+void Place::fail_expected(const std::string& what) const {
+  if (ok()) fail("expected " + what + ", got " + shown(*value_));
+}
+
+void Place::fail_unknown(const std::string& what, std::string_view got,
+                         std::span<const std::string_view> choices) const {
+  if (!ok()) return;
+  const std::string list = choices.size() <= 100 ? ", expected one of " + quoted_list(choices) : "";
+  fail("unknown " + what + " \"" + shortened(got) + "\"" + list + did_you_mean(got, choices));
+}
+
+bool Place::has_keys(std::span<const JsonKey> keys) const {
+  if (!ok()) return false;
+  if (!value_->is_object()) {
+    fail_expected("an object");
+    return false;
+  }
+  std::vector<std::string_view> names;
+  for (const JsonKey& key : keys) names.push_back(key.name);
+  for (const auto& item : value_->items()) {
+    if (std::find(names.begin(), names.end(), item.key()) != names.end()) continue;
+    fail_unknown("key", item.key(), names);
+    return false;
+  }
+  for (const JsonKey& key : keys) {
+    if (key.required) (void)member(key.name, true);
+  }
+  return ok();
+}
+
+std::optional<std::string> Place::only_key() const {
+  if (!ok()) return std::nullopt;
+  if (value_->is_object() && value_->size() == 1) return value_->begin().key();
+  fail_expected("an object with exactly one key");
+  return std::nullopt;
+}
+
+std::optional<Place> Place::member(std::string_view key, bool required) const {
+  if (value_->is_object() && value_->contains(key)) return at(key);
+  if (required)
+    fail(value_->is_object() ? "expected the key \"" + std::string(key) + "\", which is missing"
+                             : "expected an object");
+  return std::nullopt;
+}
+
+Place Place::at(std::string_view key) const {
+  const auto found = value_->find(key);
+  check(found != value_->end(), "Place::at: no such key");
+  return {*found, *problem_, path_.empty() ? std::string(key) : path_ + "." + std::string(key)};
+}
+
+std::vector<Place> Place::elements(size_t limit) const {
+  std::vector<Place> places;
+  if (!ok()) return places;
+  if (!value_->is_array())
+    fail_expected("an array");
+  else if (value_->size() > limit)
+    fail_expected("at most " + std::to_string(limit) + " elements");
+  if (!ok()) return places;
+  places.reserve(value_->size());
+  for (size_t i = 0; i < value_->size(); ++i) {
+    places.push_back(Place((*value_)[i], *problem_, path_ + "[" + std::to_string(i) + "]"));
+  }
+  return places;
+}
+
+void Place::read(bool& value) const {
+  if (value_->is_boolean())
+    value = value_->get<bool>();
+  else
+    fail_expected("true or false");
+}
+
+void Place::read(int64_t& value) const {
+  const bool fits = !value_->is_number_unsigned() ||
+                    value_->get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
+  if (value_->is_number_integer() && fits)
+    value = value_->get<int64_t>();
+  else
+    fail_expected("an integer");
+}
+
+void Place::read(uint64_t& value) const {
+  if (value_->is_number_unsigned())
+    value = value_->get<uint64_t>();
+  else
+    fail_expected("an integer between 0 and 2^64 - 1");
+}
+
+void Place::read(double& value) const {
+  if (value_->is_number())
+    value = value_->get<double>();
+  else if (*value_ == "inf")
+    value = std::numeric_limits<double>::infinity();
+  else if (*value_ == "-inf")
+    value = -std::numeric_limits<double>::infinity();
+  else
+    fail_expected("a number, \"inf\" or \"-inf\"");
+}
+
+void Place::read(std::string& value) const {
+  if (value_->is_string())
+    value = std::move(value_->get_ref<std::string&>());
+  else
+    fail_expected("a string");
+}
+
+size_t Place::read_choice(const std::string& what, std::span<const std::string_view> choices) const {
+  if (!value_->is_string()) {
+    fail_expected("one of the strings " + quoted_list(choices));
+    return 0;
+  }
+  const auto& text = value_->get_ref<const std::string&>();
+  const auto found = std::find(choices.begin(), choices.end(), text);
+  if (found != choices.end()) return static_cast<size_t>(found - choices.begin());
+  fail_unknown(what, text, choices);
+  return 0;
+}
+
+}  // namespace fusesmith

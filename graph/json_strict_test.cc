@@ -1,0 +1,233 @@
+// Hostile and broken texts: one line, within a second and 256 MB.
+#include "graph/json_strict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "graph/case.h"
+
+namespace fusesmith {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string problem_of(std::string_view text) {
+  const auto result = parse_strict_json(text);
+  return result ? "" : result.problem();
+}
+
+TEST(StrictJson, ReadsJson) {
+  const auto value = parse_strict_json(R"({"a": [1, -2, 0.5, true, null, "\u00e9\n"], "b": {}})");
+  ASSERT_TRUE(value) << value.problem();
+  EXPECT_EQ(value->dump(), "{\"a\":[1,-2,0.5,true,null,\"\xc3\xa9\\n\"],\"b\":{}}");
+}
+
+struct Mistake {
+  std::string text;
+  const char* problem;
+};
+const Mistake kMistakes[] = {
+    {"", "1:1: expected JSON, got nothing"},
+    {" \n ", "2:2: expected JSON, got nothing"},
+    {"{\"a\":\n NaN}",
+     "2:2: expected JSON: invalid literal, near 'NaN}'; JSON has no NaN or infinity: write \"inf\" or "
+     "\"-inf\""},
+    {"{\"a\":Infinity}", "1:6: expected JSON: invalid literal, near 'Infinity}'; JSON has no NaN"},
+    {"{\"a\":-Infinity}",
+     "1:6: expected JSON: invalid number; expected digit after '-', near '-Infinity}'; JSON has no NaN"},
+    {"{\"a\":1e999}", "1:6: expected a number that f64 can hold, near '1e999}'"},
+    {"[1, 2", "1:6: expected a closing ']', got the end of the text; the one at 1:1 is still open"},
+    {"{\"a\": {\"b\": 1}",
+     "1:15: expected a closing '}', got the end of the text; the one at 1:1 is still open"},
+    {"{\"a\": \"x", "1:7: expected a closing '\"' for the string that starts here"},
+    {"\"\\", "1:1: expected a closing '\"'"},
+    {"{\"a\":1,}", "1:8: expected JSON: unexpected '}'; expected string literal, near '}'"},
+    {"{\"a\" 1}", "1:6: expected JSON: unexpected number literal; expected ':', near '1}'"},
+    {"[1}", "1:3: expected JSON: unexpected '}'; expected ']', near '}'"},
+    {"]", "1:1: expected JSON: unexpected ']'"},
+    {"[1] 2", "1:5: expected JSON: unexpected number literal; expected end of input, near '2'"},
+    {"[01]", "1:2: expected JSON: unexpected number literal; expected ']', near '01]'"},
+    {"['a']", "1:2: expected JSON: invalid literal, near ''a']'"},
+    {"// comment\n1", "1:1: expected JSON: invalid literal, near '//"},
+    {"[\"\\q\"]", "1:3: expected JSON: invalid string: forbidden character after backslash"},
+    {"[\"a\nb\"]", "1:3: expected JSON: invalid string: control character U+000A (LF) must be escaped"},
+    {"[\"\xff\"]", "1:3: expected JSON: invalid string: ill-formed UTF-8 byte"},
+    {"\xef\xbb\xbf{}", "1:1: expected JSON without a byte order mark"},
+    {std::string("{\0}", 3), "1:2: expected JSON text, got a binary byte"},
+    {"\x7f"
+     "ELF\x02",
+     "1:1: expected JSON text, got a binary byte"},
+    {"{\"a\": {\"b\": [1, {\"c\": 1, \"c\": 2}]}}", "a.b[1]: expected every key once, got \"c\" twice"},
+    {"{\"c\": 1, \"\\u0063\": 2}", "top level: expected every key once, got \"c\" twice"},
+};
+
+TEST(StrictJson, MistakesAreOneLineWithThePlace) {
+  for (const Mistake& mistake : kMistakes) {
+    const std::string problem = problem_of(mistake.text);
+    EXPECT_THAT(problem, StartsWith(mistake.problem)) << mistake.text;
+    for (const char c : problem) ASSERT_TRUE(c >= ' ' && c <= '~') << problem;
+  }
+}
+
+std::string repeated(std::string_view piece, size_t count) {
+  std::string text;
+  text.reserve(piece.size() * count);
+  for (size_t i = 0; i < count; ++i) text += piece;
+  return text;
+}
+
+TEST(StrictJson, LimitsDepthAndCount) {
+  EXPECT_EQ(problem_of(repeated("[", 32) + repeated("]", 32)), "");
+  EXPECT_EQ(problem_of(repeated("[", 33) + repeated("]", 33)), "1:33: expected at most 32 levels of nesting");
+  EXPECT_EQ(problem_of("[" + repeated("0,", 200000) + "0]"), "");
+  EXPECT_THAT(problem_of("[" + repeated("0,", 300000) + "0]"), HasSubstr("expected at most 262144 values"));
+  EXPECT_THAT(problem_of("[" + repeated("1", 100) + "]"),
+              HasSubstr("expected a number or word of at most 64 characters"));
+}
+
+// A case whose one input is a literal of this many elements, and a text of about `size` bytes made from
+// `head`, `piece`, `tail`.
+std::string literal_case(const std::string& dtype, size_t elements, char digit) {
+  return "{\"fusesmith\": 1, \"graph\": {\"inputs\": [{\"name\": \"x\", \"type\": \"" + dtype + "[" +
+         std::to_string(elements) + "]\", \"fill\": {\"literal\": {\"bits\": \"" +
+         std::string(elements * 8, digit) + "\"}}}], \"nodes\": [], \"outputs\": [\"x\"]}}";
+}
+// A text of the largest size read: the piece over and over between head and tail.
+std::string filled(const std::string& head, const std::string& piece, const std::string& tail) {
+  return head + repeated(piece, (kMaxJsonBytes - head.size() - tail.size()) / piece.size()) + tail;
+}
+
+// Bytes of memory in use at the worst moment so far.
+int64_t peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+// The rest of the program (test framework, sanitizers) is not the reader's: what it adds on top is measured.
+// Sanitizers and debug builds are slow and large, so the bounds hold for what users run.
+#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+constexpr double kSlack = 8;
+#else
+constexpr double kSlack = 1;
+#endif
+
+TEST(StrictJson, HostileFilesTakeLittleTimeAndMemory) {
+  const size_t elements = kMaxJsonBytes / 8 - 100;
+  const std::pair<const char*, std::function<std::string()>> texts[] = {
+      {"10^6 arrays", [] { return repeated("[", 1000000); }},
+      {"10^6 objects", [] { return repeated("{\"a\":", 1000000); }},
+      {"long arrays", [] { return filled("[", "0,", "0]"); }},
+      {"empty objects", [] { return filled("[", "{},", "0]"); }},
+      {"one long number", [] { return filled("", "1", ""); }},
+      {"one long string", [] { return filled("\"", "a", "\""); }},
+      {"escapes", [] { return filled("\"", "\\u0041", "\""); }},
+      {"unclosed string", [] { return filled("{\"a\": \"", "a", ""); }},
+      {"a string in the wrong place", [] { return filled("{\"a\" \"", "a", "\"}"); }},
+      {"a long key", [] { return filled("{\"", "k", "\": 1}"); }},
+      {"a long op",
+       [] {
+         return filled("{\"fusesmith\": 1, \"graph\": {\"inputs\": [], \"nodes\": [{\"op\": \"", "k",
+                       "\"}], \"outputs\": []}}");
+       }},
+      {"spaces", [] { return filled("", " ", ""); }},
+      {"a literal", [=] { return literal_case("f32", elements, '0'); }},
+      {"a literal of integers", [=] { return literal_case("i32", elements, '1'); }},
+      {"a literal that is none", [=] { return literal_case("f32", elements, 'x'); }},
+  };
+  for (const auto& [label, make] : texts) {
+    const std::string text = make();
+    const std::clock_t start = std::clock();  // of the processor: a loaded machine is not the reader's fault
+    const auto result = parse_case(text);
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    EXPECT_LT(seconds, kSlack) << label;
+    EXPECT_LT(static_cast<double>(peak_memory()), 256e6 * kSlack) << label;
+    if (!result) EXPECT_LT(result.problem().size(), 3000u) << label;
+    if (!result) EXPECT_EQ(result.problem().find('\n'), std::string::npos) << label;
+    EXPECT_EQ(result.ok(),
+              std::string_view(label).substr(0, 9) == "a literal" && text.find('x', 100) == std::string::npos)
+        << label;
+  }
+}
+
+class CaseFile : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string write(const std::string& name, const std::string& text) const {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+  static std::string problem(const std::string& path) {
+    const auto result = read_case_file(path);
+    return result ? "" : result.problem();
+  }
+  const std::string folder_ = testing::TempDir() + "fusesmith_case_file_" + std::to_string(getpid());
+};
+
+TEST_F(CaseFile, ProblemsStartWithTheFile) {
+  EXPECT_EQ(problem(write("ok.json", literal_case("f32", 1, '0'))), "");
+  const std::string empty = write("empty.json", "");
+  EXPECT_EQ(problem(empty), empty + ": 1:1: expected JSON, got nothing");
+  EXPECT_EQ(problem(folder_), folder_ + ": expected a case file, got a directory");
+  EXPECT_EQ(problem(folder_ + "/none"), folder_ + "/none: cannot be read: No such file or directory");
+  const std::string array = write("array.json", "[]");
+  EXPECT_EQ(problem(array), array + ": top level: expected an object");
+}
+
+TEST_F(CaseFile, HugeFilesAreRefusedUnread) {
+  const std::string path = write("huge.json", "{");
+  std::filesystem::resize_file(path, uint64_t{1} << 33);  // sparse
+  EXPECT_EQ(problem(path), path + ": expected a file of at most 32 MiB, got 8589934592 bytes");
+  EXPECT_THAT(problem("/dev/zero"), HasSubstr("expected at most 32 MiB of JSON"));
+}
+
+TEST(BrokenCase, EveryTruncationDeletionAndSwapIsAnswered) {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {2, 3}}, Normal{});
+  const ValueId s = b.state("s", {Dtype::f32, {2, 3}}, Literal{std::string(48, '0')});
+  const ValueId y = b.node(Add{}, {x, s}, "y");
+  b.next_state(0, y);
+  b.output(b.node(Einsum{"ab,cb->ac"}, {y, y}, "e"));
+  b.output(b.node(Sdpa{Sdpa::ScaleOn::both, true, Sdpa::Mask::causal}, {y, y, y}, "a"));
+  Case test_case;
+  test_case.graph = *b.build();
+  test_case.expect = Expect{{"cpu"}, "identical", {}, ""};
+  const std::string text = to_json(test_case);
+  const auto answered = [](const std::string& broken) {
+    const auto result = parse_case(broken);
+    if (result) return parse_case(to_json(*result)).ok();  // still a valid case
+    return !result.problem().empty() && result.problem().find('\n') == std::string::npos;
+  };
+  for (size_t i = 0; i < text.size(); ++i) {
+    ASSERT_TRUE(answered(text.substr(0, i))) << "cut at " << i;
+    std::string broken = text;
+    ASSERT_TRUE(answered(broken.erase(i, 1))) << "without character " << i;
+    for (const char c : {'"', '9', '-', '[', '}', '\0', '\xff'}) {
+      broken = text;
+      broken[i] = c;
+      ASSERT_TRUE(answered(broken)) << "character " << i << " replaced";
+    }
+  }
+}
+
+TEST(StrictJson, QuotesAndShortens) {
+  EXPECT_EQ(json_quoted("a\"b\\\n"), R"("a\"b\\\n")");
+  EXPECT_EQ(json_quoted("\xff"), "\"\xef\xbf\xbd\"");
+  EXPECT_EQ(shortened("abc"), "abc");
+  EXPECT_EQ(shortened("a\nb\xc3"), "a?b?");
+  EXPECT_EQ(shortened("abcdef", 3), "abc... (6 characters)");
+}
+
+}  // namespace
+}  // namespace fusesmith

@@ -1,0 +1,76 @@
+// Op: one of the structs under graph/ops/. This is the one list of ops; everything else is derived from it.
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <type_traits>
+#include <variant>
+
+#include "graph/op_fields.h"
+#include "graph/ops/add.h"
+#include "graph/ops/arange.h"
+#include "graph/ops/broadcast_to.h"
+#include "graph/ops/cast.h"
+#include "graph/ops/causal_mask.h"
+#include "graph/ops/div.h"
+#include "graph/ops/dropout.h"
+#include "graph/ops/einsum.h"
+#include "graph/ops/gather.h"
+#include "graph/ops/gelu.h"
+#include "graph/ops/layer_norm.h"
+#include "graph/ops/linear.h"
+#include "graph/ops/masked_fill.h"
+#include "graph/ops/matmul.h"
+#include "graph/ops/mul.h"
+#include "graph/ops/permute.h"
+#include "graph/ops/relu.h"
+#include "graph/ops/reshape.h"
+#include "graph/ops/scale.h"
+#include "graph/ops/sdpa.h"
+#include "graph/ops/sigmoid.h"
+#include "graph/ops/silu.h"
+#include "graph/ops/slice.h"
+#include "graph/ops/softmax.h"
+#include "graph/ops/squeeze.h"
+#include "graph/ops/sub.h"
+#include "graph/ops/unsqueeze.h"
+#include "graph/ops/where.h"
+
+namespace fusesmith {
+
+using Op = std::variant<Einsum, Matmul, Linear, Add, Sub, Mul, Div, Scale, Relu, Gelu, Silu, Sigmoid, Softmax,
+                        LayerNorm, Dropout, Cast, Reshape, Permute, Unsqueeze, Squeeze, BroadcastTo, Slice,
+                        Gather, Arange, Where, MaskedFill, CausalMask, Sdpa>;
+
+// Calls f(std::type_identity<T>{}) for every op T, in the list's order.
+template <class F>
+void for_each_op(F f) {
+  [&]<size_t... I>(std::index_sequence<I...>) {
+    (f(std::type_identity<std::variant_alternative_t<I, Op>>{}), ...);
+  }
+  (std::make_index_sequence<std::variant_size_v<Op>>{});
+}
+
+const OpInfo& info(const Op& op);
+inline std::string_view name(const Op& op) { return info(op).name; }
+
+// The op of that name with its default attributes, or nothing.
+std::optional<Op> default_op(std::string_view name);
+
+// Output types for these input types. Errors: wrong number of inputs, wrong dtypes or shapes, an attribute
+// out of its range.
+Result<Types> infer(const Op& op, TypeSpan inputs);
+
+// "softmax(axis=-1)", for people.
+std::string to_string(const Op& op);
+// The attributes that choose an algorithm rather than a size (enums, bools, dtypes): "sdpa.both.causal"; for
+// signatures.
+std::string semantic_name(const Op& op);
+
+template <class T>
+concept EnumAttribute = std::is_enum_v<T> && !std::same_as<T, Dtype>;
+
+// A number as files and reports write it: shortest form that reads back the same; "inf", "-inf", "nan".
+std::string number_text(double x);
+
+}  // namespace fusesmith

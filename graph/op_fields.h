@@ -1,0 +1,83 @@
+// How an op declares itself: OpInfo (name, doc, arity, class) and a tuple of Fields (its attributes with
+// their domains). JSON, printing, sampling, shrinking, `list ops` and the op table are all derived from these
+// declarations.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "graph/result.h"
+#include "graph/tensor.h"
+
+namespace fusesmith {
+
+enum class OpClass {
+  movement,   // output elements are input elements: nothing is computed, nothing rounds
+  select,     // output elements are input elements or constants, chosen by data: nothing rounds
+  pointwise,  // one value from the elements at the same (broadcast) place
+  product,    // sums of products
+  reduction,  // normalisations and reductions along an axis
+  source,     // made from attributes alone
+  composite,  // defined by its expansion into other ops
+};
+
+inline constexpr std::string_view kOpClasses[] = {"movement",  "select", "pointwise", "product",
+                                                  "reduction", "source", "composite"};
+
+struct OpInfo {
+  std::string_view name;
+  std::string_view doc;  // one line
+  int min_inputs;
+  int max_inputs;
+  OpClass op_class;
+};
+
+// Domains of attributes.
+struct IntRange {
+  int64_t lo, hi;
+};
+struct RealRange {
+  double lo, hi;
+};
+struct Axis {  // an axis of input 0 (or of the output, for ops that add one); negative counts from the end
+  bool of_output = false;
+};
+struct AnyOf {  // the names of an enum's values, in order
+  std::span<const std::string_view> names;
+};
+struct Free {  // checked by shape inference alone
+  std::string_view what;
+};
+
+template <class S, class T, class Domain>
+struct Field {
+  std::string_view name;
+  T S::*member;
+  Domain domain;
+  bool required = false;
+};
+template <class S, class T, class Domain>
+Field(std::string_view, T S::*, Domain) -> Field<S, T, Domain>;
+template <class S, class T, class Domain>
+Field(std::string_view, T S::*, Domain, bool) -> Field<S, T, Domain>;
+
+template <class S, class F>
+constexpr void for_each_field(F f) {
+  std::apply([&](const auto&... field) { (f(field), ...); }, S::fields());
+}
+
+using Types = std::vector<TensorType>;
+using TypeSpan = std::span<const TensorType>;
+
+// Shared steps of shape inference; each error is one line that says what was expected.
+Problem expected(std::string what);
+Result<int> resolve_axis(int64_t axis, int rank);
+Result<Types> same_float_type(TypeSpan inputs);        // unary: a float tensor, returned as it is
+Result<Types> broadcast_float_types(TypeSpan inputs);  // binary: equal float dtypes, broadcast shapes
+Result<Types> one(TensorType type);
+
+}  // namespace fusesmith

@@ -1,0 +1,20 @@
+// Dropout as inference sees it.
+#pragma once
+
+#include "graph/op_fields.h"
+
+namespace fusesmith {
+
+struct Dropout {
+  double p = 0;
+
+  static constexpr OpInfo info{
+      "dropout", "x itself: dropout with p = 0, kept in graphs because compilers must see through it.", 1, 1,
+      OpClass::movement};
+  static constexpr auto fields() { return std::tuple{Field{"p", &Dropout::p, RealRange{0, 0}}}; }
+  bool operator==(const Dropout&) const = default;
+};
+
+inline Result<Types> infer(const Dropout&, TypeSpan inputs) { return same_float_type(inputs); }
+
+}  // namespace fusesmith

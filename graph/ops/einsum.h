@@ -1,0 +1,39 @@
+// Any explicit two-operand einsum.
+#pragma once
+
+#include <string>
+
+#include "graph/op_fields.h"
+
+namespace fusesmith {
+
+struct Einsum {
+  std::string equation;  // "bid,bdh->bih": lower-case letters, an arrow, no spaces, no ellipsis
+
+  static constexpr OpInfo info{"einsum",
+                               "Sum of products of two operands; letters missing from the output are summed, "
+                               "repeated ones read a diagonal.",
+                               2, 2, OpClass::product};
+  static constexpr auto fields() {
+    return std::tuple{Field{"equation", &Einsum::equation, Free{"like \"bid,bdh->bih\""}, true}};
+  }
+  bool operator==(const Einsum&) const = default;
+};
+
+// The letters of an equation taken apart.
+struct EinsumLabels {
+  std::string a, b, out;
+  std::string summed;  // letters absent from the output, in order of first appearance
+};
+Result<EinsumLabels> parse_equation(const std::string& equation);
+
+// How one operand is read: for each letter of `letters`, the stride in elements (0 where the operand lacks
+// the letter; a repeated letter's strides add up, which reads the diagonal).
+Shape label_strides(const std::string& labels, const Shape& shape, const std::string& letters);
+// The size of each letter; sizes must agree wherever a letter stands.
+Result<Shape> label_sizes(const EinsumLabels& labels, const Shape& a, const Shape& b,
+                          const std::string& letters);
+
+Result<Types> infer(const Einsum& op, TypeSpan inputs);
+
+}  // namespace fusesmith

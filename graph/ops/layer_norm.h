@@ -1,0 +1,32 @@
+// LayerNorm over the last axis.
+#pragma once
+
+#include "graph/op_fields.h"
+
+namespace fusesmith {
+
+struct LayerNorm {
+  double eps = 1e-5;  // rounded to f32 before use
+
+  static constexpr OpInfo info{
+      "layer_norm",
+      "(x - mean) / sqrt(var + eps) * weight + bias over the last axis; weight and bias may be left out.", 1,
+      3, OpClass::reduction};
+  static constexpr auto fields() { return std::tuple{Field{"eps", &LayerNorm::eps, RealRange{1e-12, 1}}}; }
+  bool operator==(const LayerNorm&) const = default;
+};
+
+// x [..., n], weight [n], bias [n], all of one float dtype -> [..., n].
+inline Result<Types> infer(const LayerNorm&, TypeSpan inputs) {
+  const TensorType& x = inputs[0];
+  if (!is_float(x.dtype) || x.rank() < 1)
+    return expected("a float tensor of rank 1 or more, got " + to_string(x));
+  const TensorType affine{x.dtype, {x.shape.back()}};
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i] != affine)
+      return expected("weight and bias " + to_string(affine) + ", got " + to_string(inputs[i]));
+  }
+  return one(x);
+}
+
+}  // namespace fusesmith

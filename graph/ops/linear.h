@@ -1,0 +1,34 @@
+// x W^T + bias, as a framework's linear layer.
+#pragma once
+
+#include "graph/op_fields.h"
+
+namespace fusesmith {
+
+struct Linear {
+  static constexpr OpInfo info{
+      "linear", "x W^T + bias: product and bias are one op, rounded once; bias may be left out.", 2, 3,
+      OpClass::product};
+  static constexpr auto fields() { return std::tuple{}; }
+  bool operator==(const Linear&) const = default;
+};
+
+// x [..., in], weight [out, in], bias [out], all of one float dtype -> [..., out].
+inline Result<Types> infer(const Linear&, TypeSpan inputs) {
+  const TensorType& x = inputs[0];
+  const TensorType& w = inputs[1];
+  if (!is_float(x.dtype) || x.rank() < 1) return expected("a float x of rank 1 or more, got " + to_string(x));
+  if (w.dtype != x.dtype || w.rank() != 2 || w.shape[1] != x.shape.back()) {
+    return expected("a weight [out, " + std::to_string(x.shape.back()) + "] of x's dtype, got " +
+                    to_string(w));
+  }
+  const TensorType bias{x.dtype, {w.shape[0]}};
+  if (inputs.size() == 3 && inputs[2] != bias) {
+    return expected("a bias " + to_string(bias) + ", got " + to_string(inputs[2]));
+  }
+  TensorType y = x;
+  y.shape.back() = w.shape[0];
+  return one(y);
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,16 @@
+// x * sigmoid(x).
+#pragma once
+
+#include "graph/op_fields.h"
+
+namespace fusesmith {
+
+struct Silu {
+  static constexpr OpInfo info{"silu", "x * sigmoid(x).", 1, 1, OpClass::pointwise};
+  static constexpr auto fields() { return std::tuple{}; }
+  bool operator==(const Silu&) const = default;
+};
+
+inline Result<Types> infer(const Silu&, TypeSpan inputs) { return same_float_type(inputs); }
+
+}  // namespace fusesmith

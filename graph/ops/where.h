@@ -1,0 +1,25 @@
+// Choice by a boolean tensor.
+#pragma once
+
+#include "graph/op_fields.h"
+
+namespace fusesmith {
+
+struct Where {
+  static constexpr OpInfo info{"where", "a where the condition holds, else b; all three broadcast.", 3, 3,
+                               OpClass::select};
+  static constexpr auto fields() { return std::tuple{}; }
+  bool operator==(const Where&) const = default;
+};
+
+// condition bool, a and b of one float dtype.
+inline Result<Types> infer(const Where&, TypeSpan inputs) {
+  if (inputs[0].dtype != Dtype::boolean) return expected("a bool condition, got " + to_string(inputs[0]));
+  auto values = broadcast_float_types(inputs.subspan(1));
+  if (!values) return values;
+  const auto shape = broadcast(inputs[0].shape, values->front().shape);
+  if (!shape) return expected("a condition that broadcasts with " + to_string(values->front()));
+  return one({values->front().dtype, *shape});
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,212 @@
+#include "minimizer/edit.h"
+
+#include <algorithm>
+
+#include "minimizer/draft.h"
+#include "minimizer/retype.h"
+
+namespace fusesmith {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string text_of(const SetOutputs& e) { return "observe only " + joined(e.values); }
+std::string text_of(const Bypass& e) {
+  return "bypass " + e.node + " through operand " + std::to_string(e.operand);
+}
+std::string text_of(const Pin& e) { return "pin " + e.value + (e.bits ? "" : " to simple data"); }
+std::string text_of(const DropNode& e) { return "drop " + e.node; }
+std::string text_of(const Merge& e) { return "merge " + e.value + " into " + e.into; }
+std::string text_of(const Resize& e) {
+  return "resize " + e.value + " axis " + std::to_string(e.axis) + " to " + std::to_string(e.size);
+}
+std::string text_of(const SetOp& e) {
+  return "make " + e.node + " " + to_string(e.op) + " of " + std::to_string(e.operands) + " operands";
+}
+std::string text_of(const ChangeDtype& e) {
+  return "change " + (e.value.empty() ? "all floats" : e.value + " and what follows") + " to " +
+         std::string(name(e.to));
+}
+std::string text_of(const SetFill& e) {
+  std::string fields;
+  std::visit(
+      [&]<class F>(const F& fill) {
+        for_each_field<F>([&](const auto& field) {
+          const auto& value = fill.*field.member;
+          if constexpr (!std::same_as<std::decay_t<decltype(value)>, std::string>) {
+            fields += (fields.empty() ? "" : ", ") + std::string(field.name) + "=" +
+                      number_text(static_cast<double>(value));
+          }
+        });
+      },
+      e.fill);
+  return "fill " + e.source + " with " + std::string(name(e.fill)) +
+         (fields.empty() ? "" : "(" + fields + ")");
+}
+std::string text_of(const ZeroElements& e) {
+  return "zero " + e.source + " from " + std::to_string(e.begin) + " to " + std::to_string(e.end);
+}
+std::string text_of(const SetSteps& e) { return "run " + std::to_string(e.steps) + " steps"; }
+std::string text_of(const SkipPatterns& e) { return "skip " + joined(e.names); }
+
+// A case whose graph is a draft.
+struct DraftCase {
+  uint64_t seed;
+  int64_t steps;
+  Policy policy;
+  Draft draft;
+};
+
+bool edit(DraftCase& c, const SetOutputs& e) {
+  c.draft.outputs = e.values;
+  return true;
+}
+
+bool edit(DraftCase& c, const Bypass& e) {
+  const auto at = c.draft.node(e.node);
+  if (!at) return false;
+  const DraftNode node = c.draft.nodes[*at];
+  if (node.output_count != 1 || e.operand < 0 || static_cast<size_t>(e.operand) >= node.inputs.size())
+    return false;
+  c.draft.nodes.erase(c.draft.nodes.begin() + static_cast<std::ptrdiff_t>(*at));
+  replace_reads(c.draft, node.name, node.inputs[static_cast<size_t>(e.operand)]);
+  return true;
+}
+
+// A recipe for every dtype, and, for indices, in range of every table.
+Fill simple_fill(Dtype dtype) {
+  if (is_float(dtype)) return Normal{};
+  if (dtype == Dtype::boolean) return Bernoulli{};
+  return Constant{0};
+}
+
+bool edit(DraftCase& c, const Pin& e) {
+  Draft& d = c.draft;
+  if (const auto s = d.state(e.value)) {
+    const State& state = d.states[*s];
+    if (e.bits && e.bits->type != state.type) return false;
+    d.inputs.push_back({state.name, state.type, e.bits ? Fill(literal_of(*e.bits)) : state.fill});
+    d.states.erase(d.states.begin() + static_cast<std::ptrdiff_t>(*s));
+    d.next.erase(d.next.begin() + static_cast<std::ptrdiff_t>(*s));
+    return true;
+  }
+  const auto at = d.producer(e.value);
+  if (!at || d.nodes[*at].output_count != 1) return false;
+  const auto graph = build(d);  // for the value's type
+  const auto value = graph ? graph->find(e.value) : std::nullopt;
+  if (!value || (e.bits && e.bits->type != graph->type(*value))) return false;
+  const TensorType& type = graph->type(*value);
+  d.inputs.push_back({e.value, type, e.bits ? Fill(literal_of(*e.bits)) : simple_fill(type.dtype)});
+  d.nodes.erase(d.nodes.begin() + static_cast<std::ptrdiff_t>(*at));
+  return true;
+}
+
+bool edit(DraftCase& c, const DropNode& e) { return c.draft.unread.erase(e.node) > 0; }
+
+bool edit(DraftCase& c, const Merge& e) {
+  Draft& d = c.draft;
+  if (e.value == e.into) return false;
+  if (const auto at = d.input(e.value)) {
+    d.inputs.erase(d.inputs.begin() + static_cast<std::ptrdiff_t>(*at));
+  } else if (const auto node = d.node(e.value); node && d.nodes[*node].output_count == 1) {
+    d.nodes.erase(d.nodes.begin() + static_cast<std::ptrdiff_t>(*node));
+  } else {
+    return false;
+  }
+  replace_reads(d, e.value, e.into);
+  return true;
+}
+
+// Edits that look at types need a valid graph in between.
+template <class Change>
+bool edit_types(DraftCase& c, Change change) {
+  const auto graph = build(c.draft);
+  if (!graph) return false;
+  auto draft = change(*graph);
+  if (!draft) return false;
+  c.draft = std::move(*draft);
+  return true;
+}
+
+bool edit(DraftCase& c, const Resize& e) {
+  return edit_types(c, [&](const Graph& graph) { return resize(graph, e); });
+}
+bool edit(DraftCase& c, const ChangeDtype& e) {
+  return edit_types(c, [&](const Graph& graph) { return change_dtype(graph, e); });
+}
+
+bool edit(DraftCase& c, const SetOp& e) {
+  const auto at = c.draft.node(e.node);
+  if (!at || e.operands < 0 || static_cast<size_t>(e.operands) > c.draft.nodes[*at].inputs.size())
+    return false;
+  c.draft.nodes[*at].op = e.op;
+  c.draft.nodes[*at].inputs.resize(static_cast<size_t>(e.operands));
+  return true;
+}
+
+bool edit(DraftCase& c, const SetFill& e) {
+  if (const auto i = c.draft.input(e.source))
+    c.draft.inputs[*i].fill = e.fill;
+  else if (const auto s = c.draft.state(e.source))
+    c.draft.states[*s].fill = e.fill;
+  else
+    return false;
+  return true;
+}
+
+bool edit(DraftCase& c, const ZeroElements& e) {
+  const auto i = c.draft.input(e.source);
+  if (!i) return false;
+  Input& input = c.draft.inputs[*i];
+  auto* literal = std::get_if<Literal>(&input.fill);
+  if (literal == nullptr || e.begin < 0 || e.begin >= e.end || e.end > element_count(input.type))
+    return false;
+  const auto digits = static_cast<std::ptrdiff_t>(2 * size_of(input.type.dtype));
+  std::fill(literal->bits.begin() + e.begin * digits, literal->bits.begin() + e.end * digits, '0');
+  return true;
+}
+
+bool edit(DraftCase& c, const SetSteps& e) {
+  c.steps = e.steps;
+  return e.steps >= 1;
+}
+
+bool edit(DraftCase& c, const SkipPatterns& e) {
+  auto& skipped = c.policy.skip_patterns;
+  for (const std::string& pattern : e.names) {
+    if (std::find(skipped.begin(), skipped.end(), pattern) == skipped.end()) skipped.push_back(pattern);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string to_string(const Edit& edit) {
+  return std::visit([](const auto& e) { return text_of(e); }, edit);
+}
+
+std::string to_string(const Edits& edits) {
+  std::string text;
+  for (const Edit& edit : edits) text += (text.empty() ? "" : "; ") + to_string(edit);
+  return text;
+}
+
+std::optional<Case> apply_edit(const Case& test_case, const Edit& edit) {
+  return apply_edits(test_case, Edits{edit});
+}
+
+std::optional<Case> apply_edits(const Case& test_case, const Edits& edits) {
+  DraftCase c{test_case.seed, test_case.steps, test_case.policy, draft_of(test_case.graph)};
+  for (const Edit& one : edits) {
+    if (!std::visit([&](const auto& e) { return edit(c, e); }, one)) return std::nullopt;
+  }
+  auto graph = build(std::move(c.draft));
+  if (!graph) return std::nullopt;
+  return Case{c.seed, c.steps, std::move(c.policy), std::move(*graph), test_case.expect};
+}
+
+}  // namespace fusesmith

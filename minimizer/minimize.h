@@ -1,0 +1,50 @@
+// Minimization: the smallest case that fails with the same signature, found by applying what the reductions
+// propose. Deterministic for a deterministic predicate (but for max_seconds). Every case taken was seen to
+// fail; the last one twice.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "minimizer/measure.h"
+#include "minimizer/reductions.h"
+
+namespace fusesmith {
+
+// Runs a case; nothing when it passes or cannot be run.
+using Predicate = std::function<std::optional<Probe>(const Case&)>;
+
+struct Progress {
+  std::string_view reduction;
+  std::string edit;
+  int64_t queries = 0;
+  Measure measure;
+};
+
+struct MinimizeOptions {
+  int64_t max_queries = 10000;  // calls of the predicate, the first and the last check included
+  double max_seconds = 600;
+  std::vector<std::string> pattern_names;                      // that may be skipped
+  std::function<void(const Progress&)> on_progress = nullptr;  // after every edit taken
+  // Once for each other signature met on the way, with the first case that showed it: a finding of its own.
+  std::function<void(const std::string& signature, const Case& test_case)> on_other = nullptr;
+};
+
+struct MinimizeResult {
+  Case test_case;  // fails, unless `fails` is false: then it is the start, which did not
+  bool fails = false;
+  std::string signature;   // of the start and of the result
+  bool flaky = false;      // a case taken did not fail again: an earlier one is given
+  bool exhausted = false;  // stopped by max_queries or max_seconds
+  int64_t queries = 0;
+  int64_t cache_hits = 0;
+  double seconds = 0;
+  std::vector<std::string> edits;  // taken, in order
+  Measure before, after;
+};
+
+MinimizeResult minimize(const Case& start, const Predicate& predicate, const MinimizeOptions& options = {});
+
+}  // namespace fusesmith

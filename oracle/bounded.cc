@@ -1,0 +1,63 @@
+#include "oracle/bounded.h"
+
+#include <cmath>
+#include <limits>
+
+#include "oracle/contract.h"
+
+namespace fusesmith {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The rounding of a value that stays in f32, or passes through it.
+double f32_rounding(double v, double e) {
+  if (e == 0 && static_cast<double>(static_cast<float>(v)) == v) return 0;
+  return kU * (std::fabs(v) + e) + 0x1p-150;
+}
+
+// An f32 beyond the largest finite one may or may not have become infinite on the way.
+void saturate(double& v, double& e) {
+  const double limit = max_finite(Dtype::f32);
+  if (!(std::fabs(v) + e > limit) || std::isinf(v)) return;
+  if (std::fabs(v) - e > limit * (1 + kU)) {
+    v = std::copysign(kInfinity, v);
+    e = 0;
+  } else {
+    e = kInfinity;
+  }
+}
+
+}  // namespace
+
+double error_before_store(Dtype dtype, bool computed, double v, double e) {
+  if (!computed || !is_16_bit(dtype) || !std::isfinite(v)) return e;
+  return e + f32_rounding(v, e);
+}
+
+Interval stored_interval(Dtype dtype, bool computed, double v, double e) {
+  const double wide = error_before_store(dtype, computed, v, e);
+  return {round_to(dtype, v - wide), round_to(dtype, v + wide)};
+}
+
+void pass_on(Bounded& value, bool computed, bool rounded, double relative) {
+  const Dtype dtype = value.type.dtype;
+  if (!is_float(dtype) || (!computed && relative == 0)) return;
+  for (size_t i = 0; i < value.v.size(); ++i) {
+    double v = value.v[i], e = value.error(i);
+    if (!std::isfinite(v) || std::isinf(e)) continue;
+    if (relative > 0) e += relative * (std::fabs(v) + e);
+    if (rounded && is_16_bit(dtype)) {
+      const Interval stored = stored_interval(dtype, computed, v, e);
+      v = round_to(dtype, v);
+      e = stored.lo == stored.hi ? 0 : std::fmax(stored.hi - v, v - stored.lo);
+      if (std::isnan(e)) e = kInfinity;  // part of the interval overflows
+    } else if (computed) {
+      e += f32_rounding(v, e);
+      saturate(v, e);
+    }
+    value.set(i, v, e);
+  }
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,106 @@
+// Stored bits against lawful intervals.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "oracle/region_judge.h"
+
+namespace fusesmith {
+namespace {
+
+// Half the distance between neighbours of the dtype around v, by v's exponent bits (this runs for every element judged).
+double half_ulp(Dtype dtype, double v) {
+  const int exponent = static_cast<int>(std::bit_cast<uint64_t>(v) >> 52 & 0x7ff) - 1023;
+  const int half = std::max(exponent, min_exponent(dtype)) - precision(dtype);
+  return std::bit_cast<double>(static_cast<uint64_t>(half + 1023) << 52);
+}
+
+class Comparer {
+ public:
+  Comparer(Comparison& result, const std::string& name, const RegionOutput& output, const Tensor& stored)
+      : result_(result), name_(name), output_(output), stored_(to_f64(stored)), dtype_(stored.type.dtype) {}
+
+  void run() {
+    const Bounded& b = *output_.bounded;
+    for (double v : b.v) {
+      if (std::isfinite(v)) largest_ = std::fmax(largest_, std::fabs(v));
+    }
+    const size_t stride = std::max<size_t>(1, b.v.size() / 2048);
+    for (size_t i = 0; i < b.v.size(); ++i) element(i, b.v[i], b.error(i), i % stride == 0);
+    result_.elements += static_cast<int64_t>(b.v.size());
+    if (shares_.empty()) return;
+    const auto middle = shares_.begin() + static_cast<std::ptrdiff_t>(shares_.size() / 2);
+    std::nth_element(shares_.begin(), middle, shares_.end());
+    result_.median_share = std::fmax(result_.median_share, *middle);
+  }
+
+ private:
+  void element(size_t i, double v, double e, bool sampled) {
+    const double got = stored_[i];
+    if (e == 0 && got == round_to(dtype_, v)) {  // the common exact case
+      ++result_.exact;
+      return;
+    }
+    if (std::isinf(e)) return void(++result_.unknown);
+    if (e == 0) ++result_.exact;
+    if (e * 16 > std::fmax(largest_, 0x1p-96)) ++result_.loose;  // the underflow floor is not looseness
+    if (got == round_to(dtype_, v) && std::isfinite(got)) {  // lawful whatever e is: only its share is of interest
+      const double share = share_of(got, v, e);
+      if (sampled && e > 0) shares_.push_back(share);
+      if (result_.outside > 0 || share <= result_.worst_share) return;
+    }
+    const Interval lawful = is_float(dtype_) ? stored_interval(dtype_, output_.computed, v, e) : Interval{v, v};
+    const bool v_special = !std::isfinite(lawful.lo) && !std::isfinite(lawful.hi);  // an interval that only reaches infinity is ordinary
+    if (!std::isfinite(got) || v_special) return special(i, got, v, e, lawful);
+    const double share = share_of(got, v, e);
+    if (sampled && e > 0 && got != round_to(dtype_, v)) shares_.push_back(share);
+    if (got < lawful.lo || got > lawful.hi) {
+      note(i, got, v, e, lawful, share, result_.outside == 0);
+      ++result_.outside;
+    } else if (result_.outside == 0 && share > result_.worst_share) {
+      note(i, got, v, e, lawful, share, true);
+    }
+  }
+
+  double share_of(double got, double v, double e) const {
+    return std::fabs(got - v) / (error_before_store(dtype_, output_.computed, v, e) + half_ulp(dtype_, v));
+  }
+
+  void special(size_t i, double got, double v, double e, const Interval& lawful) {
+    const bool both_nan = std::isnan(got) && std::isnan(v);
+    const bool inside = got >= lawful.lo && got <= lawful.hi;
+    if (both_nan || inside) return;
+    const char* symptom = std::isnan(got) ? "nan" : std::isnan(v) ? "missing_nan" : std::isinf(got) ? "infinity" : "missing_infinity";
+    if (result_.special_symptom.empty()) {
+      result_.special_symptom = symptom;
+      if (result_.outside == 0) note(i, got, v, e, lawful, 0, true);
+    }
+    ++result_.outside_special;
+  }
+
+  void note(size_t i, double got, double v, double e, const Interval& lawful, double share, bool first) {
+    if (!first && share <= result_.worst_share) return;
+    result_.worst_share = share;
+    result_.worst = {name_, static_cast<int64_t>(i), got, v, lawful.lo, lawful.hi, e};
+  }
+
+  Comparison& result_;
+  const std::string& name_;
+  const RegionOutput& output_;
+  std::vector<double> stored_;
+  Dtype dtype_;
+  double largest_ = 0;
+  std::vector<double> shares_;
+};
+
+}  // namespace
+
+Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace) {
+  Comparison result;
+  for (const RegionOutput& output : outputs) {
+    Comparer(result, graph.name(output.value), output, *trace.values[static_cast<size_t>(output.value)]).run();
+  }
+  return result;
+}
+
+}  // namespace fusesmith

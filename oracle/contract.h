@@ -1,0 +1,66 @@
+// Contract: how a region may legally differ from "compute every node exactly from its stored inputs, round once to its dtype".
+// Backends write contracts; the judge reads them, and tries the strict reading first, so that what is used is reported.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/dtype.h"
+
+namespace fusesmith {
+
+// u, the unit roundoff of f32: every f32 error below is in this unit.
+inline constexpr double kU = 0x1p-24;
+
+// Worst relative errors of scalar functions, in units of u, and how variances are computed. Products and sums accumulate in
+// f32, in any order.
+struct Arithmetic {
+  enum class Variance : uint8_t {
+    two_pass,  // mean first, then squared differences
+    welford,   // one pass, running mean and squared differences, merged pairwise or not
+    moments,   // E[x^2] - E[x]^2
+  };
+  Variance variance = Variance::two_pass;
+  double exp = 2;    // glibc documents 1 ulp for expf and erff, 2 for tanhf; an ulp is at most 2 u
+  double erf = 2;
+  double tanh = 4;
+  double rsqrt = 3;  // 1 / sqrtf: two correctly rounded steps and a reciprocal's share
+  double div = 1;
+  double smallest = 0x1p-126;  // any result may be off by this much where it underflows
+  bool operator==(const Arithmetic&) const = default;
+};
+
+// One implicit rounding that a region may leave out or do elsewhere. `value` names an inner value of the region: a node, or
+// "node/inner" for an inner value of a composite op.
+struct Deviation {
+  enum class Kind : uint8_t {
+    drop,  // the value is passed on in f32, without its rounding to `dtype`
+    move,  // instead it is rounded to `dtype` at another place, which may be off by `relative` of each element
+  };
+  Kind kind = Kind::drop;
+  std::string value;
+  Dtype dtype = Dtype::f32;
+  double relative = 0;
+  std::string why;  // "probabilities are rounded before their normalisation"
+  bool operator==(const Deviation&) const = default;
+};
+
+// An error that the region's algorithm adds to an inner value in any reading: |v| relative (online rescaling, say).
+struct Slack {
+  std::string value;
+  double relative = 0;
+  std::string why;
+  bool operator==(const Slack&) const = default;
+};
+
+struct Contract {
+  Arithmetic arithmetic;
+  std::vector<Deviation> deviations;
+  std::vector<Slack> slacks;
+  bool operator==(const Contract&) const = default;
+};
+
+// "drop scores", "move p": how reports and case files name a deviation.
+std::string to_string(const Deviation& deviation);
+
+}  // namespace fusesmith

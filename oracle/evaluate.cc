@@ -1,0 +1,122 @@
+#include "oracle/evaluate.h"
+
+#include <algorithm>
+
+#include "graph/expand.h"
+#include "oracle/reference.h"
+
+namespace fusesmith {
+namespace {
+
+struct Context {
+  const Contract& contract;
+  const Reading& reading;
+
+  const Deviation* deviation(const std::string& value) const {
+    for (const Deviation& d : reading.deviations) {
+      if (d.value == value) return &d;
+    }
+    return nullptr;
+  }
+  double slack(const std::string& value) const {
+    double relative = 0;
+    for (const Slack& s : contract.slacks) {
+      if (s.value == value) relative += s.relative;
+    }
+    return relative;
+  }
+};
+
+using Values = std::vector<BoundedPtr>;  // by ValueId
+
+Bounded compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name, const Context& context);
+
+// The value as its readers inside the region see it.
+Bounded round_inner(Bounded value, const Op& op, const std::string& name, const Context& context) {
+  const bool computed = computes(op);
+  const Deviation* deviation = context.deviation(name);
+  const double relative = context.slack(name) + (deviation ? deviation->relative : 0);
+  if (computed || relative > 0) pass_on(value, computed, deviation == nullptr, relative);
+  return value;
+}
+
+// A composite op: its expansion, whose last value is returned before its rounding, as any op's is.
+Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>& inputs, const std::string& name, const Context& context) {
+  Values values(static_cast<size_t>(inner.value_count()));
+  for (size_t i = 0; i < inputs.size(); ++i) values[i] = std::make_shared<Bounded>(*inputs[i]);
+  const ValueId last = inner.outputs()[0];
+  for (const Node& node : inner.nodes()) {
+    const std::string inner_name = name + "/" + node.name;
+    Bounded value = compute_node(inner, node, values, inner_name, context);
+    if (node.first_output == last) return value;
+    values[static_cast<size_t>(node.first_output)] = std::make_shared<Bounded>(round_inner(std::move(value), node.op, inner_name, context));
+  }
+  check(false, "composite: the expansion's output is not a node");
+  return Bounded(inner.type(last));
+}
+
+Bounded compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name, const Context& context) {
+  std::vector<const Bounded*> inputs;
+  Types types;
+  for (ValueId v : node.inputs) {
+    inputs.push_back(values[static_cast<size_t>(v)].get());
+    types.push_back(graph.type(v));
+  }
+  if (info(node.op).op_class == OpClass::composite) {
+    return compute_composite(*expansion(node.op, types), inputs, name, context);
+  }
+  return reference(node.op, inputs, graph.type(node.first_output), context.contract.arithmetic);
+}
+
+bool is_output(const Region& region, ValueId value) {
+  return std::find(region.outputs.begin(), region.outputs.end(), value) != region.outputs.end();
+}
+
+void collect_roundings(const Node& node, const TensorType& type, const Types& inputs, const std::string& name, bool inner,
+                       std::vector<InnerRounding>& found) {
+  if (const auto graph = expansion(node.op, inputs)) {
+    for (const Node& part : graph->nodes()) {
+      Types part_inputs;
+      for (ValueId v : part.inputs) part_inputs.push_back(graph->type(v));
+      const bool last = part.first_output == graph->outputs()[0];
+      if (!last) collect_roundings(part, graph->type(part.first_output), part_inputs, name + "/" + part.name, true, found);
+    }
+  }
+  if (inner && computes(node.op) && is_16_bit(type.dtype)) {
+    found.push_back({name, type.dtype, std::holds_alternative<Cast>(node.op)});
+  }
+}
+
+}  // namespace
+
+std::vector<InnerRounding> inner_roundings(const Graph& graph, const Region& region) {
+  std::vector<InnerRounding> found;
+  for (int n : region.nodes) {
+    const Node& node = graph.nodes()[static_cast<size_t>(n)];
+    Types inputs;
+    for (ValueId v : node.inputs) inputs.push_back(graph.type(v));
+    collect_roundings(node, graph.type(node.first_output), inputs, node.name, !is_output(region, node.first_output), found);
+  }
+  return found;
+}
+
+std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, const Trace& trace, const Reading& reading) {
+  const Context context{region.contract, reading};
+  Values values(static_cast<size_t>(graph.value_count()));
+  for (ValueId v : region.inputs) {
+    values[static_cast<size_t>(v)] = std::make_shared<Bounded>(*trace.values[static_cast<size_t>(v)]);
+  }
+  std::vector<RegionOutput> outputs;
+  for (int n : region.nodes) {
+    const Node& node = graph.nodes()[static_cast<size_t>(n)];
+    check(node.output_count == 1, "evaluate: ops of several outputs need their reference");
+    auto value = std::make_shared<const Bounded>(compute_node(graph, node, values, node.name, context));
+    const bool output = is_output(region, node.first_output);
+    if (output) outputs.push_back({node.first_output, value, computes(node.op)});
+    if (output && region.nodes.size() == 1) break;
+    values[static_cast<size_t>(node.first_output)] = std::make_shared<Bounded>(round_inner(*value, node.op, node.name, context));
+  }
+  return outputs;
+}
+
+}  // namespace fusesmith

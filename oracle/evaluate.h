@@ -1,0 +1,39 @@
+// Evaluates a region's nodes with the bounded reference, from the bits that the region got, under one reading of its inner
+// roundings.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "oracle/bounded.h"
+#include "oracle/plan.h"
+
+namespace fusesmith {
+
+// How the inner roundings are read. Names as in Deviation::value.
+struct Reading {
+  std::vector<Deviation> deviations;  // dropped or moved; every other inner value is rounded as the graph says
+};
+
+// An inner value of a region whose rounding is observable: computed, 16-bit, and not an output.
+struct InnerRounding {
+  std::string value;
+  Dtype dtype;
+  bool is_explicit;  // made by a cast node
+};
+
+// A region output before it stores, and whether its last node computed it (rather than moved or chose it).
+struct RegionOutput {
+  ValueId value;
+  BoundedPtr bounded;
+  bool computed;
+};
+
+std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, const Trace& trace, const Reading& reading);
+
+// Every inner rounding of the region, in evaluation order.
+std::vector<InnerRounding> inner_roundings(const Graph& graph, const Region& region);
+
+}  // namespace fusesmith

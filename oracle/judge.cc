@@ -1,0 +1,141 @@
+#include "oracle/judge.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "oracle/region_judge.h"
+
+namespace fusesmith {
+namespace {
+
+bool same_bits(const TensorPtr& a, const TensorPtr& b) { return a && b && (a == b || *a == *b); }
+
+// A candidate region whose inputs and outputs are, bit for bit, those of the baseline: its outputs are then what lawful
+// unfused regions made of the same inputs, and need no second judgement. Values that the trace lacks prove nothing.
+bool is_inherited(const Region& region, const Trace& baseline, const Trace& candidate) {
+  const auto same = [&](ValueId v) {
+    return same_bits(baseline.values[static_cast<size_t>(v)], candidate.values[static_cast<size_t>(v)]);
+  };
+  return std::all_of(region.inputs.begin(), region.inputs.end(), same) && std::all_of(region.outputs.begin(), region.outputs.end(), same);
+}
+
+// The baseline's verdict on the nodes of a candidate region, if it judged each by itself and found it lawful.
+std::optional<RegionVerdict> inherit(const Graph& graph, const Region& region, size_t index, const Plan& plan, const BackendVerdict& baseline) {
+  VerdictClass gravest = VerdictClass::reassociation;
+  RegionVerdict verdict;
+  for (int node : region.nodes) {
+    bool found = false;
+    for (size_t r = 0; r < plan.regions.size() && !found; ++r) {
+      if (plan.regions[r].nodes != std::vector<int>{node}) continue;
+      const RegionVerdict& own = baseline.regions[r];
+      gravest = std::max(gravest, own.verdict);
+      verdict = own;
+      found = true;
+    }
+    if (!found) return std::nullopt;
+  }
+  if (gravest != VerdictClass::reassociation) return std::nullopt;
+  verdict.region = index;
+  verdict.name = graph.nodes()[static_cast<size_t>(region.nodes.back())].name;
+  verdict.patterns = region.patterns;
+  verdict.inherited = true;
+  return verdict;
+}
+
+bool is_finding(const RegionVerdict& r, const Policy& policy) {
+  if (r.verdict >= VerdictClass::nondeterministic) return true;
+  return r.verdict == VerdictClass::precision_policy && (!r.declared || policy.implicit_casts == Policy::ImplicitCasts::strict);
+}
+
+VerdictClass gravest(const std::vector<RegionVerdict>& regions) {
+  VerdictClass result = VerdictClass::reassociation;
+  for (const RegionVerdict& r : regions) result = std::max(result, r.verdict);
+  return result;
+}
+
+// The first guilty region in order of execution: later ones may only suffer from it.
+const RegionVerdict* first_finding(const BackendVerdict& backend, const Policy& policy) {
+  for (const RegionVerdict& r : backend.regions) {
+    if (is_finding(r, policy)) return &r;
+  }
+  return nullptr;
+}
+
+void compare_outputs(const Graph& graph, const Trace& a, const Trace& b, Verdict& verdict) {
+  for (ValueId v : graph.outputs()) {
+    const Tensor &x = *a.values[static_cast<size_t>(v)], &y = *b.values[static_cast<size_t>(v)];
+    verdict.output_elements += x.size();
+    if (x == y) continue;
+    const size_t size = static_cast<size_t>(size_of(x.type.dtype));
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const size_t at = static_cast<size_t>(i) * size;
+      if (std::equal(x.bytes.begin() + static_cast<std::ptrdiff_t>(at), x.bytes.begin() + static_cast<std::ptrdiff_t>(at + size),
+                     y.bytes.begin() + static_cast<std::ptrdiff_t>(at))) {
+        continue;
+      }
+      ++verdict.unequal;
+      const double difference = std::fabs(x.value(i) - y.value(i));
+      if (difference > verdict.max_difference) verdict.max_difference = difference;
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view name(VerdictClass verdict) { return kVerdictNames[static_cast<size_t>(verdict)]; }
+
+std::optional<VerdictClass> parse_verdict(std::string_view text) {
+  for (size_t i = 0; i < kVerdictNames.size(); ++i) {
+    if (kVerdictNames[i] == text) return static_cast<VerdictClass>(i);
+  }
+  return std::nullopt;
+}
+
+std::string make_signature(VerdictClass verdict, const std::string& backend, const std::string& culprit, const std::string& dtype,
+                           const std::string& symptom) {
+  std::string text = std::string(name(verdict)) + "-" + backend + "-" + culprit + "-" + dtype + "-" + symptom;
+  for (char& c : text) {
+    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    if (!safe) c = '_';
+  }
+  return text;
+}
+
+BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
+  BackendVerdict verdict{execution.backend, {}, {}};
+  for (size_t r = 0; r < execution.plan->regions.size(); ++r) {
+    verdict.regions.push_back(judge_region(graph, *execution.plan, r, *execution.trace, {options.minimal_deviations}));
+  }
+  verdict.verdict = gravest(verdict.regions);
+  return verdict;
+}
+
+Verdict judge(const Case& test_case, const Execution& baseline, const Execution& candidate, const JudgeOptions& options) {
+  const Graph& graph = test_case.graph;
+  Verdict verdict;
+  verdict.baseline = judge_backend(graph, baseline, options);
+  verdict.candidate.backend = candidate.backend;
+  for (size_t r = 0; r < candidate.plan->regions.size(); ++r) {
+    const Region& region = candidate.plan->regions[r];
+    std::optional<RegionVerdict> known;
+    if (is_inherited(region, *baseline.trace, *candidate.trace)) known = inherit(graph, region, r, *baseline.plan, verdict.baseline);
+    verdict.candidate.regions.push_back(known ? *known : judge_region(graph, *candidate.plan, r, *candidate.trace, {options.minimal_deviations}));
+  }
+  verdict.candidate.verdict = gravest(verdict.candidate.regions);
+  compare_outputs(graph, *baseline.trace, *candidate.trace, verdict);
+  verdict.verdict = std::max(verdict.baseline.verdict, verdict.candidate.verdict);
+  if (verdict.verdict == VerdictClass::reassociation && verdict.unequal == 0) verdict.verdict = VerdictClass::identical;
+  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
+    const RegionVerdict* guilty = first_finding(*backend, test_case.policy);
+    if (!guilty) continue;
+    verdict.finding = true;
+    verdict.verdict = guilty->verdict;
+    const std::string culprit = guilty->patterns.empty() ? guilty->op : guilty->patterns.front();
+    const std::string symptom = guilty->symptom.empty() ? "declared_rounding" : guilty->symptom;
+    verdict.signature = make_signature(guilty->verdict, backend->backend, culprit, std::string(name(guilty->dtype)), symptom);
+    break;
+  }
+  return verdict;
+}
+
+}  // namespace fusesmith

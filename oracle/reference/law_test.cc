@@ -1,0 +1,217 @@
+// Laws of every op's bounded reference. An example of each op is evaluated on inputs with errors; then, again and again, on
+// exact inputs chosen inside those intervals, where v is the exact result: it must lie inside the first bound.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "oracle/evaluate.h"
+#include "oracle/test_support.h"
+
+namespace fusesmith {
+namespace {
+
+using namespace testing_support;
+
+struct Example {
+  Op op;
+  Types types;
+};
+
+std::vector<Example> examples(Dtype dtype) {
+  const TensorType row{dtype, {5}}, matrix{dtype, {3, 5}}, square{dtype, {3, 3}}, mask{Dtype::boolean, {3, 5}};
+  return {{Einsum{"ij,kj->ki"}, {matrix, matrix}},
+          {Matmul{false, true}, {matrix, matrix}},
+          {Matmul{}, {square, matrix}},
+          {Linear{}, {matrix, matrix, {dtype, {3}}}},
+          {Add{}, {matrix, row}},
+          {Sub{}, {matrix, row}},
+          {Mul{}, {matrix, row}},
+          {Div{}, {matrix, row}},
+          {Scale{0.3}, {matrix}},
+          {Scale{0.3, true}, {matrix}},
+          {Relu{}, {matrix}},
+          {Gelu{Gelu::Form::erf}, {matrix}},
+          {Gelu{Gelu::Form::tanh}, {matrix}},
+          {Silu{}, {matrix}},
+          {Sigmoid{}, {matrix}},
+          {Softmax{-1}, {matrix}},
+          {Softmax{0}, {matrix}},
+          {LayerNorm{}, {matrix}},
+          {LayerNorm{1e-3}, {matrix, row, row}},
+          {Dropout{}, {matrix}},
+          {Cast{Dtype::bf16}, {matrix}},
+          {Reshape{{5, 3}}, {matrix}},
+          {Permute{{1, 0}}, {matrix}},
+          {Unsqueeze{1}, {matrix}},
+          {Squeeze{0}, {{dtype, {1, 5}}}},
+          {BroadcastTo{{3, 5}}, {row}},
+          {Slice{1, 1, 5, 2}, {matrix}},
+          {Gather{}, {matrix, {Dtype::i32, {4}}}},
+          {Arange{4, 1, 2}, {}},
+          {Where{}, {mask, matrix, row}},
+          {MaskedFill{-2}, {matrix, mask}},
+          {CausalMask{3, 5}, {}}};
+}
+
+Tensor sample(const TensorType& type, Rng& rng) {
+  return make_tensor(type, [&](int64_t) {
+    if (type.dtype == Dtype::i32) return static_cast<double>(rng.below(3));
+    if (type.dtype == Dtype::boolean) return static_cast<double>(rng.below(2));
+    return 2 * rng.normal();
+  });
+}
+
+std::vector<Bounded> sample_inputs(const Example& example, Rng& rng) {
+  std::vector<Bounded> inputs;
+  for (const TensorType& type : example.types) inputs.emplace_back(sample(type, rng));
+  return inputs;
+}
+
+// Bounds round their own second-order terms up (softmax by 1%), so the error of an exact evaluation is taken at 98%.
+constexpr double kShare = 0.98;
+
+// One exact tensor inside the intervals, at corners most of the time, and clear of them by f64's own rounding.
+Bounded inside(const Bounded& x, Rng& rng, int corner, double reach = 1) {
+  Bounded there = x;
+  there.e.clear();
+  for (size_t i = 0; i < x.v.size(); ++i) {
+    const double side = corner == 0 ? 1 : corner == 1 ? -1 : corner % 2 ? rng.sign() : rng.uniform(-1, 1);
+    there.v[i] += side * std::fmax(0, reach * x.error(i) - 0x1p-51 * std::fabs(x.v[i]));
+  }
+  return there;
+}
+
+TEST(Law, EveryOpHasAnExample) {
+  std::set<std::string_view> seen;
+  for (const Example& example : examples(Dtype::f32)) seen.insert(name(example.op));
+  for_each_op([&]<class T>(std::type_identity<T>) {
+    if (T::info.op_class != OpClass::composite) {
+      EXPECT_TRUE(seen.count(T::info.name)) << T::info.name;
+    }
+  });
+}
+
+TEST(Law, ErrorsAreFiniteAndNonNegative) {
+  Rng rng(1);
+  for (Dtype dtype : kFloatDtypes) {
+    for (const Example& example : examples(dtype)) {
+      for (int trial = 0; trial < 5; ++trial) {
+        const Bounded y = evaluate_op(example.op, sample_inputs(example, rng));
+        for (size_t i = 0; i < y.v.size(); ++i) {
+          EXPECT_TRUE(std::isfinite(y.v[i])) << to_string(example.op);
+          EXPECT_TRUE(y.error(i) >= 0 && y.error(i) < 1e-3) << to_string(example.op) << " e = " << y.error(i);
+        }
+      }
+    }
+  }
+}
+
+// |v(x') - v(x)| + e(x') <= e(x +- dx) for every x' in the box, but for f64's own rounding: inputs and computing are both accounted for.
+TEST(Law, InexactInputsStayInside) {
+  Rng rng(2);
+  for (const Example& example : examples(Dtype::f32)) {
+    for (double width : {1e-6, 1e-4, 1e-2, 0.1}) {
+      for (int trial = 0; trial < 12; ++trial) {
+        std::vector<Bounded> inputs = sample_inputs(example, rng);
+        for (Bounded& x : inputs) {
+          if (is_float(x.type.dtype)) x = with_error(x, [&](size_t) { return width * rng.uniform() * static_cast<double>(rng.below(3)); });
+        }
+        const Bounded y = evaluate_op(example.op, inputs);
+        for (int corner = 0; corner < 10; ++corner) {
+          std::vector<Bounded> exact;
+          for (const Bounded& x : inputs) exact.push_back(inside(x, rng, corner));
+          const Bounded there = evaluate_op(example.op, exact);
+          for (size_t i = 0; i < y.v.size(); ++i) {
+            EXPECT_LE(std::fabs(there.v[i] - y.v[i]) + kShare * there.error(i), y.error(i) * (1 + 0x1p-40) + 0x1p-50 * std::fabs(y.v[i]))
+                << to_string(example.op) << " width " << width;
+          }
+        }
+      }
+    }
+  }
+}
+
+using Nodes = std::vector<Example>;  // a chain: each op reads the one before it and, when binary, a fresh input
+
+std::vector<Op> chain_ops() {
+  return {Add{}, Sub{}, Mul{}, Scale{0.7}, Sigmoid{}, Silu{}, Gelu{Gelu::Form::erf}, Gelu{Gelu::Form::tanh}, Softmax{-1},
+          LayerNorm{}, Relu{}, Matmul{false, true}, Permute{{1, 0}}};
+}
+
+struct Chain {
+  Graph graph;
+  Region region;
+  Trace trace;
+};
+
+Chain random_chain(Dtype dtype, Rng& rng) {
+  const int64_t length = 2 + rng.below(3);
+  Builder b;
+  std::vector<ValueId> fresh;
+  for (int64_t i = 0; i <= length; ++i) fresh.push_back(b.input("x" + std::to_string(i), {dtype, {4, 4}}, Normal{}));
+  ValueId value = fresh[0];
+  const auto ops = chain_ops();
+  for (int64_t i = 0; i < length; ++i) {
+    const Op& op = ops[static_cast<size_t>(rng.below(static_cast<int64_t>(ops.size())))];
+    std::vector<ValueId> inputs{value};
+    if (info(op).min_inputs == 2) inputs.push_back(fresh[static_cast<size_t>(i) + 1]);
+    value = b.node(op, inputs, "n" + std::to_string(i));
+  }
+  b.output(value);
+  Chain chain{*b.build(), {}, {}};
+  std::vector<int> nodes(chain.graph.nodes().size());
+  std::iota(nodes.begin(), nodes.end(), 0);
+  chain.region = make_region(chain.graph, nodes);
+  chain.trace.values.resize(static_cast<size_t>(chain.graph.value_count()));
+  for (ValueId v : fresh) chain.trace.values[static_cast<size_t>(v)] = std::make_shared<Tensor>(sample(chain.graph.type(v), rng));
+  return chain;
+}
+
+// One lawful execution of a chain: each op computed as far off as its own bound allows, then kept in f32 or rounded as said.
+Bounded execute(const Chain& chain, bool rounds, Rng& rng, int corner) {
+  std::vector<Bounded> values;
+  for (ValueId v = 0; v < chain.graph.source_count(); ++v) {
+    const TensorPtr& stored = chain.trace.values[static_cast<size_t>(v)];
+    values.push_back(stored ? Bounded(*stored) : Bounded(chain.graph.type(v)));
+  }
+  for (const Node& node : chain.graph.nodes()) {
+    std::vector<Bounded> inputs;
+    for (ValueId v : node.inputs) inputs.push_back(values[static_cast<size_t>(v)]);
+    Bounded y = inside(evaluate_op(node.op, inputs), rng, corner, kShare);
+    const bool last = node.first_output == chain.graph.outputs()[0];
+    for (double& v : y.v) {
+      if (computes(node.op) && !last) v = rounds ? store(y.type.dtype, static_cast<float>(v)) : static_cast<double>(static_cast<float>(v));
+    }
+    values.push_back(std::move(y));
+  }
+  return values.back();
+}
+
+TEST(Law, ChainsOfLawfulOpsAreLawful) {
+  Rng rng(3);
+  for (int trial = 0; trial < 1500; ++trial) {
+    const Dtype dtype = kFloatDtypes[static_cast<size_t>(trial % 3)];
+    const Chain chain = random_chain(dtype, rng);
+    for (bool rounds : {false, true}) {
+      Reading reading;
+      if (!rounds) {
+        for (const InnerRounding& inner : inner_roundings(chain.graph, chain.region)) {
+          reading.deviations.push_back({Deviation::Kind::drop, inner.value, inner.dtype, 0, ""});
+        }
+      }
+      const auto outputs = evaluate(chain.graph, chain.region, chain.trace, reading);
+      ASSERT_EQ(outputs.size(), 1u);
+      const Bounded& y = *outputs[0].bounded;
+      for (int corner = 0; corner < 8; ++corner) {
+        const Bounded got = execute(chain, rounds, rng, corner);
+        for (size_t i = 0; i < y.v.size(); ++i) {
+          ASSERT_LE(std::fabs(got.v[i] - y.v[i]), y.error(i) * (1 + 0x1p-40) + 0x1p-50 * std::fabs(y.v[i]))
+              << to_string(chain.graph) << " rounds " << rounds << " element " << i;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fusesmith

@@ -1,0 +1,88 @@
+// Movement and source ops: elements are copied with their bounds.
+#include "oracle/reference/ops.h"
+
+namespace fusesmith::ref {
+namespace {
+
+Bounded same_elements(BoundedSpan in, const TensorType& out) {
+  Bounded y(*in[0]);
+  y.type = out;
+  return y;
+}
+
+// Output element at index (i0, i1, ...) is input element offset + sum of i_d strides[d].
+Bounded strided(const Bounded& x, const TensorType& out, const Shape& strides, int64_t offset) {
+  Bounded y(out);
+  if (!x.exact()) y.e.resize(y.v.size());
+  Shape index(out.shape.size(), 0);
+  int64_t at = offset;
+  for (size_t i = 0; i < y.v.size(); ++i) {
+    y.v[i] = x.v[static_cast<size_t>(at)];
+    if (!x.exact()) y.e[i] = x.e[static_cast<size_t>(at)];
+    for (size_t d = index.size(); d-- > 0;) {
+      at += strides[d];
+      if (++index[d] < out.shape[d]) break;
+      at -= strides[d] * out.shape[d];
+      index[d] = 0;
+    }
+  }
+  return y;
+}
+
+}  // namespace
+
+Bounded reference(const Dropout&, BoundedSpan in, const TensorType& out, const Arithmetic&) { return same_elements(in, out); }
+Bounded reference(const Reshape&, BoundedSpan in, const TensorType& out, const Arithmetic&) { return same_elements(in, out); }
+Bounded reference(const Unsqueeze&, BoundedSpan in, const TensorType& out, const Arithmetic&) { return same_elements(in, out); }
+Bounded reference(const Squeeze&, BoundedSpan in, const TensorType& out, const Arithmetic&) { return same_elements(in, out); }
+
+Bounded reference(const Permute& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  const Shape own = strides_of(in[0]->type.shape);
+  Shape strides;
+  for (int64_t dim : op.dims) strides.push_back(own[static_cast<size_t>(dim)]);
+  return strided(*in[0], out, strides, 0);
+}
+
+Bounded reference(const BroadcastTo&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  return strided(*in[0], out, broadcast_strides(in[0]->type.shape, out.shape), 0);
+}
+
+Bounded reference(const Slice& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  Shape strides = strides_of(in[0]->type.shape);
+  const auto axis = static_cast<size_t>(*resolve_axis(op.axis, in[0]->type.rank()));
+  const int64_t offset = op.start * strides[axis];
+  strides[axis] *= op.step;
+  return strided(*in[0], out, strides, offset);
+}
+
+Bounded reference(const Gather&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  const Bounded &table = *in[0], &indices = *in[1];
+  const size_t width = table.v.size() / static_cast<size_t>(table.type.shape[0]);
+  Bounded y(out);
+  if (!table.exact()) y.e.resize(y.v.size());
+  for (size_t row = 0; row < indices.v.size(); ++row) {
+    const size_t from = static_cast<size_t>(indices.v[row]) * width;
+    for (size_t j = 0; j < width; ++j) {
+      y.v[row * width + j] = table.v[from + j];
+      if (!table.exact()) y.e[row * width + j] = table.e[from + j];
+    }
+  }
+  return y;
+}
+
+Bounded reference(const Arange& op, BoundedSpan, const TensorType& out, const Arithmetic&) {
+  Bounded y(out);
+  for (size_t i = 0; i < y.v.size(); ++i) y.v[i] = static_cast<double>(op.start + static_cast<int64_t>(i) * op.step);
+  return y;
+}
+
+Bounded reference(const CausalMask& op, BoundedSpan, const TensorType& out, const Arithmetic&) {
+  Bounded y(out);
+  const int64_t offset = causal_offset(op.alignment, op.rows, op.cols);
+  for (int64_t i = 0; i < op.rows; ++i) {
+    for (int64_t j = 0; j < op.cols; ++j) y.v[static_cast<size_t>(i * op.cols + j)] = j > i + offset;
+  }
+  return y;
+}
+
+}  // namespace fusesmith::ref

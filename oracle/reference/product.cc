@@ -1,0 +1,204 @@
+// matmul, linear, einsum: sums of K products in an f32 accumulator, in any order.
+//   |got - v| <= (K + 2) u s / (1 - (K + 2) u),  s = sum |a_k b_k|      (Higham, Accuracy and Stability, section 3.1)
+// plus what inexact inputs bring; e = 0 where every term is a multiple of 2^g and s <= 2^(24+g), since then every partial sum
+// in every order is an f32.
+#include <Eigen/Core>
+#include <cmath>
+#include <limits>
+
+#include "oracle/reference/ops.h"
+
+namespace fusesmith::ref {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kAnyGranularity = 4096;  // of zeros: they are multiples of everything
+
+// One group of axes: sizes, and strides in the operands that have them (0 elsewhere).
+struct Axes {
+  Shape sizes, a, b, out;
+  void add(int64_t size, int64_t stride_a, int64_t stride_b, int64_t stride_out) {
+    sizes.push_back(size), a.push_back(stride_a), b.push_back(stride_b), out.push_back(stride_out);
+  }
+};
+
+// Any of the three ops as a batch of matrix products read through strides.
+struct ProductView {
+  Axes batch, m, n, k;
+};
+
+// All offsets that the axes reach, in row-major order.
+std::vector<int64_t> offsets(const Shape& sizes, const Shape& strides) {
+  std::vector<int64_t> result{0};
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    std::vector<int64_t> next;
+    next.reserve(result.size() * static_cast<size_t>(sizes[d]));
+    for (int64_t base : result) {
+      for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(base + i * strides[d]);
+    }
+    result = std::move(next);
+  }
+  return result;
+}
+
+// The exponent of the lowest set bit of x: x is a multiple of 2^that.
+int granularity(double x) {
+  if (x == 0 || !std::isfinite(x)) return kAnyGranularity;
+  int exponent = 0;
+  const auto significand = static_cast<int64_t>(std::frexp(x, &exponent) * 0x1p53);
+  return exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(significand));
+}
+
+// One operand of one batch entry, gathered: values, magnitudes, errors, and the granularity of each row (a) or column (b).
+struct Operand {
+  Matrix v, magnitude, e;
+  std::vector<int> granularities;
+};
+
+Operand gather(const Bounded& x, const std::vector<int64_t>& rows, const std::vector<int64_t>& cols, int64_t base, bool by_row) {
+  const auto r = static_cast<Eigen::Index>(rows.size()), c = static_cast<Eigen::Index>(cols.size());
+  Operand o{Matrix(r, c), {}, {}, std::vector<int>(by_row ? rows.size() : cols.size(), kAnyGranularity)};
+  if (!x.exact()) o.e.resize(r, c);
+  for (Eigen::Index i = 0; i < r; ++i) {
+    for (Eigen::Index j = 0; j < c; ++j) {
+      const auto at = static_cast<size_t>(base + rows[static_cast<size_t>(i)] + cols[static_cast<size_t>(j)]);
+      o.v(i, j) = x.v[at];
+      if (!x.exact()) o.e(i, j) = x.e[at];
+      int& g = o.granularities[static_cast<size_t>(by_row ? i : j)];
+      g = std::min(g, granularity(x.v[at]));
+    }
+  }
+  o.magnitude = o.v.cwiseAbs();
+  return o;
+}
+
+// e of one element; K products, s the sum of the finite ones' magnitudes, `inputs` the share of inexact inputs, g the terms'
+// granularity. A partial sum may overflow in some order, unless all terms have one sign: then every order does.
+double product_error(double v, double s, double inputs, double k, int g, const Arithmetic& arithmetic) {
+  const double n = (k + 2) * kU, magnitude = s + inputs;
+  if (std::isnan(v)) return inputs == 0 ? 0 : kInfinity;
+  if (!(magnitude < max_finite(Dtype::f32))) {
+    const bool always = inputs == 0 && std::isfinite(v) && std::fabs(v) >= s && s * (1 - 2 * n) > max_finite(Dtype::f32) * (1 + kU);
+    return always ? 0 : kInfinity;
+  }
+  if (std::isinf(v)) return inputs == 0 ? 0 : kInfinity;
+  if (s == 0 && inputs == 0) return 0;
+  if (inputs == 0 && g >= -126 && s <= std::ldexp(1.0, std::min(24 + g, 1000))) return 0;
+  return inputs + n / (1 - n) * magnitude + k * 0x1p-53 * magnitude + k * arithmetic.smallest;
+}
+
+struct Problem2 {
+  const Bounded &a, &b;
+  const Bounded* bias;  // read at the n axes
+  const ProductView& view;
+  const Arithmetic& arithmetic;
+};
+
+// The magnitudes' sum of the finite terms of one element that is infinite.
+double finite_magnitude(const Operand& a, const Operand& b, Eigen::Index i, Eigen::Index j) {
+  double sum = 0;
+  for (Eigen::Index k = 0; k < a.v.cols(); ++k) {
+    const double term = a.magnitude(i, k) * b.magnitude(k, j);
+    if (std::isfinite(term)) sum += term;
+  }
+  return sum;
+}
+
+void multiply_batch(const Problem2& p, const Operand& a, const Operand& b, int64_t out_base, Bounded& y) {
+  const Matrix v = a.v * b.v;
+  const Matrix s = a.magnitude * b.magnitude;
+  const bool exact = p.a.exact() && p.b.exact() && (!p.bias || p.bias->exact());
+  Matrix inputs;
+  if (!exact) {
+    inputs = Matrix::Zero(v.rows(), v.cols());
+    if (!p.a.exact()) inputs += a.e * (p.b.exact() ? b.magnitude : Matrix(b.magnitude + b.e));
+    if (!p.b.exact()) inputs += a.magnitude * b.e;
+  }
+  const auto out_m = offsets(p.view.m.sizes, p.view.m.out), out_n = offsets(p.view.n.sizes, p.view.n.out);
+  const double k = static_cast<double>(a.v.cols()) + (p.bias ? 1 : 0);
+  for (Eigen::Index i = 0; i < v.rows(); ++i) {
+    for (Eigen::Index j = 0; j < v.cols(); ++j) {
+      const auto column = static_cast<size_t>(j);
+      double value = v(i, j), sum = std::isinf(value) ? finite_magnitude(a, b, i, j) : s(i, j);
+      double from_inputs = exact ? 0 : inputs(i, j);
+      int g = std::min(a.granularities[static_cast<size_t>(i)] + b.granularities[column], kAnyGranularity);
+      if (p.bias) {
+        value += p.bias->v[column];
+        if (!std::isinf(p.bias->v[column])) sum += std::fabs(p.bias->v[column]);
+        from_inputs += p.bias->error(column);
+        g = std::min(g, granularity(p.bias->v[column]));
+      }
+      if (std::isnan(from_inputs)) from_inputs = kInfinity;
+      const auto at = static_cast<size_t>(out_base + out_m[static_cast<size_t>(i)] + out_n[column]);
+      y.set(at, value, product_error(value, sum, from_inputs, k, g, p.arithmetic));
+    }
+  }
+}
+
+Bounded multiply(const Problem2& p, const TensorType& out) {
+  Bounded y(out);
+  const ProductView& view = p.view;
+  const auto batch_a = offsets(view.batch.sizes, view.batch.a), batch_b = offsets(view.batch.sizes, view.batch.b);
+  const auto batch_out = offsets(view.batch.sizes, view.batch.out);
+  const auto m = offsets(view.m.sizes, view.m.a), n = offsets(view.n.sizes, view.n.b);
+  const auto k_a = offsets(view.k.sizes, view.k.a), k_b = offsets(view.k.sizes, view.k.b);
+  Operand a, b;
+  for (size_t i = 0; i < batch_out.size(); ++i) {  // an operand that a batch axis does not move is gathered once
+    if (i == 0 || batch_a[i] != batch_a[i - 1]) a = gather(p.a, m, k_a, batch_a[i], true);
+    if (i == 0 || batch_b[i] != batch_b[i - 1]) b = gather(p.b, k_b, n, batch_b[i], false);
+    multiply_batch(p, a, b, batch_out[i], y);
+  }
+  return y;
+}
+
+}  // namespace
+
+Bounded reference(const Einsum& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  const EinsumLabels labels = *parse_equation(op.equation);
+  const std::string letters = labels.out + labels.summed;
+  const Shape &shape_a = in[0]->type.shape, &shape_b = in[1]->type.shape;
+  const Shape sizes = *label_sizes(labels, shape_a, shape_b, letters);
+  const Shape a = label_strides(labels.a, shape_a, letters), b = label_strides(labels.b, shape_b, letters);
+  const Shape own = strides_of(out.shape);
+  ProductView view;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    const bool in_a = labels.a.find(letters[i]) != std::string::npos, in_b = labels.b.find(letters[i]) != std::string::npos;
+    const bool summed = i >= labels.out.size();
+    Axes& axes = summed ? view.k : in_a && in_b ? view.batch : in_a ? view.m : view.n;
+    axes.add(sizes[i], a[i], b[i], summed ? 0 : own[i]);
+  }
+  return multiply({*in[0], *in[1], nullptr, view, arithmetic}, out);
+}
+
+Bounded reference(const Matmul& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  const Shape &sa = in[0]->type.shape, &sb = in[1]->type.shape;
+  const size_t rank = out.shape.size();
+  const Shape lead_out(out.shape.begin(), out.shape.end() - 2), own = strides_of(out.shape);
+  const auto lead_strides = [&](const Shape& s) {
+    const Shape lead(s.begin(), s.end() - 2);
+    Shape strides = broadcast_strides(lead, lead_out);
+    for (int64_t& stride : strides) stride *= s[s.size() - 1] * s[s.size() - 2];
+    return strides;
+  };
+  const Shape a = lead_strides(sa), b = lead_strides(sb);
+  ProductView view;
+  for (size_t d = 0; d + 2 < rank; ++d) view.batch.add(out.shape[d], a[d], b[d], own[d]);
+  const int64_t row_a = sa.back(), row_b = sb.back();
+  const int64_t depth = op.transpose_a ? sa[sa.size() - 2] : sa.back();
+  view.m.add(out.shape[rank - 2], op.transpose_a ? 1 : row_a, 0, own[rank - 2]);
+  view.n.add(out.shape[rank - 1], 0, op.transpose_b ? row_b : 1, own[rank - 1]);
+  view.k.add(depth, op.transpose_a ? row_a : 1, op.transpose_b ? 1 : row_b, 0);
+  return multiply({*in[0], *in[1], nullptr, view, arithmetic}, out);
+}
+
+Bounded reference(const Linear&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  const int64_t depth = in[0]->type.shape.back(), width = out.shape.back();
+  ProductView view;
+  view.m.add(element_count(in[0]->type) / depth, depth, 0, width);
+  view.n.add(width, 0, depth, 1);
+  view.k.add(depth, 1, 1, 0);
+  return multiply({*in[0], *in[1], in.size() == 3 ? in[2] : nullptr, view, arithmetic}, out);
+}
+
+}  // namespace fusesmith::ref

@@ -1,0 +1,236 @@
+// Products: no order of accumulation leaves the bound, lattice data leaves no choice at all, and the bound is not idle. The
+// shares of the bound that were reached stand in the test's properties (--gtest_output=json).
+#include <gtest/gtest.h>
+
+#include "graph/ops/einsum.h"
+#include "oracle/test_support.h"
+
+namespace fusesmith {
+namespace {
+
+using namespace testing_support;
+
+enum class Data { normal, one_signed, cancelling, wide, lattice, tiny };
+constexpr Data kData[] = {Data::normal, Data::one_signed, Data::cancelling, Data::wide, Data::lattice, Data::tiny};
+constexpr std::string_view kDataNames[] = {"normal", "one_signed", "cancelling", "wide", "lattice", "tiny"};
+constexpr int64_t kDepths[] = {1, 2, 3, 7, 16, 33, 128, 1000, 4096};
+
+// Element (row, k) of an operand; `cancels`: neighbours along k nearly cancel, else they are equal.
+double draw(Rng& rng, Data data, Dtype dtype, int64_t k, bool cancels, double& previous) {
+  const int range = dtype == Dtype::f16 ? 5 : 30;
+  switch (data) {
+    case Data::normal: return rng.normal();
+    case Data::one_signed: return rng.uniform();
+    case Data::cancelling:
+      if (k % 2 == 0) return previous = rng.normal();
+      return cancels ? -previous * (1 + 0.05 * rng.normal()) : previous;
+    case Data::wide: return rng.sign() * std::exp2(rng.uniform(-range, range));
+    case Data::lattice: return static_cast<double>(rng.below(17) - 8);
+    case Data::tiny: return rng.normal() * (dtype == Dtype::f16 ? 0x1p-14 : 0x1p-66);
+  }
+  return 0;
+}
+
+Tensor operand(Rng& rng, Data data, Dtype dtype, int64_t rows, int64_t depth, bool cancels) {
+  double previous = 0;
+  return make_tensor({dtype, {rows, depth}}, [&](int64_t i) { return draw(rng, data, dtype, i % depth, cancels, previous); });
+}
+
+struct Dot {
+  const float *a, *b;
+  size_t depth;
+  float bias;
+
+  float operator()(Visit visit, Join join, bool fused) const {
+    const auto order = visit_order(depth, visit, [&](size_t k) { return std::fabs(a[k] * b[k]); });
+    return accumulate(order, 0, depth, join, bias, [&](float sum, size_t k) {
+      return fused ? std::fmaf(a[k], b[k], sum) : sum + a[k] * b[k];
+    });
+  }
+};
+
+// Checks every element of one product in every order; returns the shares reached.
+class Orders : public ::testing::TestWithParam<Dtype> {
+ protected:
+  static constexpr int64_t kRows = 3, kCols = 4;
+
+  void check_all(Data data, int64_t depth, Shares& shares) {
+    const Dtype dtype = GetParam();
+    Rng rng(static_cast<uint64_t>(depth) * 8 + static_cast<uint64_t>(data));
+    const Tensor a = operand(rng, data, dtype, kRows, depth, true), b = operand(rng, data, dtype, kCols, depth, false);
+    double unused = 0;
+    const Tensor bias = make_tensor({dtype, {kCols}}, [&](int64_t) { return draw(rng, data, dtype, 0, false, unused); });
+    const bool with_bias = depth % 2 == 1;
+    std::vector<Bounded> inputs{Bounded(a), Bounded(b)};
+    if (with_bias) inputs.emplace_back(bias);
+    const Bounded y = evaluate_op(Linear{}, inputs);
+    const Bounded matmul = evaluate_op(Matmul{false, true}, {Bounded(a), Bounded(b)});
+    const Bounded einsum = evaluate_op(Einsum{"mk,nk->mn"}, {Bounded(a), Bounded(b)});
+    const auto fa = to_f32(a), fb = to_f32(b), fbias = to_f32(bias);
+    for (size_t i = 0; i < y.v.size(); ++i) {
+      const size_t m = i / kCols, n = i % kCols, k = static_cast<size_t>(depth);
+      const Dot dot{fa.data() + m * k, fb.data() + n * k, k, with_bias ? fbias[n] : 0};
+      ASSERT_EQ(matmul.v[i], einsum.v[i]);
+      ASSERT_EQ(matmul.error(i), einsum.error(i));
+      if (!with_bias) {
+        ASSERT_EQ(matmul.error(i), y.error(i));
+      }
+      check_element(dot, data, y.v[i], y.error(i), shares);
+    }
+  }
+
+  void check_element(const Dot& dot, Data data, double v, double e, Shares& shares) {
+    const Dtype dtype = GetParam();
+    if (data == Data::lattice) {
+      EXPECT_EQ(e, 0);
+    }
+    for (Visit visit : kVisits) {
+      for (Join join : kJoins) {
+        for (bool fused : {false, true}) {
+          const double got = store(dtype, dot(visit, join, fused));
+          EXPECT_TRUE(lawful(dtype, v, e, got)) << "depth " << dot.depth << " data " << kDataNames[static_cast<int>(data)] << " visit "
+                                                << static_cast<int>(visit) << " join " << static_cast<int>(join) << " fused " << fused
+                                                << ": got " << got << " want " << v << " +- " << e;
+          if (data == Data::lattice) {
+            EXPECT_EQ(got, round_to(dtype, v));
+          }
+          shares.add(share(dtype, v, e, got));
+        }
+      }
+    }
+  }
+};
+
+TEST_P(Orders, StayInBounds) {
+  for (Data data : kData) {
+    for (int64_t depth : kDepths) {
+      Shares shares;
+      check_all(data, depth, shares);
+      const std::string name(kDataNames[static_cast<int>(data)]);
+      RecordProperty(name + "_K" + std::to_string(depth), shares.text());
+      const bool rounds = data != Data::lattice && data != Data::tiny;
+      if (rounds && depth <= 16) {
+        EXPECT_GT(shares.worst(), 0.02) << name << " K=" << depth;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Product, Orders, ::testing::ValuesIn(kFloatDtypes),
+                         [](const auto& param) { return std::string(name(param.param)); });
+
+// 2^127 + 2^127 - 2^127 is 2^127, or infinite in another order: exact granularity alone proves nothing.
+TEST(Product, OverflowOnTheWayIsUnknown) {
+  const Bounded ones(make_tensor({Dtype::f32, {1, 3}}, {1, 1, 1}));
+  const Bounded big(make_tensor({Dtype::f32, {3, 1}}, {0x1p127, 0x1p127, -0x1p127}));
+  EXPECT_EQ(evaluate_op(Matmul{}, {ones, big}).error(0), kInf);
+  const Bounded positive(make_tensor({Dtype::f32, {3, 1}}, {0x1p127, 0x1p127, 0x1p127}));
+  const Bounded y = evaluate_op(Matmul{}, {ones, positive});
+  EXPECT_TRUE(lawful(Dtype::f32, y.v[0], y.error(0), kInf));
+  EXPECT_FALSE(lawful(Dtype::f32, y.v[0], y.error(0), max_finite(Dtype::f32)));
+}
+
+// inf + (1e30 * -1e30): infinite with a fused multiply-add, NaN when the product overflows by itself.
+TEST(Product, OverflowBesideAnInfinityIsUnknown) {
+  const Bounded a(make_tensor({Dtype::f32, {1, 2}}, {kInf, 1e30})), b(make_tensor({Dtype::f32, {2, 1}}, {1, -1e30}));
+  EXPECT_EQ(evaluate_op(Matmul{}, {a, b}).error(0), kInf);
+}
+
+TEST(Product, InfinitiesAndNaNsAreExact) {
+  const auto product = [](std::vector<double> a, std::vector<double> b) {
+    const auto n = static_cast<int64_t>(a.size());
+    return evaluate_op(Matmul{}, {Bounded(make_tensor({Dtype::f32, {1, n}}, a)), Bounded(make_tensor({Dtype::f32, {n, 1}}, b))});
+  };
+  for (const Bounded& y : {product({kInf, 1}, {0, 1}), product({kInf, kInf}, {1, -1}), product({kNan, 1}, {1, 1})}) {
+    EXPECT_TRUE(std::isnan(y.v[0]));
+    EXPECT_EQ(y.error(0), 0);
+  }
+  const Bounded infinite = product({-kInf, 1}, {2, 3});
+  EXPECT_EQ(infinite.v[0], -kInf);
+  EXPECT_EQ(infinite.error(0), 0);
+}
+
+TEST(Product, UnknownInputsMakeUnknownOutputs) {
+  const Bounded a = with_error(Bounded(make_tensor({Dtype::f32, {1, 2}}, {1, 2})), [](size_t i) { return i == 0 ? kInf : 0; });
+  const Bounded zeros(make_tensor({Dtype::f32, {2, 1}}, {0, 1}));
+  EXPECT_EQ(evaluate_op(Matmul{}, {a, zeros}).error(0), kInf);
+}
+
+// Inputs anywhere in their intervals, with all of them at the corner that hurts most.
+TEST(Product, InexactInputs) {
+  Rng rng(5);
+  for (int64_t depth : {1, 3, 40}) {
+    const auto values = [&](int64_t) { return rng.normal(); };
+    const Bounded a = with_error(Bounded(make_tensor({Dtype::f32, {1, depth}}, values)), [&](size_t) { return rng.uniform(0, 0.1); });
+    const Bounded b = with_error(Bounded(make_tensor({Dtype::f32, {depth, 1}}, values)), [&](size_t) { return rng.uniform(0, 0.1); });
+    const Bounded y = evaluate_op(Matmul{}, {a, b});
+    double worst = 0, spread = 0;
+    for (size_t k = 0; k < a.v.size(); ++k) {
+      worst += (std::fabs(a.v[k]) + a.e[k]) * (std::fabs(b.v[k]) + b.e[k]) - std::fabs(a.v[k] * b.v[k]);
+      spread += std::fabs(a.v[k] * b.v[k]);
+    }
+    EXPECT_GE(y.e[0], worst);
+    EXPECT_LE(y.e[0], worst + 2 * static_cast<double>(depth + 2) * kU * (spread + worst));
+  }
+}
+
+// Every equation against a loop over all its letters, on data whose sums are exact.
+TEST(Product, EinsumReadsTheRightElements) {
+  const std::string equations[] = {"bid,bdh->bih", "ij,jk->ik", "ij,kj->ki", "ij,j->i", "i,j->ij", "ab,cd->", "ii,i->i", "iij,ji->j",
+                                   "bikd,bjkd->bijd", "ab,ab->ab", "ba,ac->cb", "a,->a"};
+  Rng rng(9);
+  for (const std::string& equation : equations) {
+    const EinsumLabels labels = *parse_equation(equation);
+    const std::string letters = labels.out + labels.summed;
+    Shape sizes;
+    for (size_t i = 0; i < letters.size(); ++i) sizes.push_back(2 + rng.below(3));
+    const auto size_of_letter = [&](char c) { return sizes[letters.find(c)]; };
+    const auto lattice = [&](const std::string& word) {
+      Shape shape;
+      for (char c : word) shape.push_back(size_of_letter(c));
+      return make_tensor({Dtype::f32, shape}, [&](int64_t) { return static_cast<double>(rng.below(17) - 8); });
+    };
+    const Tensor a = lattice(labels.a), b = lattice(labels.b);
+    const Bounded y = evaluate_op(Einsum{equation}, {Bounded(a), Bounded(b)});
+    std::vector<double> want(y.v.size(), 0);
+    for (int64_t at = 0; at < element_count(sizes); ++at) {
+      Shape index(letters.size());
+      for (int64_t rest = at, d = static_cast<int64_t>(letters.size()); d-- > 0;) {
+        index[static_cast<size_t>(d)] = rest % sizes[static_cast<size_t>(d)];
+        rest /= sizes[static_cast<size_t>(d)];
+      }
+      const auto offset = [&](const std::string& word) {
+        int64_t flat = 0;
+        for (char c : word) flat = flat * size_of_letter(c) + index[letters.find(c)];
+        return flat;
+      };
+      want[static_cast<size_t>(offset(labels.out))] += a.value(offset(labels.a)) * b.value(offset(labels.b));
+    }
+    EXPECT_EQ(y.v, want) << equation;
+    EXPECT_TRUE(y.exact()) << equation;
+  }
+}
+
+TEST(Product, MatmulBroadcastsAndTransposes) {
+  Rng rng(11);
+  for (const bool ta : {false, true}) {
+    for (const bool tb : {false, true}) {
+      const Shape sa = ta ? Shape{2, 1, 4, 3} : Shape{2, 1, 3, 4}, sb = tb ? Shape{5, 2, 4} : Shape{5, 4, 2};
+      const auto lattice = [&](int64_t) { return static_cast<double>(rng.below(17) - 8); };
+      const Tensor a = make_tensor({Dtype::bf16, sa}, lattice), b = make_tensor({Dtype::bf16, sb}, lattice);
+      const Bounded y = evaluate_op(Matmul{ta, tb}, {Bounded(a), Bounded(b)});
+      ASSERT_EQ(y.type, (TensorType{Dtype::bf16, {2, 5, 3, 2}}));
+      for (int64_t i = 0; i < 60; ++i) {
+        const int64_t n = i % 2, m = i / 2 % 3, bb = i / 6 % 5, ba = i / 30;
+        double want = 0;
+        for (int64_t k = 0; k < 4; ++k) {
+          want += a.value(ba * 12 + (ta ? k * 3 + m : m * 4 + k)) * b.value(bb * 8 + (tb ? n * 4 + k : k * 2 + n));
+        }
+        EXPECT_EQ(y.v[static_cast<size_t>(i)], want);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fusesmith

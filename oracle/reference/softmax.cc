@@ -1,0 +1,122 @@
+// softmax. With t_i = x_i - max, p_i = exp(t_i) / sum exp(t), each t_i may be off by d_i = |dx_i| + u |t_i| (the subtraction
+// rounds). The exact p_j over all such t lies between
+//   p_j exp(-d_j) / sum p_i exp(d_i)   and   p_j exp(d_j) / sum p_i exp(-d_i),
+// (numerator and denominator move together in x_j), and computing it adds (2 eps_exp + n + 2) u relative: two exponentials,
+// n additions, a division. e = 0 where 2^k elements equal the maximum and the others lie 104 or more below: e^-104 is 0 in f32.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "oracle/reference/ops.h"
+
+namespace fusesmith::ref {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// One row, gathered; p and e are results.
+struct Row {
+  std::vector<double> x, dx, t, p, e;
+};
+
+// Whether the row has no finite softmax: every element is NaN.
+bool is_nan_row(const Row& row, double& max) {
+  max = -kInfinity;
+  for (double x : row.x) {
+    if (std::isnan(x) || x == kInfinity) return true;
+    max = std::fmax(max, x);
+  }
+  return max == -kInfinity;
+}
+
+bool is_unknown(const Row& row) {
+  for (double dx : row.dx) {
+    if (dx == kInfinity) return true;
+  }
+  return false;
+}
+
+bool is_exact(const Row& row, double max) {
+  size_t equal = 0;
+  for (size_t i = 0; i < row.x.size(); ++i) {
+    if (row.dx[i] != 0 || (row.x[i] != max && !(max - row.x[i] >= 104))) return false;
+    equal += row.x[i] == max;
+  }
+  return (equal & (equal - 1)) == 0;
+}
+
+void exact_row(Row& row, double max) {
+  const auto equal = static_cast<double>(std::count(row.x.begin(), row.x.end(), max));
+  for (size_t i = 0; i < row.x.size(); ++i) row.p[i] = row.x[i] == max ? 1 / equal : 0;
+  row.e.assign(row.x.size(), 0);
+}
+
+void softmax_row(Row& row, const Arithmetic& arithmetic) {
+  const size_t n = row.x.size();
+  double max = 0;
+  if (is_unknown(row)) return void(row.p.assign(n, 0)), void(row.e.assign(n, kInfinity));
+  if (is_nan_row(row, max)) return void(row.p.assign(n, kNaN)), void(row.e.assign(n, 0));
+  if (is_exact(row, max)) return exact_row(row, max);
+  const double reach = *std::max_element(row.dx.begin(), row.dx.end());  // the maximum may be off by this
+  const auto shift = [&](size_t i) {
+    return row.t[i] == -kInfinity ? 0 : row.dx[i] + kU * (std::fabs(row.t[i]) + row.dx[i] + reach);
+  };
+  double sum = 0, low = 0, high = 0, weighted = 0, widest = 0;
+  for (size_t i = 0; i < n; ++i) {
+    row.t[i] = row.x[i] - max;
+    row.p[i] = std::exp(row.t[i]);
+    sum += row.p[i];
+    widest = std::fmax(widest, row.t[i] + shift(i) > -150 ? shift(i) : 0);
+    weighted += row.p[i] * shift(i);
+  }
+  // Small shifts need no second exponential: exp(d) <= 1 + d + d^2 there, and the sums move by at most exp(+-d) likewise.
+  const bool small = widest < 1e-3;
+  weighted /= sum;
+  for (size_t i = 0; i < n && !small; ++i) {
+    low += std::exp(row.t[i] - shift(i));
+    high += std::exp(row.t[i] + shift(i));
+  }
+  const double computing = (2 * arithmetic.exp + static_cast<double>(n) + 2) * kU * 1.001;
+  for (size_t i = 0; i < n; ++i) {
+    const double p = row.p[i] / sum;
+    const double d = shift(i);
+    double from_inputs = 0;
+    if (small || row.t[i] + d <= -150) {
+      from_inputs = p * 1.01 * ((1 - p) * d + std::fmax(weighted - p * d, 0)) + 0x1p-48 * p;
+    } else {
+      const double up = std::exp(row.t[i] + d), down = std::exp(row.t[i] - d);
+      from_inputs = std::fmax(up / (low - down + up) - p, p - down / (high - up + down)) + 0x1p-48 * p;
+    }
+    row.p[i] = p;
+    row.e[i] = row.t[i] == -kInfinity ? 0 : from_inputs + computing * (p + from_inputs) + 2 * arithmetic.smallest;
+  }
+}
+
+}  // namespace
+
+Bounded reference(const Softmax& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  const Bounded& x = *in[0];
+  const auto axis = static_cast<size_t>(*resolve_axis(op.axis, x.type.rank()));
+  const auto n = static_cast<size_t>(x.type.shape[axis]);
+  const auto stride = static_cast<size_t>(strides_of(x.type.shape)[axis]);
+  Bounded y(out);
+  y.e.resize(y.v.size());
+  Row row;
+  row.x.resize(n), row.dx.resize(n), row.t.resize(n), row.p.resize(n), row.e.resize(n);
+  for (size_t start = 0; start < x.v.size(); ++start) {
+    if ((start / stride) % n != 0) continue;  // the first element of each row
+    for (size_t i = 0; i < n; ++i) {
+      row.x[i] = x.v[start + i * stride];
+      row.dx[i] = x.error(start + i * stride);
+    }
+    softmax_row(row, arithmetic);
+    for (size_t i = 0; i < n; ++i) {
+      y.v[start + i * stride] = row.p[i];
+      y.e[start + i * stride] = row.e[i];
+    }
+  }
+  return y;
+}
+
+}  // namespace fusesmith::ref

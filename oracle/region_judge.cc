@@ -1,0 +1,161 @@
+#include "oracle/region_judge.h"
+
+#include <algorithm>
+
+namespace fusesmith {
+namespace {
+
+using Deviations = std::vector<Deviation>;
+
+class RegionJudge {
+ public:
+  RegionJudge(const Graph& graph, const Region& region, const Trace& trace, bool minimal)
+      : graph_(graph), region_(region), trace_(trace), minimal_(minimal) {}
+
+  void run(RegionVerdict& verdict) {
+    const Comparison strict = read({});
+    if (strict.lawful()) return accept(verdict, strict, {}, true);
+    const Deviations& declared = region_.contract.deviations;
+    if (try_deviations(verdict, declared, true)) return;
+    const Deviations implicit = undeclared(false);
+    if (!implicit.empty() && (try_deviations(verdict, implicit, false) || try_deviations(verdict, joined(declared, implicit), false))) return;
+    if (skipped_cast(verdict)) return;
+    convict(verdict, strict);
+  }
+
+ private:
+  Comparison read(const Deviations& deviations) const { return compare(graph_, evaluate(graph_, region_, trace_, {deviations}), trace_); }
+
+  static void fill(RegionVerdict& verdict, const Comparison& c) {
+    verdict.elements = c.elements;
+    verdict.outside = c.outside + c.outside_special;
+    verdict.exact = c.exact;
+    verdict.worst_share = c.worst_share;
+    verdict.median_share = c.median_share;
+    verdict.worst = c.worst;
+  }
+
+  static void accept(RegionVerdict& verdict, const Comparison& c, Deviations used, bool declared) {
+    fill(verdict, c);
+    verdict.verdict = used.empty() ? VerdictClass::reassociation : VerdictClass::precision_policy;
+    if (c.inconclusive()) verdict.verdict = VerdictClass::inconclusive;
+    verdict.deviations = std::move(used);
+    verdict.declared = declared;
+    if (!declared) verdict.symptom = "undeclared_rounding";
+  }
+
+  // Whether the region is lawful with these deviations, or some of them.
+  bool try_deviations(RegionVerdict& verdict, const Deviations& candidates, bool declared) const {
+    std::optional<Deviations> lawful = lawful_subset(candidates);
+    if (!lawful) return false;
+    if (minimal_ || !declared) *lawful = without_needless(*lawful);
+    accept(verdict, read(*lawful), *lawful, declared || all_declared(*lawful));
+    return true;
+  }
+
+  // All of them, else (a kernel may use only part of what it may) every subset of a few, all but one or one alone of many.
+  std::optional<Deviations> lawful_subset(const Deviations& candidates) const {
+    const size_t n = candidates.size();
+    if (n == 0) return std::nullopt;
+    const auto lawful = [&](auto chooses) -> std::optional<Deviations> {
+      Deviations chosen;
+      for (size_t i = 0; i < n; ++i) {
+        if (chooses(i)) chosen.push_back(candidates[i]);
+      }
+      return read(chosen).lawful() ? std::optional(chosen) : std::nullopt;
+    };
+    if (auto chosen = lawful([](size_t) { return true; })) return chosen;
+    if (n <= 4) {
+      for (uint32_t mask = (uint32_t{1} << n) - 1; mask-- > 1;) {
+        if (auto chosen = lawful([&](size_t i) { return (mask >> i & 1) != 0; })) return chosen;
+      }
+      return std::nullopt;
+    }
+    for (size_t one = 0; one < n; ++one) {
+      if (auto chosen = lawful([&](size_t i) { return i != one; })) return chosen;
+      if (auto chosen = lawful([&](size_t i) { return i == one; })) return chosen;
+    }
+    return std::nullopt;
+  }
+
+  static Deviations joined(Deviations a, const Deviations& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  }
+
+  Deviations without_needless(Deviations used) const {
+    for (size_t i = used.size(); i-- > 0 && used.size() > 1;) {
+      Deviations fewer = used;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (read(fewer).lawful()) used = std::move(fewer);
+    }
+    return used;
+  }
+
+  bool all_declared(const Deviations& used) const {
+    const Deviations& declared = region_.contract.deviations;
+    return std::all_of(used.begin(), used.end(), [&](const Deviation& d) { return std::find(declared.begin(), declared.end(), d) != declared.end(); });
+  }
+
+  // Roundings whose dropping the contract does not declare.
+  Deviations undeclared(bool casts) const {
+    Deviations found;
+    for (const InnerRounding& inner : inner_roundings(graph_, region_)) {
+      const auto declares = [&](const Deviation& d) { return d.value == inner.value; };
+      const bool declared = std::any_of(region_.contract.deviations.begin(), region_.contract.deviations.end(), declares);
+      if (!declared && inner.is_explicit == casts) found.push_back({Deviation::Kind::drop, inner.value, inner.dtype, 0, ""});
+    }
+    return found;
+  }
+
+  // Lawful only if an explicit cast's rounding is left out: a defect, whatever else is allowed.
+  bool skipped_cast(RegionVerdict& verdict) const {
+    const Deviations casts = undeclared(true);
+    if (casts.empty()) return false;
+    const Deviations declared = joined(casts, region_.contract.deviations);
+    std::optional<Deviations> lawful = lawful_subset(casts);
+    if (!lawful) lawful = lawful_subset(declared);
+    if (!lawful) lawful = lawful_subset(joined(declared, undeclared(false)));
+    if (!lawful) return false;
+    accept(verdict, read(*lawful), without_needless(*lawful), false);
+    verdict.verdict = VerdictClass::defect;
+    verdict.symptom = "explicit_cast_skipped";
+    return true;
+  }
+
+  // Out of bounds under every reading: reported against the one that leaves the fewest elements outside.
+  void convict(RegionVerdict& verdict, const Comparison& strict) const {
+    Comparison best = strict;
+    if (!region_.contract.deviations.empty()) {
+      const Comparison declared = read(region_.contract.deviations);
+      if (declared.outside + declared.outside_special < best.outside + best.outside_special) best = declared;
+    }
+    fill(verdict, best);
+    const bool only_special = best.outside == 0;
+    verdict.verdict = only_special ? VerdictClass::exceptional : VerdictClass::defect;
+    verdict.symptom = only_special ? best.special_symptom : "out_of_bounds";
+  }
+
+  const Graph& graph_;
+  const Region& region_;
+  const Trace& trace_;
+  bool minimal_;
+};
+
+}  // namespace
+
+RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, const Trace& trace, const RegionJudgeOptions& options) {
+  const Region& region = plan.regions[index];
+  const Node& last = graph.nodes()[static_cast<size_t>(region.nodes.back())];
+  RegionVerdict verdict;
+  verdict.region = index;
+  verdict.name = last.name;
+  verdict.op = semantic_name(last.op);
+  verdict.patterns = region.patterns;
+  verdict.dtype = graph.type(last.first_output).dtype;
+  for (ValueId v : region.outputs) check(trace.values[static_cast<size_t>(v)] != nullptr, "judge: a region output is missing from the trace");
+  RegionJudge(graph, region, trace, options.minimal_deviations).run(verdict);
+  return verdict;
+}
+
+}  // namespace fusesmith

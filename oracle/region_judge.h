@@ -1,0 +1,34 @@
+// Judges one region: the strict reading first, then what its contract declares, then what it does not.
+#pragma once
+
+#include "oracle/evaluate.h"
+#include "oracle/judge.h"
+
+namespace fusesmith {
+
+struct RegionJudgeOptions {
+  // Name exactly the deviations that are needed (one more evaluation for each). Off: all declared ones are named.
+  bool minimal_deviations = true;
+};
+
+RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t region, const Trace& trace, const RegionJudgeOptions& options);
+
+// The comparison of stored bits with one reading's intervals; fills elements, outside, shares, worst, symptom.
+struct Comparison {
+  int64_t elements = 0;
+  int64_t outside = 0;          // finite values out of bounds
+  int64_t outside_special = 0;  // NaN or infinity where none is lawful, or the reverse
+  int64_t exact = 0;            // e = 0
+  int64_t unknown = 0;          // e infinite: the bound says nothing
+  int64_t loose = 0;            // e above 1/16 of the output's largest magnitude
+  double worst_share = 0;
+  double median_share = 0;
+  ElementEvidence worst;        // the first element outside by the widest margin, else the largest share
+  std::string special_symptom;  // "nan", "infinity", "missing_nan", "missing_infinity"
+
+  bool lawful() const { return outside == 0 && outside_special == 0; }
+  bool inconclusive() const { return unknown > 0 || loose * 2 > elements; }
+};
+Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace);
+
+}  // namespace fusesmith
