@@ -163,11 +163,8 @@ std::optional<Problem> Campaign::follow_up() {
 }
 
 std::optional<Problem> Campaign::finish(const std::string& signature) {
-  JudgeFlags rest = flags_.judge;  // case files hold the others
-  rest.policy.clear();
-  rest.skip_patterns.clear();
-  const FindingOptions options{Judging(flags_.judge), rest.text(), console_.program, flags_.minimize != 0,
-                               [] { return InterruptGuard::interrupted(); }};
+  const FindingOptions options{Judging(flags_.judge), flags_.judge.beside_case().text(), console_.program,
+                               flags_.minimize != 0, [] { return InterruptGuard::interrupted(); }};
   return finish_finding(directory_.finding(signature), signature, options,
                         [&](const std::string& other, const Case& test_case) {
                           const auto added = directory_.add_finding(other, to_json(test_case));

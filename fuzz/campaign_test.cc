@@ -50,8 +50,10 @@ TEST(Campaign, SameCountsForAnyJobsAndPieces) {
             wanted["coverage"]);
 
   EXPECT_EQ(whole.out, *read_file(folder / "whole/stats.json")) << "--json is stats.json";
-  for (const std::string& file : *list_json(folder / "whole/corpus")) EXPECT_TRUE(read_case_file(file).ok());
-  EXPECT_EQ(list_json(folder / "whole/corpus")->size(), list_json(folder / "jobs/corpus")->size());
+  const auto kept = list_json(folder / "whole/corpus"), with_jobs = list_json(folder / "jobs/corpus");
+  ASSERT_TRUE(kept.ok() && with_jobs.ok());
+  EXPECT_EQ(kept->size(), with_jobs->size());
+  for (const std::string& file : *kept) EXPECT_TRUE(read_case_file(file).ok());
 }
 
 TEST(Campaign, VerdictsSumToCases) {

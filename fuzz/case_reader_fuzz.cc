@@ -1,4 +1,5 @@
-// libFuzzer target: any bytes as a case file. The reader gives a problem or a case; what it accepts must read back the same.
+// libFuzzer target: any bytes as a case file. The reader gives a problem or a case; what it accepts must read
+// back the same.
 #include <cstdint>
 #include <string_view>
 

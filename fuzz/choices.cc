@@ -30,7 +30,8 @@ int64_t Choices::below(int64_t n) {
   check(n >= 1 && n <= int64_t{1} << 32, "Choices::below: expected 1 <= n <= 2^32");
   if (n == 1) return 0;
   // Bytes are taken modulo n, so that a small change of the bytes is a small change of the case.
-  if (from_bytes_) return static_cast<int64_t>(word(n <= 256 ? 1 : n <= 65536 ? 2 : 4) % static_cast<uint64_t>(n));
+  if (from_bytes_)
+    return static_cast<int64_t>(word(n <= 256 ? 1 : n <= 65536 ? 2 : 4) % static_cast<uint64_t>(n));
   return static_cast<int64_t>((uint64_t{word(4)} * static_cast<uint64_t>(n)) >> 32);
 }
 

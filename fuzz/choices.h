@@ -1,6 +1,7 @@
-// One stream of all the choices that make a case. They come from Philox, so that case = f(seed, shard, counter), or from bytes
-// handed in (libFuzzer); when the bytes run out every further choice is the first one, so every byte string makes a case.
-// Only integer arithmetic: every platform and compiler makes the same choices.
+// One stream of all the choices that make a case. They come from Philox, so that case = f(seed, shard,
+// counter), or from bytes handed in (libFuzzer); when the bytes run out every further choice is the first
+// one, so every byte string makes a case. Only integer arithmetic: every platform and compiler makes the same
+// choices.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// libFuzzer target: bytes as the generator's choices. Every byte string must make a valid case, which is judged on `cpu` and
-// `cpu_fused`; a finding aborts with its signature and the case file that shows it.
+// libFuzzer target: bytes as the generator's choices. Every byte string must make a valid case, which is
+// judged on `cpu` and `cpu_fused`; a finding aborts with its signature and the case file that shows it.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -124,7 +124,9 @@ TEST(Command, GenerateWritesCasesThatReadBack) {
       {"generate", "--seed=5", "--first=2", "--count=3", "--output=" + (folder / "g"), "--json"});
   ASSERT_EQ(ran.code, kClean) << ran.err;
   const auto files = nlohmann::json::parse(ran.out).at("files").get<std::vector<std::string>>();
-  EXPECT_EQ(files, *list_json(folder / "g"));
+  const auto listed = list_json(folder / "g");
+  ASSERT_TRUE(listed.ok());
+  EXPECT_EQ(files, *listed);
   EXPECT_EQ(files.size(), 3U);
   EXPECT_EQ(files[0], folder / "g/5-0-2.json");
   for (const std::string& file : files)

@@ -71,7 +71,9 @@ TEST(Files, ListsJsonSortedAndRecursively) {
   const auto files = list_json(folder.string());
   ASSERT_TRUE(files.ok());
   EXPECT_EQ(*files, (std::vector<std::string>{folder / "a/y.json", folder / "a/z.json", folder / "b.json"}));
-  EXPECT_EQ(*list_json(folder / "note.txt"), std::vector<std::string>{folder / "note.txt"});
+  const auto single = list_json(folder / "note.txt");
+  ASSERT_TRUE(single.ok());
+  EXPECT_EQ(*single, std::vector<std::string>{folder / "note.txt"});
   EXPECT_FALSE(list_json(folder / "none").ok());
 }
 

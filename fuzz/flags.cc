@@ -57,6 +57,12 @@ std::optional<Problem> check_choice(const Flag& flag, const std::string& word) {
                  joined(choices, ", ") + "; got '" + word + "'" + suggestion(word, choices)};
 }
 
+// A limit as the message shows it: 2^64, rounded up from its predecessor, stands for that.
+std::string limit_text(double limit, bool whole) {
+  if (!whole) return number_text(limit);
+  return limit >= 0x1p64 ? std::to_string(UINT64_MAX) : std::to_string(static_cast<int64_t>(limit));
+}
+
 template <class Number>
 std::optional<Problem> set_number(const Flag& flag, Number& target, const std::string& text) {
   constexpr bool kWhole = std::is_integral_v<Number>;
@@ -67,8 +73,8 @@ std::optional<Problem> set_number(const Flag& flag, Number& target, const std::s
                     static_cast<double>(value) <= flag.hi;
   if (!fits) {
     return refuse(flag,
-                  std::string(kWhole ? "a whole number" : "a number") + " from " + number_text(flag.lo) +
-                      " to " + number_text(flag.hi),
+                  std::string(kWhole ? "a whole number" : "a number") + " from " +
+                      limit_text(flag.lo, kWhole) + " to " + limit_text(flag.hi, kWhole),
                   text);
   }
   target = value;

@@ -36,7 +36,7 @@ FlagTable FuzzFlags::table() {
                    .target = &seed,
                    .value = "N",
                    .doc = "Which sequence of cases.",
-                   .hi = 1.8e19,
+                   .hi = 0x1p64,
                    .identity = true});
   flags.push_back({.name = "shard",
                    .target = &shard,

@@ -27,7 +27,7 @@ FlagTable GenerateFlags::table() {
                          .value = "DIR",
                          .doc = "Folder for SEED-SHARD-NUMBER.json; made if it is not there (required)."});
   table.flags.push_back(
-      {.name = "seed", .target = &seed, .value = "N", .doc = "Which sequence of cases.", .hi = 1.8e19});
+      {.name = "seed", .target = &seed, .value = "N", .doc = "Which sequence of cases.", .hi = 0x1p64});
   table.flags.push_back({.name = "count", .target = &count, .value = "K", .doc = "How many.", .hi = 1e7});
   table.flags.push_back({.name = "first", .target = &first, .value = "N", .doc = "The number of the first."});
   table.flags.push_back({.name = "shard", .target = &shard, .value = "I/N", .doc = "Part I of N, from 0."});

@@ -17,8 +17,8 @@ int64_t target_nodes(Choices& choices, int max_nodes) {
 std::vector<int> weights_of(const GeneratorOptions& options) {
   std::vector<int> weights;
   for (const Piece& piece : all_pieces()) {
-    const bool wanted = options.pieces.empty() ||
-                        std::find(options.pieces.begin(), options.pieces.end(), piece.name) != options.pieces.end();
+    const bool wanted = options.pieces.empty() || std::find(options.pieces.begin(), options.pieces.end(),
+                                                            piece.name) != options.pieces.end();
     weights.push_back(wanted ? piece.weight : 0);
   }
   return weights;
@@ -32,11 +32,14 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
   Scene scene(choices, options);
   const int64_t target = target_nodes(choices, options.max_nodes);
   const std::vector<int> weights = weights_of(options);
-  // Pieces that decline or leave the budget are taken back; after enough of them the graph is as full as it gets.
+  // Pieces that decline or leave the budget are taken back; after enough of them the graph is as full as it
+  // gets.
   for (int refused = 0; scene.sketch.node_count() < target && refused < 12;) {
     const Piece& piece = all_pieces()[choices.weighted(weights)];
-    if (scene.attempt(piece.add)) scene.parts.pieces.emplace_back(piece.name);
-    else ++refused;
+    if (scene.attempt(piece.add))
+      scene.parts.pieces.emplace_back(piece.name);
+    else
+      ++refused;
   }
   if (scene.sketch.node_count() == 0) {
     const Value x = scene.activation({scene.dtype, {scene.batch}});
@@ -47,7 +50,8 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
   return result;
 }
 
-Case generate_case(uint64_t seed, uint64_t shard, uint64_t counter, const GeneratorOptions& options, CaseParts* parts) {
+Case generate_case(uint64_t seed, uint64_t shard, uint64_t counter, const GeneratorOptions& options,
+                   CaseParts* parts) {
   Choices choices(seed, shard, counter);
   return generate(choices, options, parts);
 }
@@ -68,7 +72,8 @@ void GenerationCoverage::add(const Case& test_case, const CaseParts& parts) {
   nodes += static_cast<int64_t>(test_case.graph.nodes().size());
   std::vector<std::string> fill_names, dtype_names;
   for (const Input& input : test_case.graph.inputs()) fill_names.emplace_back(name(input.fill));
-  for (ValueId v = 0; v < test_case.graph.value_count(); ++v) dtype_names.emplace_back(name(test_case.graph.type(v).dtype));
+  for (ValueId v = 0; v < test_case.graph.value_count(); ++v)
+    dtype_names.emplace_back(name(test_case.graph.type(v).dtype));
   for (const Node& node : test_case.graph.nodes()) ++ops[std::string(name(node.op))];
   count(fills, std::move(fill_names));
   count(dtypes, std::move(dtype_names));
@@ -78,7 +83,8 @@ void GenerationCoverage::add(const Case& test_case, const CaseParts& parts) {
 }
 
 std::string to_string(const GenerationCoverage& coverage) {
-  std::string text = std::to_string(coverage.cases) + " cases, " + std::to_string(coverage.nodes) + " nodes\n";
+  std::string text =
+      std::to_string(coverage.cases) + " cases, " + std::to_string(coverage.nodes) + " nodes\n";
   const auto line = [&](std::string_view title, const std::map<std::string, int64_t>& counts) {
     text += std::string(title) + ":";
     for (const auto& [word, n] : counts) text += " " + word + " " + std::to_string(n);

@@ -1,5 +1,6 @@
-// The generator: case = f(seed, shard, counter), or f(bytes). Every graph is valid by construction: transformer pieces
-// (fuzz/pieces/), examples and near misses of the rewrite patterns, and free ops, joined through a pool of live values.
+// The generator: case = f(seed, shard, counter), or f(bytes). Every graph is valid by construction:
+// transformer pieces (fuzz/pieces/), examples and near misses of the rewrite patterns, and free ops, joined
+// through a pool of live values.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,10 @@ namespace fusesmith {
 
 struct GeneratorOptions {
   int max_nodes = 40;
-  int64_t max_operations = int64_t{1} << 22;  // multiply-adds of a graph; one in thirty may use four times as many
-  int64_t max_elements = int64_t{1} << 18;    // elements of all its values together
-  std::vector<std::string> pieces;            // only these; empty: all (`piece_names`)
+  int64_t max_operations = int64_t{1}
+                           << 22;  // multiply-adds of a graph; one in thirty may use four times as many
+  int64_t max_elements = int64_t{1} << 18;  // elements of all its values together
+  std::vector<std::string> pieces;          // only these; empty: all (`piece_names`)
 };
 
 // What a generated case was made of, for coverage; pattern names are those of backends/rewrite.
@@ -35,7 +37,8 @@ std::vector<std::string_view> piece_names();
 // Counts over many cases.
 struct GenerationCoverage {
   int64_t cases = 0, nodes = 0;
-  std::map<std::string, int64_t> ops, pieces, examples, near_misses, fills, dtypes;  // in how many cases; ops: how many nodes
+  std::map<std::string, int64_t> ops, pieces, examples, near_misses, fills,
+      dtypes;  // in how many cases; ops: how many nodes
   void add(const Case& test_case, const CaseParts& parts);
 };
 std::string to_string(const GenerationCoverage& coverage);

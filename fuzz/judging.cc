@@ -92,6 +92,8 @@ void JudgeFlags::add_to(std::vector<Flag>& flags, bool identity) {
            "this build carries no planted faults; configure with -DFUSESMITH_FAULTS=ON (preset dev)"});
 }
 
+JudgeFlags JudgeFlags::beside_case() const { return {baseline, candidate, "", {}, faults}; }
+
 std::string JudgeFlags::text() const {
   std::string text;
   const auto add = [&](const char* name, const std::string& value) {

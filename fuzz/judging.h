@@ -19,6 +19,8 @@ struct JudgeFlags {
 
   // Appends its rows; `identity` as in Flag.
   void add_to(std::vector<Flag>& flags, bool identity);
+  // Those of the flags that a case saved with_options does not hold.
+  JudgeFlags beside_case() const;
   // " --candidate=cpu_fused --faults=x": what was set, ready to be pasted after a command.
   std::string text() const;
 };

@@ -35,14 +35,15 @@ size_t terminal_columns() {
 }  // namespace
 
 std::string status_line(const Stats& stats, double rate) {
-  std::string text = counted(stats.cases, "case") + ", " + std::to_string(std::llround(rate)) + "/s, " +
+  std::string text = time_text(stats.elapsed_s) + ", " + counted(stats.cases, "case") + ", " +
+                     std::to_string(std::llround(rate)) + "/s, " +
                      counted(static_cast<int64_t>(stats.findings.size()), "finding");
   for (size_t i = 0; i < stats.verdicts.size(); ++i) {
     if (stats.verdicts[i] == 0) continue;
     const double share = 100.0 * static_cast<double>(stats.verdicts[i]) / static_cast<double>(stats.cases);
     text += ", " + short_number(share) + "% " + std::string(kVerdictNames[i]);
   }
-  return text + ", " + time_text(stats.elapsed_s);
+  return text;
 }
 
 LiveStatus::LiveStatus(Console& console) : console_(console), last_(Clock::now()) {

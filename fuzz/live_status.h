@@ -37,7 +37,7 @@ class LiveStatus {
   size_t width_ = 0;  // of the status line on the screen
 };
 
-// "12345 cases, 512/s, 0 findings, 41% identical, 59% reassociation, 0:24".
+// "0:24, 12345 cases, 512/s, 0 findings, 41% identical, 59% reassociation".
 std::string status_line(const Stats& stats, double rate);
 
 }  // namespace fusesmith

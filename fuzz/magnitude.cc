@@ -42,54 +42,75 @@ Magnitude combined(std::span<const Magnitude> inputs) {
 }  // namespace
 
 Magnitude magnitude_of(const Fill& fill) {
-  return std::visit(Overload{
-                        [](const Normal& f) { return Magnitude{std::abs(f.mean) + f.stddev, true, std::abs(f.mean) > f.stddev}; },
-                        [](const Uniform& f) {
-                          return Magnitude{std::max(std::abs(f.lo), std::abs(f.hi)) * 0.58, true, f.lo * f.hi >= 0};
-                        },
-                        [](const Lattice& f) {
-                          return Magnitude{std::ldexp(0.6 * static_cast<double>(f.max_abs), static_cast<int>(f.exponent))};
-                        },
-                        [](const Special& f) { return Magnitude{2, !f.infinities}; },
-                        [](const Constant& f) { return Magnitude{std::abs(f.value), std::isfinite(f.value), true}; },
-                        [](const auto&) { return Magnitude{}; },
-                    },
-                    fill);
+  return std::visit(
+      Overload{
+          [](const Normal& f) {
+            return Magnitude{std::abs(f.mean) + f.stddev, true, std::abs(f.mean) > f.stddev};
+          },
+          [](const Uniform& f) {
+            return Magnitude{std::max(std::abs(f.lo), std::abs(f.hi)) * 0.58, true, f.lo * f.hi >= 0};
+          },
+          [](const Lattice& f) {
+            return Magnitude{std::ldexp(0.6 * static_cast<double>(f.max_abs), static_cast<int>(f.exponent))};
+          },
+          [](const Special& f) {
+            return Magnitude{2, !f.infinities};
+          },
+          [](const Constant& f) {
+            return Magnitude{std::abs(f.value), std::isfinite(f.value), true};
+          },
+          [](const auto&) { return Magnitude{}; },
+      },
+      fill);
 }
 
-Magnitude magnitude_of(const Op& op, std::span<const Magnitude> inputs, TypeSpan input_types, const TensorType& output) {
+Magnitude magnitude_of(const Op& op, std::span<const Magnitude> inputs, TypeSpan input_types,
+                       const TensorType& output) {
   const Magnitude all = combined(inputs);
   const auto unit = [&](bool one_signed) { return Magnitude{1, all.finite, one_signed}; };
   const auto product = [&](const auto& x) {
     const double terms = terms_of(x, input_types, output);
     const bool one_signed = inputs[0].one_signed && inputs[1].one_signed;
-    return Magnitude{inputs[0].rms * inputs[1].rms * (one_signed ? terms : std::sqrt(terms)), all.finite, one_signed};
+    return Magnitude{inputs[0].rms * inputs[1].rms * (one_signed ? terms : std::sqrt(terms)), all.finite,
+                     one_signed};
   };
-  return std::visit(
-      Overload{
-          [&](const Einsum& x) { return product(x); },
-          [&](const Matmul& x) { return product(x); },
-          [&](const Linear& x) { return product(x); },
-          [&](const Mul&) { return Magnitude{inputs[0].rms * inputs[1].rms, all.finite, all.one_signed}; },
-          [&](const Div&) {
-            return Magnitude{inputs[0].rms / std::max(inputs[1].rms, 0.01), all.finite && inputs[1].one_signed, all.one_signed};
-          },
-          [&](const Scale& x) {
-            const double factor = std::abs(x.inverse ? 1 / x.factor : x.factor);
-            return Magnitude{all.rms * factor, all.finite, all.one_signed};
-          },
-          [&](const Add&) { return Magnitude{root_sum(inputs), all.finite, all.one_signed}; },
-          [&](const Sub&) { return Magnitude{root_sum(inputs), all.finite, false}; },
-          [&](const Relu&) { return Magnitude{all.rms, all.finite, true}; },
-          [&](const Sigmoid&) { return unit(true); },
-          // A row of -inf alone is NaN, but a hidden key here and there is what softmax is for.
-          [&](const Softmax&) { return Magnitude{1, true, true}; },
-          [&](const LayerNorm&) { return unit(false); },
-          [&](const MaskedFill& x) { return Magnitude{all.rms, all.finite && std::isfinite(x.value), false}; },
-          [&](const Cast&) { return all; },
-          [&](const auto&) { return all; },
-      },
-      op);
+  return std::visit(Overload{
+                        [&](const Einsum& x) { return product(x); },
+                        [&](const Matmul& x) { return product(x); },
+                        [&](const Linear& x) { return product(x); },
+                        [&](const Mul&) {
+                          return Magnitude{inputs[0].rms * inputs[1].rms, all.finite, all.one_signed};
+                        },
+                        [&](const Div&) {
+                          return Magnitude{inputs[0].rms / std::max(inputs[1].rms, 0.01),
+                                           all.finite && inputs[1].one_signed, all.one_signed};
+                        },
+                        [&](const Scale& x) {
+                          const double factor = std::abs(x.inverse ? 1 / x.factor : x.factor);
+                          return Magnitude{all.rms * factor, all.finite, all.one_signed};
+                        },
+                        [&](const Add&) {
+                          return Magnitude{root_sum(inputs), all.finite, all.one_signed};
+                        },
+                        [&](const Sub&) {
+                          return Magnitude{root_sum(inputs), all.finite, false};
+                        },
+                        [&](const Relu&) {
+                          return Magnitude{all.rms, all.finite, true};
+                        },
+                        [&](const Sigmoid&) { return unit(true); },
+                        // A row of -inf alone is NaN, but a hidden key here and there is what softmax is for.
+                        [&](const Softmax&) {
+                          return Magnitude{1, true, true};
+                        },
+                        [&](const LayerNorm&) { return unit(false); },
+                        [&](const MaskedFill& x) {
+                          return Magnitude{all.rms, all.finite && std::isfinite(x.value), false};
+                        },
+                        [&](const Cast&) { return all; },
+                        [&](const auto&) { return all; },
+                    },
+                    op);
 }
 
 Work work_of(const Op& op, TypeSpan inputs, const TensorType& output) {

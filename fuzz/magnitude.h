@@ -1,5 +1,5 @@
-// Rough sizes of values, by which the generator keeps graphs in the range of f16 and its data natural. Estimates only: nothing
-// is judged by them.
+// Rough sizes of values, by which the generator keeps graphs in the range of f16 and its data natural.
+// Estimates only: nothing is judged by them.
 #pragma once
 
 #include <span>
@@ -11,13 +11,14 @@ namespace fusesmith {
 
 struct Magnitude {
   double rms = 1;
-  bool finite = true;      // no infinity or NaN is to be expected
+  bool finite = true;       // no infinity or NaN is to be expected
   bool one_signed = false;  // sums of such values grow with their number, not with its root
 };
 
 Magnitude magnitude_of(const Fill& fill);
 // Of the op's first output, from those of its inputs.
-Magnitude magnitude_of(const Op& op, std::span<const Magnitude> inputs, TypeSpan input_types, const TensorType& output);
+Magnitude magnitude_of(const Op& op, std::span<const Magnitude> inputs, TypeSpan input_types,
+                       const TensorType& output);
 
 // Multiply-adds (for the rest: elements touched) and elements held while the op is computed.
 struct Work {

@@ -83,6 +83,8 @@ TEST(Replay, ExpectationsAboutDeviationsAreExact) {
   Case test_case = small_case();
   test_case.expect = Expect{{"a", "b"}, "precision_policy", {"move p", "drop s"}, ""};
   EXPECT_FALSE(broken_expectation(test_case, verdict)) << "in any order, each once";
+  test_case.expect->deviations = {};
+  EXPECT_FALSE(broken_expectation(test_case, verdict)) << "none named: any";
   test_case.expect->deviations = {"drop s"};
   EXPECT_EQ(broken_expectation(test_case, verdict), "expected deviations [drop s], got [drop s, move p]");
 }

@@ -8,7 +8,7 @@
 namespace fusesmith {
 namespace {
 
-constexpr std::array<int64_t, 24> kDims = {1,  2,  3,  4,  5,  7,  8,  9,  12, 15, 16,  17,
+constexpr std::array<int64_t, 24> kDims = {1,  2,  3,  4,  5,  7,  8,  9,  12, 15,  16,  17,
                                            24, 31, 32, 33, 48, 63, 64, 65, 96, 100, 127, 128};
 constexpr std::array<int64_t, 18> kWideDims = {160, 192,  255,  256,  257,  320,  384,  511,  512,
                                                513, 1000, 1023, 1024, 1025, 2047, 2048, 4095, 4096};
@@ -99,7 +99,8 @@ Scene::Value Scene::broadcastable(const TensorType& wanted, Role role) {
   }
   Shape shape = wanted.shape;
   const bool drop = flip(0.4);
-  if (drop) shape.erase(shape.begin(), shape.begin() + choices.between(0, static_cast<int64_t>(shape.size())));
+  if (drop)
+    shape.erase(shape.begin(), shape.begin() + choices.between(0, static_cast<int64_t>(shape.size())));
   if (flip(0.4)) {
     for (int64_t& size : shape) {
       if (flip(0.5)) size = 1;
@@ -118,7 +119,8 @@ Scene::Value Scene::source(std::string_view role_name, const TensorType& wanted,
 }
 
 Fill Scene::fill_for(const TensorType& wanted, Role role, int64_t fan_in) {
-  if (role == Role::denominator) return style == DataStyle::lattice ? Fill(Constant{4}) : Fill(Uniform{0.5, 2});
+  if (role == Role::denominator)
+    return style == DataStyle::lattice ? Fill(Constant{4}) : Fill(Uniform{0.5, 2});
   const int exponent = role == Role::weight ? -root_exponent(fan_in) : role == Role::activation ? 0 : -2;
   const double mean = role == Role::gain ? 1 : 0, stddev = std::ldexp(1.0, exponent);
   const auto lattice = [&]() -> Fill {
@@ -132,18 +134,27 @@ Fill Scene::fill_for(const TensorType& wanted, Role role, int64_t fan_in) {
   if (style == DataStyle::special && role == Role::activation && flip(0.5)) return Special{0.03, flip(0.4)};
   static constexpr int kWeights[] = {86, 5, 3, 3, 2, 1};
   switch (choices.weighted(kWeights)) {
-    case 1: return Uniform{mean - stddev, mean + stddev};
-    case 2: return one_signed();
-    case 3: return lattice();
-    case 4: return Constant{mean + stddev};
-    case 5: return OneHot{choices.below(element_count(wanted)), 1};
-    default: return Normal{mean, stddev};
+    case 1:
+      return Uniform{mean - stddev, mean + stddev};
+    case 2:
+      return one_signed();
+    case 3:
+      return lattice();
+    case 4:
+      // One weight for all terms would sum what a norm has centred: nothing but cancellation is left.
+      if (role != Role::weight) return Constant{mean + stddev};
+      return Normal{mean, stddev};
+    case 5:
+      return OneHot{choices.below(element_count(wanted)), 1};
+    default:
+      return Normal{mean, stddev};
   }
 }
 
 void Scene::keep(Value value) {
   const Magnitude& size = sketch.magnitude(value);
-  const bool usable = size.finite && size.rms < kLargest && size.rms > kSmallest && is_float(type(value).dtype);
+  const bool usable =
+      size.finite && size.rms < kLargest && size.rms > kSmallest && is_float(type(value).dtype);
   if (usable || (style == DataStyle::special && is_float(type(value).dtype))) pool_.push_back(value);
 }
 

@@ -1,12 +1,12 @@
-// Scene: what the pieces share while a graph is drawn: the choices, the sketch, the pool of live values that they read from and
-// add to, the sizes and dtype of the main stream, and the style of the data.
+// Scene: what the pieces share while a graph is drawn: the choices, the sketch, the pool of live values that
+// they read from and add to, the sizes and dtype of the main stream, and the style of the data.
 #pragma once
 
 #include <functional>
 
 #include "fuzz/choices.h"
-#include "fuzz/sketch.h"
 #include "fuzz/generator.h"
+#include "fuzz/sketch.h"
 
 namespace fusesmith {
 
@@ -25,7 +25,7 @@ class Scene {
   Choices& choices;
   Sketch sketch;
   CaseParts parts;
-  Dtype dtype;             // of the main stream
+  Dtype dtype;                   // of the main stream
   int64_t batch, tokens, width;  // the main stream is [batch, tokens, width]
   DataStyle style;
   int64_t max_operations, max_elements;
@@ -38,7 +38,8 @@ class Scene {
   int64_t dim(int64_t max = 128);
   int64_t wide_dim(int64_t max = 4096);
 
-  // A live value for a piece to read: from the pool, mostly a recent one of the main dtype, or a new input of the stream's type.
+  // A live value for a piece to read: from the pool, mostly a recent one of the main dtype, or a new input of
+  // the stream's type.
   Value any(int min_rank = 1, int max_rank = 5);
   // One of exactly this float type: from the pool where it has one, more often than not, or a new input.
   Value like(const TensorType& type);
@@ -51,8 +52,12 @@ class Scene {
   Value weight(const TensorType& type, int64_t fan_in) { return source("w", type, Role::weight, fan_in); }
   Value bias(const TensorType& type) { return source("b", type, Role::bias); }
   Value gain(const TensorType& type) { return source("g", type, Role::gain); }
-  Value mask(const Shape& shape, double p) { return sketch.input("mask", {Dtype::boolean, shape}, Bernoulli{p}); }
-  Value token_ids(const Shape& shape, int64_t count) { return sketch.input("ids", {Dtype::i32, shape}, Tokens{count}); }
+  Value mask(const Shape& shape, double p) {
+    return sketch.input("mask", {Dtype::boolean, shape}, Bernoulli{p});
+  }
+  Value token_ids(const Shape& shape, int64_t count) {
+    return sketch.input("ids", {Dtype::i32, shape}, Tokens{count});
+  }
   // Never near 0: sigmoid of a live value, or an input of one sign.
   Value denominator(const TensorType& type);
   Value source(std::string_view role_name, const TensorType& type, Role role, int64_t fan_in = 1);

@@ -47,16 +47,20 @@ Graph Sketch::build(const std::vector<Value>& observed) const {
   Builder builder;
   std::map<std::string_view, int> numbers;
   std::vector<ValueId> ids(values_.size(), -1);
-  const auto next_name = [&](std::string_view stem) { return std::string(stem) + std::to_string(numbers[stem]++); };
+  const auto next_name = [&](std::string_view stem) {
+    return std::string(stem) + std::to_string(numbers[stem]++);
+  };
   for (const DrawnInput& in : inputs_) {
-    if (consumed(in.value)) ids[static_cast<size_t>(in.value)] = builder.input(next_name(in.role), type(in.value), in.fill);
+    if (consumed(in.value))
+      ids[static_cast<size_t>(in.value)] = builder.input(next_name(in.role), type(in.value), in.fill);
   }
   for (size_t n = 0; n < nodes_.size(); ++n) {
     std::vector<ValueId> inputs;
     for (Value v : nodes_[n].inputs) inputs.push_back(ids[static_cast<size_t>(v)]);
     const ValueId id = builder.node(nodes_[n].op, inputs, next_name(name(nodes_[n].op)));
     const auto end = n + 1 < nodes_.size() ? nodes_[n + 1].first : value_count();
-    for (Value v = nodes_[n].first; v < end && values_[static_cast<size_t>(v)].node == static_cast<int>(n); ++v) {
+    for (Value v = nodes_[n].first; v < end && values_[static_cast<size_t>(v)].node == static_cast<int>(n);
+         ++v) {
       ids[static_cast<size_t>(v)] = id + (v - nodes_[n].first);
     }
   }

@@ -1,5 +1,6 @@
-// Sketch: a graph being drawn. Unlike Builder it takes inputs at any time and can go back to an earlier mark; it knows what its
-// values cost and roughly how large they are. Ops must accept their inputs: pieces are valid by construction.
+// Sketch: a graph being drawn. Unlike Builder it takes inputs at any time and can go back to an earlier mark;
+// it knows what its values cost and roughly how large they are. Ops must accept their inputs: pieces are
+// valid by construction.
 #pragma once
 
 #include <string_view>
@@ -34,7 +35,8 @@ class Sketch {
   Mark mark() const { return {values_.size(), inputs_.size(), nodes_.size(), work_}; }
   void rollback(const Mark& mark);
 
-  // Inputs that nothing reads are left out. Outputs: every node value without a reader, and those of `observed`.
+  // Inputs that nothing reads are left out. Outputs: every node value without a reader, and those of
+  // `observed`.
   Graph build(const std::vector<Value>& observed) const;
 
  private:

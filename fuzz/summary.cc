@@ -17,20 +17,23 @@ Table counts_table(const std::string& what, const std::string& counted_as, const
 
 std::string findings_text(const Stats& stats, const WorkDirectory& directory, const JudgeFlags& flags,
                           const std::string& program) {
-  const std::vector<std::string> findings = directory.findings();
-  if (findings.empty()) return "No findings.\n";
-  Table table({"finding", "cases", "smallest case"});
-  std::string best;
-  for (const std::string& signature : findings) {
-    const auto folder = directory.finding(signature);
-    const auto file =
-        (folder / (std::filesystem::exists(folder / "min.json") ? "min.json" : "case.json")).string();
+  std::vector<std::pair<int64_t, std::string>> findings;  // most cases first
+  for (const std::string& signature : directory.findings()) {
     const auto count = stats.findings.find(signature);
-    table.add({signature, std::to_string(count == stats.findings.end() ? 0 : count->second), file});
-    if (best.empty()) best = file;
+    findings.emplace_back(count == stats.findings.end() ? 0 : -count->second, signature);
+  }
+  if (findings.empty()) return "No findings.\n";
+  std::sort(findings.begin(), findings.end());
+  Table table({"finding", "cases", "smallest case"});
+  const auto smallest = [&](const std::string& signature) {
+    const auto folder = directory.finding(signature);
+    return (folder / (std::filesystem::exists(folder / "min.json") ? "min.json" : "case.json")).string();
+  };
+  for (const auto& [count, signature] : findings) {
+    table.add({signature, count == 0 ? "0" : std::to_string(-count), smallest(signature)});
   }
   return table.text() + "\nEach folder has a report.md. Next:\n  " + program + " explain " +
-         shell_quoted(best) + flags.text() + "\n";
+         shell_quoted(smallest(findings[0].second)) + flags.beside_case().text() + "\n";
 }
 
 }  // namespace

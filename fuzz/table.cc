@@ -9,11 +9,14 @@
 namespace fusesmith {
 
 bool Table::is_numeric(size_t column) const {
-  return std::all_of(rows_.begin() + 1, rows_.end(), [&](const auto& row) {
-    const std::string& cell = row[column];
-    return cell.empty() || cell == "-" || cell == "inf" || cell == "nan" ||
-           std::isdigit(static_cast<unsigned char>(cell[0]));
-  });
+  bool any = false;
+  for (size_t i = 1; i < rows_.size(); ++i) {
+    const std::string& cell = rows_[i][column];
+    if (cell.empty()) continue;
+    if (cell != "inf" && cell != "nan" && !std::isdigit(static_cast<unsigned char>(cell[0]))) return false;
+    any = true;
+  }
+  return any;
 }
 
 std::string Table::text(int indent) const {

@@ -45,9 +45,11 @@ const RegionVerdict* worst_of(const BackendVerdict& verdict) {
   return worst == verdict.regions.end() ? nullptr : &*worst;
 }
 
+// "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25".
 std::string unequal_text(const Verdict& verdict) {
   return std::to_string(verdict.unequal) + " of " + counted(verdict.output_elements, "output element") +
-         " differ" + (verdict.unequal > 0 ? ", by at most " + short_number(verdict.max_difference) : "");
+         " differ between " + verdict.baseline.backend + " and " + verdict.candidate.backend +
+         (verdict.unequal > 0 ? ", by at most " + short_number(verdict.max_difference) : "");
 }
 
 // "the worst error is 0.31 of its bound, in region 'o' (sdpa, f32)".
@@ -135,7 +137,7 @@ std::string sentence(const Verdict& verdict) {
       return "All " + counted(verdict.output_elements, "output element") + " have the same bits on " + pair +
              worst_text(verdict) + ".";
     case VerdictClass::reassociation:
-      return unequal_text(verdict) + " between " + pair +
+      return unequal_text(verdict) +
              "; every region is lawful on the inputs that it got, with every rounding " +
              "where the graph puts it" + worst_text(verdict) + ".";
     case VerdictClass::precision_policy:

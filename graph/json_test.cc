@@ -14,6 +14,8 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 // A case that uses every part of the format.
 Case full_case() {
   Builder b;
@@ -24,7 +26,7 @@ Case full_case() {
   const ValueId s = b.state("s", {Dtype::bf16, {4, 8}}, Constant{-0.0});
   const ValueId sum = b.node(Add{}, {x, s}, "sum");
   const ValueId rows = b.node(Gather{}, {sum, i}, "rows");
-  const ValueId masked = b.node(MaskedFill{-INFINITY, true}, {rows, m}, "masked");
+  const ValueId masked = b.node(MaskedFill{-kInfinity, true}, {rows, m}, "masked");
   b.output(b.node(Permute{{1, 0}}, {b.node(Softmax{}, {masked}, "p")}, "t/1"));
   b.output(b.node(Scale{0.1}, {l}, "l.scaled"));
   b.next_state(0, sum);
@@ -66,7 +68,7 @@ std::string edited(const std::string& what, const std::string& by) {
 }
 
 TEST(Json, WritesOneLinePerInputStateAndNode) {
-  EXPECT_EQ(to_json(full_case()), R"({
+  EXPECT_EQ(to_json(full_case()), R"json({
   "fusesmith": 1,
   "seed": 18446744073709551615,
   "steps": 3,
@@ -91,10 +93,9 @@ TEST(Json, WritesOneLinePerInputStateAndNode) {
     ],
     "outputs": ["t/1", "l.scaled"]
   },
-  "expect": {"backends": ["cpu", "cpu_fused"], "verdict": "precision_policy", "deviations": ["elided p (bf16)"], "signature": "a|\"b\"\n"
+  "expect": {"backends": ["cpu", "cpu_fused"], "verdict": "precision_policy", "deviations": ["elided p (bf16)"], "signature": "a|\"b\"\n"}
 }
-}
-)");
+)json");
 }
 
 TEST(Json, ReadingUndoesWriting) {
@@ -124,7 +125,7 @@ TEST(Json, DefaultsMayBeLeftOut) {
 
 TEST(Json, NumbersKeepTheirBits) {
   for (const double value :
-       {0.1, 1e-45, -1e30, 1e22, 1e23, 123456789012345680.0, 5e-324, -0.0, 3.0, INFINITY, -INFINITY}) {
+       {0.1, 1e-45, -1e30, 1e22, 1e23, 123456789012345680.0, 5e-324, -0.0, 3.0, kInfinity, -kInfinity}) {
     Builder b;
     b.output(b.input("x", {Dtype::f32, {1}}, Constant{value}));
     Case test_case;

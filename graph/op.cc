@@ -33,6 +33,9 @@ Result<Types> infer(const Op& op, TypeSpan inputs) {
         auto types = infer(x, inputs);
         if (!types) return types;
         for (const TensorType& type : *types) {
+          for (int64_t dim : type.shape) {
+            if (dim < 1) return expected("dimensions of 1 or more, got " + to_string(type));
+          }
           if (element_count(type) > kMaxElements)
             return expected("at most 2^27 elements, got " + to_string(type));
           if (type.rank() > kMaxRank) return expected("rank 8 or less, got " + to_string(type));

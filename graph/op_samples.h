@@ -114,8 +114,8 @@ inline Result<Graph> graph_of(const OpSample& sample) {
   Builder b;
   std::vector<ValueId> inputs;
   for (const TensorType& type : sample.inputs) {
-    const Fill fill = is_float(type.dtype) ? Fill{Normal{}} : Fill{Constant{0}};
-    inputs.push_back(b.input("x" + std::to_string(inputs.size()), type, fill));
+    const std::string name = "x" + std::to_string(inputs.size());
+    inputs.push_back(is_float(type.dtype) ? b.input(name, type, Normal{}) : b.input(name, type, Constant{0}));
   }
   const ValueId first = b.node(sample.op, inputs, "y");
   for (ValueId v = first; v < b.value_count(); ++v) b.output(v);

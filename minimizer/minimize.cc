@@ -21,8 +21,7 @@ class Engine {
 
   MinimizeResult run() {
     result_.before = result_.after = measure_;
-    if (out_of_budget()) return finish();
-    auto probe = ask(case_);
+    auto probe = options_.max_queries > 0 ? ask(case_) : std::nullopt;
     if (!probe) return finish();
     result_.fails = true;
     result_.signature = probe->signature;
@@ -42,9 +41,6 @@ class Engine {
  private:
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
-  bool out_of_budget() const {
-    return result_.queries >= options_.max_queries || seconds() >= options_.max_seconds;
   }
 
   std::optional<Probe> ask(const Case& candidate) {

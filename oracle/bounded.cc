@@ -40,13 +40,13 @@ Interval stored_interval(Dtype dtype, bool computed, double v, double e) {
   return {round_to(dtype, v - wide), round_to(dtype, v + wide)};
 }
 
-void pass_on(Bounded& value, bool computed, bool rounded, double relative) {
+void pass_on(Bounded& value, bool computed, bool rounded, double relative, double absolute) {
   const Dtype dtype = value.type.dtype;
   if (!is_float(dtype) || (!computed && relative == 0)) return;
   for (size_t i = 0; i < value.v.size(); ++i) {
     double v = value.v[i], e = value.error(i);
     if (!std::isfinite(v) || std::isinf(e)) continue;
-    if (relative > 0) e += relative * (std::fabs(v) + e);
+    if (relative > 0) e += relative * (std::fabs(v) + e) + absolute;
     if (rounded && is_16_bit(dtype)) {
       const Interval stored = stored_interval(dtype, computed, v, e);
       v = round_to(dtype, v);

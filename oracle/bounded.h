@@ -39,8 +39,8 @@ double error_before_store(Dtype dtype, bool computed, double v, double e);
 // What may lawfully stand in memory; NaN bounds when NaN alone is right.
 Interval stored_interval(Dtype dtype, bool computed, double v, double e);
 
-// An inner value after its rounding to its own dtype (`rounded`), or kept in f32: v and e as the next op sees them. `relative`
-// is a further error of |v| (a rounding done elsewhere, an algorithm's slack).
-void pass_on(Bounded& value, bool computed, bool rounded, double relative);
+// An inner value after its rounding to its own dtype (`rounded`), or kept in f32: v and e as the next op sees them. A further
+// error of `relative` |v| + `absolute` is added (a rounding done elsewhere, an algorithm's slack).
+void pass_on(Bounded& value, bool computed, bool rounded, double relative, double absolute = 0);
 
 }  // namespace fusesmith

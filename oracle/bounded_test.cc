@@ -20,14 +20,16 @@ TEST(StoredInterval, IsTheRoundedInterval) {
   const Interval exact = stored_interval(Dtype::bf16, true, 1.0 + 0x1p-9, 0);
   EXPECT_EQ(exact.lo, 1);
   EXPECT_EQ(exact.hi, 1);
-  const Interval boundary = stored_interval(Dtype::bf16, true, 1.0 + 0x1p-8, 1e-6);  // the middle between 1 and 1 + 2^-7
+  const Interval boundary =
+      stored_interval(Dtype::bf16, true, 1.0 + 0x1p-8, 1e-6);  // the middle between 1 and 1 + 2^-7
   EXPECT_EQ(boundary.lo, 1);
   EXPECT_EQ(boundary.hi, 1 + 0x1p-7);
   const Interval away = stored_interval(Dtype::bf16, true, 1.0 + 0x1.2p-8, 1e-6);
   EXPECT_EQ(away.lo, away.hi);
 }
 
-// A real number next to a 16-bit boundary may be rounded onto it in f32 first; a moved value never passes through f32.
+// A real number next to a 16-bit boundary may be rounded onto it in f32 first; a moved value never passes
+// through f32.
 TEST(StoredInterval, AllowsTheRoundingThroughF32) {
   const double v = 1.0 + 0x1p-8 + 0x1p-40;
   EXPECT_EQ(stored_interval(Dtype::bf16, true, v, 0).lo, 1);
@@ -38,7 +40,8 @@ TEST(StoredInterval, AllowsTheRoundingThroughF32) {
 
 TEST(StoredInterval, Specials) {
   for (Dtype dtype : kFloatDtypes) {
-    const Interval nan = stored_interval(dtype, true, kNan, 0), infinite = stored_interval(dtype, true, -kInf, 0);
+    const Interval nan = stored_interval(dtype, true, kNan, 0),
+                   infinite = stored_interval(dtype, true, -kInf, 0);
     EXPECT_TRUE(std::isnan(nan.lo) && std::isnan(nan.hi));
     EXPECT_EQ(infinite.lo, -kInf);
     EXPECT_EQ(infinite.hi, -kInf);
@@ -53,7 +56,8 @@ TEST(PassOn, RoundingAnIntervalContainsEveryRoundedValue) {
   Rng rng(1);
   for (Dtype dtype : {Dtype::f16, Dtype::bf16}) {
     for (int trial = 0; trial < 4000; ++trial) {
-      const double v = rng.normal() * std::exp2(rng.uniform(-18, 8)), e = std::fabs(v) * std::exp2(rng.uniform(-26, -2));
+      const double v = rng.normal() * std::exp2(rng.uniform(-18, 8)),
+                   e = std::fabs(v) * std::exp2(rng.uniform(-26, -2));
       Bounded b = scalar(dtype, v, e);
       pass_on(b, true, true, 0);
       for (double side : {-1.0, -0.7, 0.0, 0.4, 1.0}) {
@@ -90,6 +94,10 @@ TEST(PassOn, RelativeErrorsAreAdded) {
   pass_on(value, false, false, 0x1p-8);
   EXPECT_GE(value.error(0), 0.5 + 4.5 * 0x1p-8);
   EXPECT_LE(value.error(0), 0.51 + 4.5 * 0x1p-8);
+  Bounded tiny = scalar(Dtype::f32, 0, 0);
+  pass_on(tiny, true, false, 0x1p-11, 0x1p-25);
+  EXPECT_GE(tiny.error(0), 0x1p-25);
+  EXPECT_LE(tiny.error(0), 1.01 * 0x1p-25);
 }
 
 TEST(PassOn, Saturation) {

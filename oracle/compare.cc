@@ -103,4 +103,19 @@ Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs,
   return result;
 }
 
+double preference(const std::vector<RegionOutput>& a, const std::vector<RegionOutput>& b, const Trace& trace) {
+  int64_t nearer_a = 0, nearer_b = 0;
+  for (size_t k = 0; k < a.size(); ++k) {
+    const std::vector<double> got = to_f64(*trace.values[static_cast<size_t>(a[k].value)]);
+    const std::vector<double>&va = a[k].bounded->v, &vb = b[k].bounded->v;
+    for (size_t i = 0; i < got.size(); ++i) {
+      const double to_a = std::fabs(got[i] - va[i]), to_b = std::fabs(got[i] - vb[i]);
+      nearer_a += to_a < to_b;
+      nearer_b += to_b < to_a;
+    }
+  }
+  const int64_t differing = nearer_a + nearer_b;
+  return differing == 0 ? 0 : static_cast<double>(nearer_a - nearer_b) / std::sqrt(static_cast<double>(differing));
+}
+
 }  // namespace fusesmith

@@ -31,8 +31,8 @@ Comparison compare_elements(Dtype dtype, const std::vector<Element>& elements) {
 }
 
 TEST(Compare, CountsEachElementOnce) {
-  const Comparison c = compare_elements(Dtype::bf16, {{1, 0, 1},           // exact and right
-                                                      {1, 0, 1.0078125},   // exact and wrong
+  const Comparison c = compare_elements(Dtype::bf16, {{1, 0, 1},          // exact and right
+                                                      {1, 0, 1.0078125},  // exact and wrong
                                                       {1, 0.01, 1.0078125},
                                                       {1, 0.001, 1.0078125},
                                                       {2, kInf, 77}});
@@ -61,7 +61,8 @@ TEST(Compare, ShowsTheWidestMargin) {
 }
 
 TEST(Compare, SharesOfLawfulElements) {
-  const Comparison c = compare_elements(Dtype::f32, {{1, 1e-6, 1}, {1, 1e-6, 1 + 0x1p-22}, {1, 1e-6, 1 + 0x1p-21}});
+  const Comparison c =
+      compare_elements(Dtype::f32, {{1, 1e-6, 1}, {1, 1e-6, 1 + 0x1p-22}, {1, 1e-6, 1 + 0x1p-21}});
   EXPECT_TRUE(c.lawful());
   EXPECT_EQ(c.worst.element, 2);
   EXPECT_NEAR(c.worst_share, 0x1p-21 / (1e-6 + 0x1p-24), 1e-9);
@@ -88,7 +89,8 @@ TEST(Compare, Specials) {
 // An interval that reaches infinity allows it, and is an ordinary interval for finite values.
 TEST(Compare, IntervalsThatReachInfinity) {
   const Element edge{65500, 100, 0};
-  for (double got : {65504.0, 65440.0, kInf}) EXPECT_TRUE(compare_elements(Dtype::f16, {{edge.v, edge.e, got}}).lawful()) << got;
+  for (double got : {65504.0, 65440.0, kInf})
+    EXPECT_TRUE(compare_elements(Dtype::f16, {{edge.v, edge.e, got}}).lawful()) << got;
   const Comparison c = compare_elements(Dtype::f16, {{edge.v, edge.e, 5}});
   EXPECT_EQ(c.outside, 1);
   EXPECT_EQ(c.outside_special, 0);
@@ -102,11 +104,30 @@ TEST(Compare, IntegersAndBooleansMustBeEqual) {
 }
 
 TEST(Compare, LooseMeansNothingCanBeSaid) {
-  EXPECT_TRUE(compare_elements(Dtype::f32, {{1, 0.2, 1}, {0.5, 0.2, 0.5}}).inconclusive());
-  EXPECT_FALSE(compare_elements(Dtype::f32, {{1, 1e-3, 1}, {1e-6, 1e-3, 0}}).inconclusive());
-  EXPECT_TRUE(compare_elements(Dtype::f32, {{1, 0, 1}, {1, kInf, 0}}).inconclusive());
+  EXPECT_TRUE(compare_elements(Dtype::f32, {{1, 0.2, 1}, {0.5, 0.2, 0.5}}).mostly_loose());
+  EXPECT_FALSE(compare_elements(Dtype::f32, {{1, 1e-3, 1}, {1e-6, 1e-3, 0}}).mostly_loose());
+  EXPECT_EQ(compare_elements(Dtype::f32, {{1, 0, 1}, {1, kInf, 0}}).unknown, 1);
   // All zeros with nothing but the underflow floor: as tight as can be.
-  EXPECT_FALSE(compare_elements(Dtype::f32, {{0, 0x1p-125, 0}, {0, 0x1p-125, 0}}).inconclusive());
+  EXPECT_FALSE(compare_elements(Dtype::f32, {{0, 0x1p-125, 0}, {0, 0x1p-125, 0}}).mostly_loose());
+}
+
+// Bits made under one reading speak for it, and against the other; where both agree they are silent.
+TEST(Preference, TellsReadingsApart) {
+  const TensorType type{Dtype::bf16, {200}};
+  Rng rng(1);
+  auto a = std::make_shared<Bounded>(type), b = std::make_shared<Bounded>(type);
+  auto stored = std::make_shared<Tensor>(type);
+  for (size_t i = 0; i < a->v.size(); ++i) {
+    a->v[i] = rng.normal();
+    b->v[i] = a->v[i] * (1 + 0x1p-8 * rng.sign());
+    stored->set(static_cast<int64_t>(i), a->v[i]);
+  }
+  Trace trace;
+  trace.values = {stored};
+  const double score = preference({{0, a, true}}, {{0, b, true}}, trace);
+  EXPECT_GT(score, 5);
+  EXPECT_EQ(preference({{0, b, true}}, {{0, a, true}}, trace), -score);
+  EXPECT_EQ(preference({{0, a, true}}, {{0, a, true}}, trace), 0);
 }
 
 }  // namespace

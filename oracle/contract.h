@@ -35,7 +35,8 @@ struct Arithmetic {
 struct Deviation {
   enum class Kind : uint8_t {
     drop,  // the value is passed on in f32, without its rounding to `dtype`
-    move,  // instead it is rounded to `dtype` at another place, which may be off by `relative` of each element
+    move,  // instead it is rounded to `dtype` at another place, on a scale of at most 1 / value: off by `relative` of each
+           // element, or by half of the smallest subnormal of `dtype`
   };
   Kind kind = Kind::drop;
   std::string value;

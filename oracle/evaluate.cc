@@ -1,6 +1,7 @@
 #include "oracle/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "graph/expand.h"
 #include "oracle/reference.h"
@@ -36,7 +37,10 @@ Bounded round_inner(Bounded value, const Op& op, const std::string& name, const 
   const bool computed = computes(op);
   const Deviation* deviation = context.deviation(name);
   const double relative = context.slack(name) + (deviation ? deviation->relative : 0);
-  if (computed || relative > 0) pass_on(value, computed, deviation == nullptr, relative);
+  // A rounding done elsewhere may also meet the subnormals of its dtype: then it is off by half of the smallest one.
+  const bool moved = deviation && deviation->kind == Deviation::Kind::move;
+  const double absolute = moved ? std::ldexp(1.0, min_exponent(deviation->dtype) - precision(deviation->dtype)) : 0;
+  if (computed || relative > 0) pass_on(value, computed, deviation == nullptr, relative, absolute);
   return value;
 }
 

@@ -7,6 +7,8 @@ namespace {
 
 using Deviations = std::vector<Deviation>;
 
+constexpr double kTelling = 5;  // standard score above which bits speak for a reading
+
 class RegionJudge {
  public:
   RegionJudge(const Graph& graph, const Region& region, const Trace& trace, bool minimal)
@@ -24,7 +26,8 @@ class RegionJudge {
   }
 
  private:
-  Comparison read(const Deviations& deviations) const { return compare(graph_, evaluate(graph_, region_, trace_, {deviations}), trace_); }
+  std::vector<RegionOutput> outputs(const Deviations& deviations) const { return evaluate(graph_, region_, trace_, {deviations}); }
+  Comparison read(const Deviations& deviations) const { return compare(graph_, outputs(deviations), trace_); }
 
   static void fill(RegionVerdict& verdict, const Comparison& c) {
     verdict.elements = c.elements;
@@ -35,10 +38,12 @@ class RegionJudge {
     verdict.worst = c.worst;
   }
 
-  static void accept(RegionVerdict& verdict, const Comparison& c, Deviations used, bool declared) {
+  void accept(RegionVerdict& verdict, const Comparison& c, Deviations used, bool declared) const {
     fill(verdict, c);
     verdict.verdict = used.empty() ? VerdictClass::reassociation : VerdictClass::precision_policy;
-    if (c.inconclusive()) verdict.verdict = VerdictClass::inconclusive;
+    // A single op's bound is as tight as its inputs allow, however small its output: only inner errors make a bound loose.
+    const bool inner = region_.nodes.size() > 1 || info(graph_.nodes()[static_cast<size_t>(region_.nodes[0])].op).op_class == OpClass::composite;
+    if (c.unknown > 0 || (inner && c.mostly_loose())) verdict.verdict = VerdictClass::inconclusive;
     verdict.deviations = std::move(used);
     verdict.declared = declared;
     if (!declared) verdict.symptom = "undeclared_rounding";
@@ -83,11 +88,17 @@ class RegionJudge {
     return a;
   }
 
+  // Leaves out every deviation without which the region is lawful too, unless the bits speak for it: the slack of one deviation
+  // may cover for another that did happen.
   Deviations without_needless(Deviations used) const {
+    std::vector<RegionOutput> with = outputs(used);
     for (size_t i = used.size(); i-- > 0 && used.size() > 1;) {
       Deviations fewer = used;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (read(fewer).lawful()) used = std::move(fewer);
+      std::vector<RegionOutput> without = outputs(fewer);
+      if (!compare(graph_, without, trace_).lawful() || preference(with, without, trace_) > kTelling) continue;
+      used = std::move(fewer);
+      with = std::move(without);
     }
     return used;
   }

@@ -27,8 +27,13 @@ struct Comparison {
   std::string special_symptom;  // "nan", "infinity", "missing_nan", "missing_infinity"
 
   bool lawful() const { return outside == 0 && outside_special == 0; }
-  bool inconclusive() const { return unknown > 0 || loose * 2 > elements; }
+  bool mostly_loose() const { return loose * 2 > elements; }
 };
 Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace);
+
+// Which of two lawful readings the stored bits speak for: among the elements whose exact results differ between them, the
+// standard score of "nearer to a's" against a fair coin. Above about 5, a is what happened. Used to name deviations, never to
+// acquit or convict.
+double preference(const std::vector<RegionOutput>& a, const std::vector<RegionOutput>& b, const Trace& trace);
 
 }  // namespace fusesmith

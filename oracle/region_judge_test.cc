@@ -1,5 +1,5 @@
-// One region under the strict reading, under what its contract declares and under what it does not: the verdict, the roundings
-// named and the element convicted.
+// One region under the strict reading, under what its contract declares and under what it does not: the
+// verdict, the roundings named and the element convicted.
 #include "oracle/region_judge.h"
 
 #include <gtest/gtest.h>
@@ -22,11 +22,14 @@ struct Fixture {
     Plan plan;
     plan.regions.push_back(make_region(graph, nodes));
     for (const std::string& value : declared) {
-      plan.regions[0].contract.deviations.push_back({Deviation::Kind::drop, value, Dtype::bf16, 0, "kept in f32"});
+      plan.regions[0].contract.deviations.push_back(
+          {Deviation::Kind::drop, value, Dtype::bf16, 0, "kept in f32"});
     }
     return plan;
   }
-  Trace run(std::set<std::string> dropped = {}) const { return Executor(std::move(dropped)).run(graph, inputs); }
+  Trace run(std::set<std::string> dropped = {}) const {
+    return Executor(std::move(dropped)).run(graph, inputs);
+  }
   RegionVerdict judge(const Trace& trace, const std::vector<std::string>& declared = {}) const {
     return judge_region(graph, plan(declared), 0, trace, {});
   }
@@ -43,7 +46,9 @@ Fixture make_fixture(Builder& b, ValueId output, uint64_t seed = 1) {
   Fixture fixture{*b.build(), {}};
   Rng rng(seed);
   for (const Input& input : fixture.graph.inputs()) {
-    fixture.inputs.push_back(make_tensor(input.type, [&](int64_t) { return input.type.dtype == Dtype::boolean ? static_cast<double>(rng.below(4) > 0) : rng.normal(); }));
+    fixture.inputs.push_back(make_tensor(input.type, [&](int64_t) {
+      return input.type.dtype == Dtype::boolean ? static_cast<double>(rng.below(4) > 0) : rng.normal();
+    }));
   }
   return fixture;
 }
@@ -51,7 +56,8 @@ Fixture make_fixture(Builder& b, ValueId output, uint64_t seed = 1) {
 // gate: sigmoid(a) * b, then + a.
 Fixture gate() {
   Builder b;
-  const ValueId x = b.input("a", {Dtype::bf16, {300}}, Normal{}), y = b.input("b", {Dtype::bf16, {300}}, Normal{});
+  const ValueId x = b.input("a", {Dtype::bf16, {300}}, Normal{}),
+                y = b.input("b", {Dtype::bf16, {300}}, Normal{});
   const ValueId m = b.node(Mul{}, {b.node(Sigmoid{}, {x}, "s"), y}, "m");
   return make_fixture(b, b.node(Add{}, {m, x}, "y"));
 }
@@ -108,7 +114,8 @@ TEST(RegionJudge, DeclaredAndUndeclaredTogether) {
 
 TEST(RegionJudge, ASkippedExplicitCastIsADefect) {
   Builder b;
-  const ValueId x = b.input("a", {Dtype::f32, {300}}, Normal{}), y = b.input("b", {Dtype::bf16, {300}}, Normal{});
+  const ValueId x = b.input("a", {Dtype::f32, {300}}, Normal{}),
+                y = b.input("b", {Dtype::bf16, {300}}, Normal{});
   const ValueId cast = b.node(Cast{Dtype::bf16}, {b.node(Sigmoid{}, {x}, "s")}, "c");
   const Fixture f = make_fixture(b, b.node(Mul{}, {cast, y}, "y"));
   EXPECT_EQ(f.judge(f.run()).verdict, VerdictClass::reassociation);
@@ -121,7 +128,8 @@ TEST(RegionJudge, ASkippedExplicitCastIsADefect) {
 // Skipping the cast is a defect even where an implicit rounding beside it was dropped, declared or not.
 TEST(RegionJudge, ASkippedCastBesideADroppedRounding) {
   Builder b;
-  const ValueId x = b.input("a", {Dtype::bf16, {300}}, Normal{}), y = b.input("b", {Dtype::bf16, {300}}, Normal{});
+  const ValueId x = b.input("a", {Dtype::bf16, {300}}, Normal{}),
+                y = b.input("b", {Dtype::bf16, {300}}, Normal{});
   const ValueId wide = b.node(Cast{Dtype::f32}, {b.node(Sigmoid{}, {x}, "s")}, "wide");
   const ValueId third = b.node(Scale{1.0 / 3}, {wide}, "third");
   const ValueId cast = b.node(Cast{Dtype::bf16}, {third}, "c");
@@ -196,8 +204,10 @@ TEST(RegionJudge, OneOfManyRoundings) {
 
 Fixture attention(Sdpa op) {
   Builder b;
-  const TensorType type{Dtype::bf16, {2, 12, 20}};  // a scale that is no power of 2, which no rounding would notice
-  std::vector<ValueId> inputs{b.input("q", type, Normal{}), b.input("k", type, Normal{}), b.input("v", type, Normal{})};
+  const TensorType type{Dtype::bf16,
+                        {2, 12, 20}};  // a scale that is no power of 2, which no rounding would notice
+  std::vector<ValueId> inputs{b.input("q", type, Normal{}), b.input("k", type, Normal{}),
+                              b.input("v", type, Normal{})};
   if (op.mask == Sdpa::Mask::additive) inputs.push_back(b.input("mask", {Dtype::bf16, {12, 12}}, Normal{}));
   return make_fixture(b, b.node(op, inputs, "att"));
 }
@@ -234,7 +244,8 @@ TEST(RegionJudge, AttentionPreScaledAndUpcast) {
 // The wrong scale, and a mask off by one, are not roundings.
 TEST(RegionJudge, WrongAttentionIsADefect) {
   const Fixture f = attention({Sdpa::ScaleOn::scores, false, Sdpa::Mask::causal});
-  for (Sdpa wrong : {Sdpa{Sdpa::ScaleOn::scores, false, Sdpa::Mask::causal, CausalAlignment::top_left, 0.251}, Sdpa{}}) {
+  for (Sdpa wrong :
+       {Sdpa{Sdpa::ScaleOn::scores, false, Sdpa::Mask::causal, CausalAlignment::top_left, 0.251}, Sdpa{}}) {
     const Fixture other = attention(wrong);
     Trace trace = f.run();
     f.output(trace) = *other.run().values.back();

@@ -1,5 +1,6 @@
-// Shared by the oracle's tests: seeded data, f32 sums in the orders that executors use, the bounded reference of one op on given
-// values, and whether a stored number is lawful under it. Nothing here is shared with what the tests check.
+// Shared by the oracle's tests: seeded data, f32 sums in the orders that executors use, the bounded reference
+// of one op on given values, and whether a stored number is lawful under it. Nothing here is shared with what
+// the tests check.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,9 @@ class Rng {
     const PhiloxBlock block = philox(seed_, 0, count_++);
     return uint64_t{block[1]} << 32 | block[0];
   }
-  double uniform(double lo = 0, double hi = 1) { return lo + (hi - lo) * static_cast<double>(next() >> 11) * 0x1p-53; }
+  double uniform(double lo = 0, double hi = 1) {
+    return lo + (hi - lo) * static_cast<double>(next() >> 11) * 0x1p-53;
+  }
   double normal() {  // twelve uniforms: variance 1
     double sum = -6;
     for (int i = 0; i < 12; ++i) sum += uniform();
@@ -57,7 +60,8 @@ Bounded with_error(Bounded x, F dx) {
   return x;
 }
 
-inline Bounded evaluate_op(const Op& op, const std::vector<Bounded>& inputs, const Arithmetic& arithmetic = {}) {
+inline Bounded evaluate_op(const Op& op, const std::vector<Bounded>& inputs,
+                           const Arithmetic& arithmetic = {}) {
   Types types;
   std::vector<const Bounded*> pointers;
   for (const Bounded& b : inputs) types.push_back(b.type), pointers.push_back(&b);
@@ -111,7 +115,8 @@ std::vector<size_t> visit_order(size_t n, Visit visit, F magnitude) {
 
 // Folds order[first, last) from `start`; `add(sum, i)` adds term i to a partial sum.
 template <class Add>
-float accumulate(const std::vector<size_t>& order, size_t first, size_t last, Join join, float start, Add add) {
+float accumulate(const std::vector<size_t>& order, size_t first, size_t last, Join join, float start,
+                 Add add) {
   const size_t n = last - first;
   if (join == Join::chain || n <= 1) {
     for (size_t k = first; k < last; ++k) start = add(start, order[k]);
@@ -119,7 +124,8 @@ float accumulate(const std::vector<size_t>& order, size_t first, size_t last, Jo
   }
   if (join == Join::pairwise) {
     const size_t middle = first + n / 2;
-    return accumulate(order, first, middle, join, start, add) + accumulate(order, middle, last, join, 0.0f, add);
+    return accumulate(order, first, middle, join, start, add) +
+           accumulate(order, middle, last, join, 0.0f, add);
   }
   const size_t parts = join == Join::lanes ? 8 : 5;
   std::vector<float> partial(parts, 0.0f);

@@ -64,13 +64,15 @@ TEST_P(PlantedFault, IsLiveInItsPattern) {
     const FusedRun sound = run_fused_plan(graph, inputs);
     const FusedRun faulty = run_fused_plan(graph, inputs, {std::string(fault.name)});
     const Region* region = first_difference(faulty, sound);
-    if (region) EXPECT_EQ(region->patterns.front(), fault.pattern) << to_string(graph);
+    if (region) {
+      EXPECT_EQ(region->patterns.front(), fault.pattern) << to_string(graph);
+    }
     return region != nullptr;
   }));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PlantedFault, testing::ValuesIn(all_faults().begin(), all_faults().end()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& param_info) { return std::string(param_info.param.name); });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PlantedFault);  // no faults in a production build
 
 TEST(PlantedFaults, StayInTheirPattern) {

@@ -54,18 +54,20 @@ std::optional<ValueId> addend_of(const MatchContext& context, int add, ValueId v
   return node.inputs[0] == value ? node.inputs[1] : node.inputs[0];
 }
 
-// Planted faults that lie in how the product is described.
-void plant(const MatchContext& context, FusedGemm& gemm, const Shape& out) {
-  BatchedProduct& product = gemm.product;
+// The shape with which the addend is read. Planted: a vector is a column where the result is square.
+Shape addend_shape(const MatchContext& context, const FusedGemm& gemm, const Shape& out) {
+  if (!gemm.addend) return {};
+  Shape shape = context.shape(*gemm.addend);
   const bool square = out.size() >= 2 && out[out.size() - 1] == out[out.size() - 2];
-  if (context.faults().has("bias_wrong_axis") && gemm.addend && square && product.m.size() == 1 &&
-      product.n.size() == 1 && context.shape(*gemm.addend).size() == 1) {
-    std::swap(product.m[0].addend, product.n[0].addend);
-  }
-  if (context.faults().has("transposed_weight_read_untransposed") && product.n.size() == 1 &&
-      product.k.size() == 1 && product.n[0].size == product.k[0].size && product.k[0].b == 1) {
-    std::swap(product.n[0].b, product.k[0].b);
-  }
+  if (context.faults().has("bias_wrong_axis") && square && shape.size() == 1) shape.push_back(1);
+  return shape;
+}
+
+// Planted: n and k of a square weight change places.
+void read_weight_untransposed(BatchedProduct& product) {
+  if (product.n.size() != 1 || product.k.size() != 1) return;
+  ProductAxis &n = product.n[0], &k = product.k[0];
+  if (n.size == k.size && k.b == 1) std::swap(n.b, k.b);
 }
 
 std::optional<Match> match(const MatchContext& context, int n) {
@@ -86,9 +88,9 @@ std::optional<Match> match(const MatchContext& context, int n) {
   if (next) gemm.activation = activation_of(context.node(*next).op);
   if (gemm.activation) found.nodes.push_back(*next);
   if (found.nodes.size() < 2) return std::nullopt;
-  gemm.product = *gemm_product(context.graph(), root, gemm.addend ? context.shape(*gemm.addend) : Shape{});
+  gemm.product = *gemm_product(context.graph(), root, addend_shape(context, gemm, context.shape(value)));
   if (root.inputs.size() == 3) gemm.bias = root.inputs[2];
-  plant(context, gemm, context.shape(root.first_output));
+  if (context.faults().has("transposed_weight_read_untransposed")) read_weight_untransposed(gemm.product);
   for (size_t i = 0; i + 1 < found.nodes.size(); ++i) {
     drop_rounding(found.contract, context.graph(), found.nodes[i]);
   }

@@ -69,7 +69,8 @@ TEST_P(PatternLaws, CanBeTurnedOff) {
 // Only 16-bit inner values have a rounding to drop, and every one that the region rounds is declared.
 TEST_P(PatternLaws, DeclaresDeviationsOfInnerValues) {
   for_each_recipe(GetParam()->examples, [&](const Graph& graph) {
-    for (const Deviation& deviation : rewrite(graph, {})[0].region.contract.deviations) {
+    const auto regions = rewrite(graph, {});
+    for (const Deviation& deviation : regions[0].region.contract.deviations) {
       EXPECT_TRUE(is_16_bit(deviation.dtype));
       const std::string node = deviation.value.substr(0, deviation.value.find('/'));
       const auto value = graph.find(node);
@@ -86,7 +87,7 @@ std::vector<const Pattern*> pattern_pointers() {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PatternLaws, testing::ValuesIn(pattern_pointers()),
-                         [](const auto& info) { return std::string(info.param->name); });
+                         [](const auto& param_info) { return std::string(param_info.param->name); });
 
 }  // namespace
 }  // namespace fusesmith

@@ -1,5 +1,6 @@
-// Attention in unfused ops, in the forms that frameworks and users write: scale before or after, multiplied or divided, as a number
-// or a tensor; masks of every kind in either operand order; K read transposed, permuted or by einsum; one head or many; dropout.
+// Attention in unfused ops, in the forms that frameworks and users write: scale before or after, multiplied
+// or divided, as a number or a tensor; masks of every kind in either operand order; K read transposed,
+// permuted or by einsum; one head or many; dropout.
 #include <cmath>
 #include <limits>
 
@@ -13,7 +14,8 @@ constexpr double kHidden = -std::numeric_limits<double>::infinity();
 // x times (or divided by the inverse of) a number, written in one of the usual ways.
 Value scaled(Scene& s, Value x, double factor) {
   switch (s.choices.below(4)) {
-    case 1: return s.op(Scale{1 / factor, true}, {x});
+    case 1:
+      return s.op(Scale{1 / factor, true}, {x});
     case 2: {
       const Value c = s.sketch.input("c", {s.type(x).dtype, {}}, Constant{1 / factor});
       return s.op(Div{}, {x, c});
@@ -22,7 +24,8 @@ Value scaled(Scene& s, Value x, double factor) {
       const Value c = s.sketch.input("c", {s.type(x).dtype, {}}, Constant{factor});
       return s.flip() ? s.op(Mul{}, {x, c}) : s.op(Mul{}, {c, x});
     }
-    default: return s.op(Scale{factor}, {x});
+    default:
+      return s.op(Scale{factor}, {x});
   }
 }
 
@@ -30,7 +33,8 @@ Value scaled(Scene& s, Value x, double factor) {
 Value scores_of(Scene& s, Value q, Value k) {
   const int rank = s.type(q).rank();
   if (s.flip(0.5)) return s.op(Matmul{false, true}, {q, k});
-  const bool same_leading = Shape(s.shape(q).begin(), s.shape(q).end() - 2) == Shape(s.shape(k).begin(), s.shape(k).end() - 2);
+  const bool same_leading =
+      Shape(s.shape(q).begin(), s.shape(q).end() - 2) == Shape(s.shape(k).begin(), s.shape(k).end() - 2);
   if (same_leading && s.flip(0.3)) {
     const std::string leading = std::string("bhxy").substr(0, static_cast<size_t>(rank - 2));
     return s.op(Einsum{leading + "td," + leading + "sd->" + leading + "ts"}, {q, k});
@@ -51,9 +55,10 @@ Shape mask_shape(Scene& s, const Shape& scores) {
   return shape;
 }
 
-// True where a key is hidden, or where it takes part. Mostly few keys are hidden; now and then all of some row's, whose softmax is NaN.
+// True where a key is hidden, or where it takes part. Mostly few keys are hidden; now and then all of some
+// row's, whose softmax is NaN.
 Value bool_mask(Scene& s, const Shape& shape, bool true_hides) {
-  const double hidden = s.choices.pick({0.1, 0.1, 0.25, 0.0, 0.6});
+  const double hidden = s.choices.pick({0.1, 0.1, 0.1, 0.25, 0.25, 0.0, 0.0, 0.6});
   return s.mask(shape, true_hides ? hidden : 1 - hidden);
 }
 
@@ -78,17 +83,21 @@ Value masked(Scene& s, Value scores) {
   const int64_t t = type.shape.end()[-2], keys = type.shape.back();
   switch (s.choices.below(6)) {
     case 1: {
-      const auto alignment = t <= keys && s.flip() ? CausalAlignment::bottom_right : CausalAlignment::top_left;
+      const auto alignment =
+          t <= keys && s.flip() ? CausalAlignment::bottom_right : CausalAlignment::top_left;
       return hide(s, scores, s.op(CausalMask{t, keys, alignment}, {}));
     }
-    case 2: return hide(s, scores, bool_mask(s, mask_shape(s, type.shape), true));
+    case 2:
+      return hide(s, scores, bool_mask(s, mask_shape(s, type.shape), true));
     case 3: {
       const Value mask = bool_mask(s, mask_shape(s, type.shape), false);
       if (s.flip()) return s.op(MaskedFill{kHidden, true}, {scores, mask});
       return s.op(Where{}, {mask, scores, s.sketch.input("c", {type.dtype, {}}, Constant{kHidden})});
     }
-    case 4: return add_either_way(s, scores, additive_mask(s, type));
-    default: return scores;
+    case 4:
+      return add_either_way(s, scores, additive_mask(s, type));
+    default:
+      return scores;
   }
 }
 
@@ -114,7 +123,8 @@ Value one_head(Scene& s, Value x, bool identity_permute) {
 }  // namespace
 
 Value attend(Scene& s, Value q, Value k, Value v) {
-  const double scale = s.flip(0.9) ? 1 / std::sqrt(static_cast<double>(s.shape(q).back())) : s.choices.pick({0.5, 0.125, 1.0});
+  const double scale =
+      s.flip(0.9) ? 1 / std::sqrt(static_cast<double>(s.shape(q).back())) : s.choices.pick({0.5, 0.125, 1.0});
   const auto where = s.choices.below(5);  // on the scores, mostly
   if (where == 3) q = scaled(s, q, scale);
   if (where == 4) {
@@ -139,11 +149,14 @@ std::optional<Value> self_attention(Scene& s, Value x) {
   if (type.rank() != 3) return std::nullopt;
   const int64_t batch = type.shape[0], width = type.shape[2];
   const Value memory = s.flip(0.8) ? x : s.like({type.dtype, {batch, s.dim(), width}});
-  const int64_t heads = s.choices.pick<int64_t>({1, 2, 3, 4, 8}), size = std::max<int64_t>(1, s.flip() ? width / heads : s.dim(64));
-  const int form = static_cast<int>(s.choices.below(4));  // flat, one head, many heads, shared keys and values
+  const int64_t heads = s.choices.pick<int64_t>({1, 2, 3, 4, 8}),
+                size = std::max<int64_t>(1, s.flip() ? width / heads : s.dim(64));
+  const int form =
+      static_cast<int>(s.choices.below(4));  // flat, one head, many heads, shared keys and values
   const int64_t inner = form < 2 ? size : heads * size;
   const int64_t shared_inner = form == 3 ? size : inner;
-  Value q = project(s, x, inner), k = project(s, memory, shared_inner), v = project(s, memory, shared_inner), out;
+  Value q = project(s, x, inner), k = project(s, memory, shared_inner), v = project(s, memory, shared_inner),
+        out;
   if (form == 0) {
     out = attend(s, q, k, v);
   } else if (form == 1) {

@@ -1,4 +1,5 @@
-// Embeddings: rows of a table by token ids, by positions (arange, expanded over the batch or not), or both added.
+// Embeddings: rows of a table by token ids, by positions (arange, expanded over the batch or not), or both
+// added.
 #include "fuzz/pieces/pieces.h"
 
 namespace fusesmith {

@@ -5,11 +5,16 @@ namespace fusesmith {
 
 Value activate(Scene& s, Value x) {
   switch (s.choices.below(6)) {
-    case 1: return s.op(Gelu{Gelu::Form::erf}, {x});
-    case 2: return s.op(Gelu{Gelu::Form::tanh}, {x});
-    case 3: return s.op(Silu{}, {x});
-    case 4: return s.op(Sigmoid{}, {x});
-    default: return s.op(Relu{}, {x});
+    case 1:
+      return s.op(Gelu{Gelu::Form::erf}, {x});
+    case 2:
+      return s.op(Gelu{Gelu::Form::tanh}, {x});
+    case 3:
+      return s.op(Silu{}, {x});
+    case 4:
+      return s.op(Sigmoid{}, {x});
+    default:
+      return s.op(Relu{}, {x});
   }
 }
 
@@ -19,10 +24,17 @@ namespace {
 Value gated(Scene& s, Value gate, Value value) {
   Value g;
   switch (s.choices.below(4)) {
-    case 1: g = s.op(Silu{}, {gate}); break;
-    case 2: g = s.op(Mul{}, {gate, s.op(Sigmoid{}, {gate})}); break;
-    case 3: g = activate(s, gate); break;
-    default: g = s.op(Sigmoid{}, {gate});
+    case 1:
+      g = s.op(Silu{}, {gate});
+      break;
+    case 2:
+      g = s.op(Mul{}, {gate, s.op(Sigmoid{}, {gate})});
+      break;
+    case 3:
+      g = activate(s, gate);
+      break;
+    default:
+      g = s.op(Sigmoid{}, {gate});
   }
   return s.flip() ? s.op(Mul{}, {g, value}) : s.op(Mul{}, {value, g});
 }

@@ -1,5 +1,6 @@
-// Free ops: any op of the list on live values, its attributes drawn from the domains that its fields declare. An op whose shapes
-// depend on each other says below how its operands follow from its first; every other op needs nothing here.
+// Free ops: any op of the list on live values, its attributes drawn from the domains that its fields declare.
+// An op whose shapes depend on each other says below how its operands follow from its first; every other op
+// needs nothing here.
 #include <algorithm>
 #include <limits>
 
@@ -29,8 +30,8 @@ void draw_attribute(Scene& s, T& value, const Domain& domain, int rank) {
   }
 }
 
-// Adds operands to the first one (a live value of rank 1 to 4; none for sources), and sets the attributes that depend on shapes.
-// By default: floats that broadcast with the first.
+// Adds operands to the first one (a live value of rank 1 to 4; none for sources), and sets the attributes
+// that depend on shapes. By default: floats that broadcast with the first.
 template <class T>
 void complete(Scene& s, T&, Values& inputs) {
   const int64_t count = s.choices.between(T::info.min_inputs, T::info.max_inputs);
@@ -107,13 +108,14 @@ void complete(Scene& s, Sdpa& op, Values& inputs) {
   if (s.type(inputs[0]).rank() >= 2) inputs = sdpa_operands(s, op, inputs[0]);
 }
 
-// Letters for the axes of the first operand (a pair of equal sizes may share one: the diagonal is read), some of them and new ones
-// for the second, any of all for the output, in any order.
+// Letters for the axes of the first operand (a pair of equal sizes may share one: the diagonal is read), some
+// of them and new ones for the second, any of all for the output, in any order.
 void complete(Scene& s, Einsum& op, Values& inputs) {
   const TensorType type = s.type(inputs[0]);
   std::string a, b, out;
   for (size_t axis = 0; axis < type.shape.size(); ++axis) {
-    const auto same = std::find(type.shape.begin(), type.shape.begin() + static_cast<std::ptrdiff_t>(axis), type.shape[axis]);
+    const auto same = std::find(type.shape.begin(), type.shape.begin() + static_cast<std::ptrdiff_t>(axis),
+                                type.shape[axis]);
     const auto earlier = static_cast<size_t>(same - type.shape.begin());
     a += earlier < axis && s.flip(0.15) ? a[earlier] : static_cast<char>('a' + axis);
   }
@@ -133,8 +135,10 @@ void complete(Scene& s, Einsum& op, Values& inputs) {
   for (size_t i = 0; i < letters.size(); ++i) {
     if (letters.find(letters[i]) != i) continue;
     const int64_t size = i < a.size() ? type.shape[i] : other[i - a.size()];
-    if (s.flip(0.7)) out.insert(out.begin() + s.choices.below(static_cast<int64_t>(out.size()) + 1), letters[i]);
-    else summed *= size;
+    if (s.flip(0.7))
+      out.insert(out.begin() + s.choices.below(static_cast<int64_t>(out.size()) + 1), letters[i]);
+    else
+      summed *= size;
   }
   op.equation = a + "," + b + "->" + out;
   inputs.push_back(s.weight({type.dtype, other}, std::min<int64_t>(summed, 1 << 20)));

@@ -9,7 +9,8 @@ namespace {
 Value squeezed_or_not(Scene& s, Value x) {
   const int rank = s.type(x).rank();
   for (int64_t axis = 0; axis < rank; ++axis) {
-    if (s.shape(x)[static_cast<size_t>(axis)] == 1 && s.flip(0.7)) return s.op(Squeeze{s.flip() ? axis : axis - rank}, {x});
+    if (s.shape(x)[static_cast<size_t>(axis)] == 1 && s.flip(0.7))
+      return s.op(Squeeze{s.flip() ? axis : axis - rank}, {x});
   }
   return s.op(Unsqueeze{s.choices.between(-rank - 1, rank)}, {x});
 }
@@ -69,11 +70,20 @@ bool add_movement(Scene& s) {
     const Shape shape = s.shape(x);
     if (shape.empty() || shape.size() > 5) break;
     switch (s.choices.below(5)) {
-      case 1: x = s.op(random_reshape(s, shape), {x}); break;
-      case 2: x = s.op(random_slice(s, shape), {x}); break;
-      case 3: x = s.op(random_broadcast(s, shape), {x}); break;
-      case 4: x = squeezed_or_not(s, x); break;
-      default: x = s.op(random_permute(s, shape), {x});
+      case 1:
+        x = s.op(random_reshape(s, shape), {x});
+        break;
+      case 2:
+        x = s.op(random_slice(s, shape), {x});
+        break;
+      case 3:
+        x = s.op(random_broadcast(s, shape), {x});
+        break;
+      case 4:
+        x = squeezed_or_not(s, x);
+        break;
+      default:
+        x = s.op(random_permute(s, shape), {x});
     }
   }
   s.keep(x);

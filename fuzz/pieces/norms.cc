@@ -1,4 +1,5 @@
-// LayerNorm on live values, before or after a residual, with and without affine part, and in f32 between casts.
+// LayerNorm on live values, before or after a residual, with and without affine part, and in f32 between
+// casts.
 #include "fuzz/pieces/pieces.h"
 
 namespace fusesmith {

@@ -1,7 +1,7 @@
-// Examples and near misses of the rewrite patterns, planted in the graph: some of their float inputs are live values of equal type, and
-// their results (now and then an inner value too, which a fusion may then not swallow) go on into the graph.
+// Examples and near misses of the rewrite patterns, planted in the graph: some of their float inputs are live
+// values of equal type, and their results (now and then an inner value too, which a fusion may then not
+// swallow) go on into the graph.
 #include "backends/rewrite/pattern.h"
-
 #include "fuzz/pieces/pieces.h"
 
 namespace fusesmith {
@@ -19,7 +19,8 @@ ExampleDims random_dims(Scene& s) {
 }
 
 Value planted_input(Scene& s, const Input& input, bool first) {
-  if (!is_float(input.type.dtype)) return s.sketch.input(input.type.dtype == Dtype::i32 ? "ids" : "mask", input.type, input.fill);
+  if (!is_float(input.type.dtype))
+    return s.sketch.input(input.type.dtype == Dtype::i32 ? "ids" : "mask", input.type, input.fill);
   if (s.flip(0.6)) {
     if (const auto value = s.live(input.type)) return *value;
   }
@@ -34,7 +35,10 @@ Value planted_input(Scene& s, const Input& input, bool first) {
 class Planting {
  public:
   Planting(Scene& scene, const Graph& graph)
-      : s_(scene), graph_(graph), planted_(static_cast<size_t>(graph.value_count()), -1), share_inner_(scene.flip(0.1)) {}
+      : s_(scene),
+        graph_(graph),
+        planted_(static_cast<size_t>(graph.value_count()), -1),
+        share_inner_(scene.flip(0.1)) {}
 
   Value plant(ValueId value) {
     Value& planted = planted_[static_cast<size_t>(value)];
@@ -49,7 +53,8 @@ class Planting {
     std::vector<Value> inputs;
     for (ValueId v : node.inputs) inputs.push_back(plant(v));
     const Value first = s_.op(node.op, inputs);
-    for (int i = 0; i < node.output_count; ++i) planted_[static_cast<size_t>(node.first_output + i)] = first + i;
+    for (int i = 0; i < node.output_count; ++i)
+      planted_[static_cast<size_t>(node.first_output + i)] = first + i;
     if (share_inner_ && s_.flip(0.4)) s_.keep(first);
     return planted;
   }

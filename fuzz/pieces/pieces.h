@@ -1,5 +1,6 @@
-// The pieces that graphs are made of, one file per family, and the building blocks that several families share. A piece reads
-// live values of the scene and keeps new ones; it returns false where the scene has nothing for it (what it added is undone).
+// The pieces that graphs are made of, one file per family, and the building blocks that several families
+// share. A piece reads live values of the scene and keeps new ones; it returns false where the scene has
+// nothing for it (what it added is undone).
 #pragma once
 
 #include <optional>
@@ -42,7 +43,8 @@ bool add_free_op(Scene&);
 bool add_pattern(Scene&);
 bool add_near_miss(Scene&);
 
-// x [..., k] -> [..., n] by linear, matmul or einsum (the weight sometimes transposed or one per batch), with or without a bias.
+// x [..., k] -> [..., n] by linear, matmul or einsum (the weight sometimes transposed or one per batch), with
+// or without a bias.
 Value project(Scene& scene, Value x, int64_t n);
 // x plus a bias that broadcasts to it, in either order; the bias is sometimes a slice of a longer one.
 Value add_bias(Scene& scene, Value x);
@@ -52,9 +54,11 @@ Value normalize(Scene& scene, Value x);
 Value activate(Scene& scene, Value x);
 // a + b of one shape, in either order.
 Value add_either_way(Scene& scene, Value a, Value b);
-// Attention of x [b, t, d], with projections, over itself or another sequence -> [b, t, d]; nothing where its scores would be too large.
+// Attention of x [b, t, d], with projections, over itself or another sequence -> [b, t, d]; nothing where its
+// scores would be too large.
 std::optional<Value> self_attention(Scene& scene, Value x);
-// softmax(scale q k^T + mask) v in unfused ops; q [..., t, d], k [..., s, d], v [..., s, e], leading axes broadcast.
+// softmax(scale q k^T + mask) v in unfused ops; q [..., t, d], k [..., s, d], v [..., s, e], leading axes
+// broadcast.
 Value attend(Scene& scene, Value q, Value k, Value v);
 // x -> hidden -> back, with an activation or a gated one between.
 Value feed_forward(Scene& scene, Value x);
@@ -64,7 +68,8 @@ Permute random_permute(Scene& scene, const Shape& shape);
 Reshape random_reshape(Scene& scene, Shape shape);
 Slice random_slice(Scene& scene, const Shape& shape);
 BroadcastTo random_broadcast(Scene& scene, Shape shape);
-// q, k, v and the mask that the op's attributes ask for, for a live q [..., t, d]; chooses the op's causal alignment.
+// q, k, v and the mask that the op's attributes ask for, for a live q [..., t, d]; chooses the op's causal
+// alignment.
 std::vector<Value> sdpa_operands(Scene& scene, Sdpa& op, Value q);
 
 }  // namespace fusesmith

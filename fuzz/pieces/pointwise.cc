@@ -14,15 +14,18 @@ Value unary(Scene& s, Value x) {
 
 Value binary(Scene& s, Value a, Value b) {
   switch (s.choices.below(5)) {
-    case 1: return s.op(Sub{}, {a, b});
+    case 1:
+      return s.op(Sub{}, {a, b});
     case 2:
-    case 3: return s.op(Mul{}, {a, b});
+    case 3:
+      return s.op(Mul{}, {a, b});
     case 4: {
       // Mostly a denominator away from 0, but any is lawful.
-      const Value d = s.flip(0.9) ? s.denominator(s.type(b)) : b;
+      const Value d = s.flip(0.95) ? s.denominator(s.type(b)) : b;
       return s.op(Div{}, {a, d});
     }
-    default: return s.op(Add{}, {a, b});
+    default:
+      return s.op(Add{}, {a, b});
   }
 }
 

@@ -1,4 +1,5 @@
-// Projections: linear, matmul and einsum with shared, transposed and batch-specific weights, biases folded in, added or sliced.
+// Projections: linear, matmul and einsum with shared, transposed and batch-specific weights, biases folded
+// in, added or sliced.
 #include "fuzz/pieces/pieces.h"
 
 namespace fusesmith {
@@ -12,13 +13,14 @@ Value einsum_projection(Scene& s, Value x, int64_t n) {
   std::string weight_labels = s.flip(0.7) ? "kn" : "nk";
   Shape weight_shape = weight_labels == "kn" ? Shape{k, n} : Shape{n, k};
   if (shape.size() >= 3 && s.flip(0.4)) {
-    weight_labels.insert(0, "a");
+    weight_labels.insert(weight_labels.begin(), 'a');
     weight_shape.insert(weight_shape.begin(), shape.front());
   }
   const Value w = s.weight({s.type(x).dtype, weight_shape}, k);
   const bool swapped = s.flip(0.15);
   const std::string a = rows + "k";
-  const std::string equation = (swapped ? weight_labels + "," + a : a + "," + weight_labels) + "->" + rows + "n";
+  const std::string equation =
+      (swapped ? weight_labels + "," + a : a + "," + weight_labels) + "->" + rows + "n";
   return swapped ? s.op(Einsum{equation}, {w, x}) : s.op(Einsum{equation}, {x, w});
 }
 
@@ -100,7 +102,8 @@ bool add_merged_projection(Scene& s) {
   return true;
 }
 
-// Products of two live values: matmul with every transposition, broadcast leading axes, and einsums of other forms.
+// Products of two live values: matmul with every transposition, broadcast leading axes, and einsums of other
+// forms.
 bool add_batched_product(Scene& s) {
   const Value a = s.any(2, 4);
   const TensorType type = s.type(a);
@@ -125,10 +128,18 @@ bool add_batched_product(Scene& s) {
     int64_t inner;
   };
   const std::vector<Form> forms = {
-      {"bid,bjd->bij", {batch, n, k}, k}, {"bij,bjd->bid", {batch, k, n}, k},  {"bid,bid->bi", {batch, m, k}, k},
-      {"bid,bij->bdj", {batch, m, n}, m}, {"bid,jd->bji", {n, k}, k},           {"bid,d->bi", {k}, k},
-      {"bid,bid->bd", {batch, m, k}, m},  {"bid,bid->bid", {batch, m, k}, 1},   {"bid,i->bid", {m}, 1},
-      {"bid,bjd->ij", {batch, n, k}, batch * k}, {"bid,jk->bidjk", {3, 2}, 1}, {"bid,bd->bid", {batch, k}, 1},
+      {"bid,bjd->bij", {batch, n, k}, k},
+      {"bij,bjd->bid", {batch, k, n}, k},
+      {"bid,bid->bi", {batch, m, k}, k},
+      {"bid,bij->bdj", {batch, m, n}, m},
+      {"bid,jd->bji", {n, k}, k},
+      {"bid,d->bi", {k}, k},
+      {"bid,bid->bd", {batch, m, k}, m},
+      {"bid,bid->bid", {batch, m, k}, 1},
+      {"bid,i->bid", {m}, 1},
+      {"bid,bjd->ij", {batch, n, k}, batch * k},
+      {"bid,jk->bidjk", {3, 2}, 1},
+      {"bid,bd->bid", {batch, k}, 1},
   };
   const Form& form = s.choices.pick(std::span<const Form>(forms));
   const TensorType other{type.dtype, form.other};

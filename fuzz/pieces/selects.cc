@@ -9,8 +9,10 @@ bool add_select(Scene& s) {
   const Value x = s.any(1, 4);
   const TensorType type = s.type(x);
   Shape shape = type.shape;
-  if (s.flip(0.3)) shape.erase(shape.begin());
-  else if (s.flip(0.3)) shape.front() = 1;
+  if (s.flip(0.3))
+    shape.erase(shape.begin());
+  else if (s.flip(0.3))
+    shape.front() = 1;
   const bool causal = type.rank() >= 2 && s.flip(0.3);
   const Value mask = causal ? s.op(CausalMask{type.shape.end()[-2], type.shape.back()}, {})
                             : s.mask(shape, s.choices.pick({0.5, 0.1, 0.9}));

@@ -1,5 +1,5 @@
-// Reductions over any axis, and wide ones: up to 4096 elements or terms in a row while the other sizes stay small, so that the size
-// thresholds of kernels are crossed.
+// Reductions over any axis, and wide ones: up to 4096 elements or terms in a row while the other sizes stay
+// small, so that the size thresholds of kernels are crossed.
 #include "fuzz/pieces/pieces.h"
 
 namespace fusesmith {
@@ -15,7 +15,8 @@ bool add_softmax(Scene& s) {
 bool add_wide(Scene& s) {
   const int64_t n = s.wide_dim(std::min<int64_t>(4096, s.max_elements / 8));
   const int64_t rows = s.dim(std::max<int64_t>(1, std::min<int64_t>(64, s.max_elements / (6 * n))));
-  const int64_t out = s.dim(std::max<int64_t>(1, std::min(s.max_operations / (2 * n * rows), s.max_elements / (4 * n))));
+  const int64_t out =
+      s.dim(std::max<int64_t>(1, std::min(s.max_operations / (2 * n * rows), s.max_elements / (4 * n))));
   const TensorType row{s.dtype, {rows, n}};
   switch (s.choices.below(5)) {
     case 1: {
@@ -30,7 +31,8 @@ bool add_wide(Scene& s) {
     }
     case 3: {  // long keys
       const int64_t size = s.dim(std::min<int64_t>(64, std::max<int64_t>(1, s.max_elements / (8 * n))));
-      const Value q = s.like({s.dtype, {rows, size}}), k = s.like({s.dtype, {n, size}}), v = s.like({s.dtype, {n, size}});
+      const Value q = s.like({s.dtype, {rows, size}}), k = s.like({s.dtype, {n, size}}),
+                  v = s.like({s.dtype, {n, size}});
       s.keep(attend(s, q, k, v));
       return true;
     }

@@ -1,5 +1,5 @@
-// sigmoid, silu and gelu: every common formula, over all magnitudes of f32, is in the bound; so are inputs anywhere in an
-// interval; and the tanh form of gelu is not the erf form.
+// sigmoid, silu and gelu: every common formula, over all magnitudes of f32, is in the bound; so are inputs
+// anywhere in an interval; and the tanh form of gelu is not the erf form.
 #include <gtest/gtest.h>
 
 #include "oracle/test_support.h"
@@ -25,10 +25,18 @@ float gelu_outer_half(float x) { return 0.5f * x * (1 + std::erf(x * kRootHalf))
 float gelu_inner_half(float x) { return x * (0.5f * (1 + std::erf(x * kRootHalf))); }
 float gelu_divided(float x) { return x * 0.5f * (1 + std::erf(x / 1.41421356237309505f)); }
 float gelu_erfc(float x) { return x * 0.5f * std::erfc(-(x * kRootHalf)); }
-float gelu_tanh(float x) { return 0.5f * x * (1 + std::tanh(kRootTwoOverPi * (x + 0.044715f * (x * x * x)))); }
-float gelu_tanh_left(float x) { return 0.5f * x * (1 + std::tanh(kRootTwoOverPi * (x + 0.044715f * x * x * x))); }
-float gelu_tanh_factored(float x) { return 0.5f * x * (1 + std::tanh(kRootTwoOverPi * x * (1 + 0.044715f * x * x))); }
-float gelu_tanh_fused(float x) { return 0.5f * x * (1 + std::tanh(kRootTwoOverPi * std::fmaf(0.044715f * x * x, x, x))); }
+float gelu_tanh(float x) {
+  return 0.5f * x * (1 + std::tanh(kRootTwoOverPi * (x + 0.044715f * (x * x * x))));
+}
+float gelu_tanh_left(float x) {
+  return 0.5f * x * (1 + std::tanh(kRootTwoOverPi * (x + 0.044715f * x * x * x)));
+}
+float gelu_tanh_factored(float x) {
+  return 0.5f * x * (1 + std::tanh(kRootTwoOverPi * x * (1 + 0.044715f * x * x)));
+}
+float gelu_tanh_fused(float x) {
+  return 0.5f * x * (1 + std::tanh(kRootTwoOverPi * std::fmaf(0.044715f * x * x, x, x)));
+}
 
 struct Activation {
   std::string name;
@@ -40,7 +48,9 @@ std::vector<Activation> activations() {
   return {{"sigmoid", Sigmoid{}, {sigmoid, sigmoid_stable}},
           {"silu", Silu{}, {silu_product, silu_quotient}},
           {"gelu_erf", Gelu{Gelu::Form::erf}, {gelu_outer_half, gelu_inner_half, gelu_divided, gelu_erfc}},
-          {"gelu_tanh", Gelu{Gelu::Form::tanh}, {gelu_tanh, gelu_tanh_left, gelu_tanh_factored, gelu_tanh_fused}}};
+          {"gelu_tanh",
+           Gelu{Gelu::Form::tanh},
+           {gelu_tanh, gelu_tanh_left, gelu_tanh_factored, gelu_tanh_fused}}};
 }
 
 // Every exponent of both signs, a dense stretch around zero, and the specials.
@@ -48,11 +58,13 @@ std::vector<float> arguments() {
   std::vector<float> x{0.0f, -0.0f};
   Rng rng(1);
   for (int exponent = -149; exponent <= 127; ++exponent) {
-    for (int i = 0; i < 8; ++i) x.push_back(static_cast<float>(rng.sign() * std::ldexp(rng.uniform(1, 2), exponent)));
+    for (int i = 0; i < 8; ++i)
+      x.push_back(static_cast<float>(rng.sign() * std::ldexp(rng.uniform(1, 2), exponent)));
   }
   for (int i = 0; i < 60000; ++i) x.push_back(static_cast<float>(rng.uniform(-14, 14)));
   for (int i = 0; i < 4000; ++i) x.push_back(static_cast<float>(rng.uniform(-120, 120)));
-  for (double limit : {max_finite(Dtype::f32), -max_finite(Dtype::f32), kInf, -kInf, kNan}) x.push_back(static_cast<float>(limit));
+  for (double limit : {max_finite(Dtype::f32), -max_finite(Dtype::f32), kInf, -kInf, kNan})
+    x.push_back(static_cast<float>(limit));
   return x;
 }
 
@@ -70,10 +82,12 @@ TEST(Activations, EveryFormulaStaysInBounds) {
         const float computed = activation.formulas[f](x[i]);
         for (Dtype dtype : kFloatDtypes) {
           const double got = store(dtype, computed);
-          EXPECT_TRUE(lawful(dtype, y.v[i], y.error(i), got)) << activation.name << " formula " << f << " at " << x[i] << ": got " << got
-                                                              << " want " << y.v[i] << " +- " << y.error(i);
+          EXPECT_TRUE(lawful(dtype, y.v[i], y.error(i), got))
+              << activation.name << " formula " << f << " at " << x[i] << ": got " << got << " want "
+              << y.v[i] << " +- " << y.error(i);
         }
-        if (std::fabs(x[i]) > 0.05f && std::fabs(x[i]) < 5) shares.add(share(Dtype::f32, y.v[i], y.error(i), static_cast<double>(computed)));
+        if (std::fabs(x[i]) > 0.05f && std::fabs(x[i]) < 5)
+          shares.add(share(Dtype::f32, y.v[i], y.error(i), static_cast<double>(computed)));
       }
     }
     RecordProperty(activation.name, shares.text());
@@ -91,17 +105,21 @@ TEST(Activations, InexactInputs) {
   x.insert(x.end(), {0.0f, 1e-7f, -1e-7f, 1e-30f});
   for (const Activation& activation : activations()) {
     for (double width : {1e-7, 1e-5, 1e-3, 1e-2, 1e-1, 1.0}) {
-      const Bounded inputs = with_error(Bounded(from_f32(x, {Dtype::f32, {static_cast<int64_t>(x.size())}})), [&](size_t) { return width; });
+      const Bounded inputs = with_error(Bounded(from_f32(x, {Dtype::f32, {static_cast<int64_t>(x.size())}})),
+                                        [&](size_t) { return width; });
       const Bounded y = evaluate_op(activation.op, {inputs});
       for (double side : {-1.0, -0.5, 0.5, 1.0}) {
         std::vector<float> moved;
-        for (float v : x) moved.push_back(static_cast<float>(static_cast<double>(v) + side * width * (1 - 1e-6)));
+        for (float v : x)
+          moved.push_back(static_cast<float>(static_cast<double>(v) + side * width * (1 - 1e-6)));
         const Bounded there = reference_of(activation.op, moved);
         for (size_t i = 0; i < x.size(); ++i) {
           if (std::fabs(static_cast<double>(moved[i]) - inputs.v[i]) > width) continue;
-          EXPECT_LE(std::fabs(there.v[i] - y.v[i]) + there.error(i), y.error(i)) << activation.name << " at " << x[i] << " width " << width;
+          EXPECT_LE(std::fabs(there.v[i] - y.v[i]) + there.error(i), y.error(i))
+              << activation.name << " at " << x[i] << " width " << width;
           for (Formula formula : activation.formulas) {
-            EXPECT_LE(std::fabs(static_cast<double>(formula(moved[i])) - y.v[i]), y.error(i) + half_ulp(Dtype::f32, y.v[i]) * 1.01)
+            EXPECT_LE(std::fabs(static_cast<double>(formula(moved[i])) - y.v[i]),
+                      y.error(i) + half_ulp(Dtype::f32, y.v[i]) * 1.01)
                 << activation.name << " at " << x[i];
           }
         }
@@ -142,7 +160,8 @@ TEST(Activations, LargeNegativeArgumentsAreTight) {
 
 TEST(Activations, GeluFormsAreToldApart) {
   for (float x : {-2.7f, -2.0f, 2.7f, -1.0f}) {
-    const Bounded erf = reference_of(Gelu{Gelu::Form::erf}, {x}), tanh = reference_of(Gelu{Gelu::Form::tanh}, {x});
+    const Bounded erf = reference_of(Gelu{Gelu::Form::erf}, {x}),
+                  tanh = reference_of(Gelu{Gelu::Form::tanh}, {x});
     EXPECT_FALSE(lawful(Dtype::f32, erf.v[0], erf.error(0), static_cast<double>(gelu_tanh(x)))) << x;
     EXPECT_FALSE(lawful(Dtype::f32, tanh.v[0], tanh.error(0), static_cast<double>(gelu_outer_half(x)))) << x;
   }

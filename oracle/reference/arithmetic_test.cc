@@ -1,5 +1,6 @@
-// add, sub, mul, div, scale, cast: the correctly rounded result is lawful and, for exact inputs, its neighbours are not (but
-// where rounding to f32 on the way to 16 bits may choose either); select and movement ops change no bits.
+// add, sub, mul, div, scale, cast: the correctly rounded result is lawful and, for exact inputs, its
+// neighbours are not (but where rounding to f32 on the way to 16 bits may choose either); select and movement
+// ops change no bits.
 #include <gtest/gtest.h>
 
 #include "oracle/test_support.h"
@@ -17,14 +18,19 @@ struct Binary {
 };
 
 std::vector<Binary> binaries() {
-  return {{"add", Add{}, [](float a, float b) { return a + b; }, [](long double a, long double b) { return a + b; }},
-          {"sub", Sub{}, [](float a, float b) { return a - b; }, [](long double a, long double b) { return a - b; }},
-          {"mul", Mul{}, [](float a, float b) { return a * b; }, [](long double a, long double b) { return a * b; }},
-          {"div", Div{}, [](float a, float b) { return a / b; }, [](long double a, long double b) { return a / b; }}};
+  return {{"add", Add{}, [](float a, float b) { return a + b; },
+           [](long double a, long double b) { return a + b; }},
+          {"sub", Sub{}, [](float a, float b) { return a - b; },
+           [](long double a, long double b) { return a - b; }},
+          {"mul", Mul{}, [](float a, float b) { return a * b; },
+           [](long double a, long double b) { return a * b; }},
+          {"div", Div{}, [](float a, float b) { return a / b; },
+           [](long double a, long double b) { return a / b; }}};
 }
 
 double neighbour(Dtype dtype, double x, double direction) {
-  if (dtype == Dtype::f32) return static_cast<double>(std::nextafter(static_cast<float>(x), static_cast<float>(direction)));
+  if (dtype == Dtype::f32)
+    return static_cast<double>(std::nextafter(static_cast<float>(x), static_cast<float>(direction)));
   const double step = 2 * half_ulp(dtype, x), far = x + (direction > x ? step : -step);
   const double near = x + (direction > x ? step : -step) / 2;  // representable just below a power of two
   return round_to(dtype, near) == near ? near : round_to(dtype, far);
@@ -32,16 +38,20 @@ double neighbour(Dtype dtype, double x, double direction) {
 
 std::vector<double> operands(Dtype dtype, Rng& rng, size_t n) {
   const int range = dtype == Dtype::f16 ? 14 : 126;
-  std::vector<double> x{0, -0.0, 1, -1, max_finite(dtype), -max_finite(dtype), std::ldexp(1.0, min_exponent(dtype)), 3, 1e-3};
+  std::vector<double> x{
+      0, -0.0, 1, -1, max_finite(dtype), -max_finite(dtype), std::ldexp(1.0, min_exponent(dtype)), 3, 1e-3};
   while (x.size() < n) {
     const int kind = static_cast<int>(rng.below(3));
-    x.push_back(kind == 0 ? rng.normal() : kind == 1 ? rng.sign() * std::exp2(rng.uniform(-range, range)) : static_cast<double>(rng.below(33) - 16));
+    x.push_back(kind == 0   ? rng.normal()
+                : kind == 1 ? rng.sign() * std::exp2(rng.uniform(-range, range))
+                            : static_cast<double>(rng.below(33) - 16));
   }
   for (double& v : x) v = round_to(dtype, v);
   return x;
 }
 
-// 16-bit results pass through f32: a neighbour is lawful only where v lies within one f32 rounding of the boundary between both.
+// 16-bit results pass through f32: a neighbour is lawful only where v lies within one f32 rounding of the
+// boundary between both.
 bool near_tie(Dtype dtype, double v, double a, double b) {
   return is_16_bit(dtype) && std::fabs(v - (a + b) / 2) <= 1.001 * kU * std::fabs(v) + 0x1p-149;
 }
@@ -53,11 +63,14 @@ TEST(Arithmetic, CorrectRoundingAloneIsLawful) {
     const auto a = operands(dtype, rng, 3000), b = operands(dtype, rng, 3000);
     const TensorType type{dtype, {3000}};
     for (const Binary& binary : binaries()) {
-      const Bounded y = evaluate_op(binary.op, {Bounded(make_tensor(type, a)), Bounded(make_tensor(type, b))});
+      const Bounded y =
+          evaluate_op(binary.op, {Bounded(make_tensor(type, a)), Bounded(make_tensor(type, b))});
       for (size_t i = 0; i < a.size(); ++i) {
         const double got = store(dtype, binary.compute(static_cast<float>(a[i]), static_cast<float>(b[i])));
-        const std::string what = binary.name + " " + std::string(name(dtype)) + " of " + number_text(a[i]) + " and " + number_text(b[i]);
-        ASSERT_TRUE(lawful(dtype, y.v[i], y.error(i), got)) << what << " got " << got << " want " << y.v[i] << " +- " << y.error(i);
+        const std::string what = binary.name + " " + std::string(name(dtype)) + " of " + number_text(a[i]) +
+                                 " and " + number_text(b[i]);
+        ASSERT_TRUE(lawful(dtype, y.v[i], y.error(i), got))
+            << what << " got " << got << " want " << y.v[i] << " +- " << y.error(i);
         if (!std::isfinite(got)) {
           EXPECT_FALSE(lawful(dtype, y.v[i], y.error(i), 1)) << what;
           continue;
@@ -70,7 +83,8 @@ TEST(Arithmetic, CorrectRoundingAloneIsLawful) {
           ++neighbours;
           if (!lawful(dtype, y.v[i], y.error(i), other)) continue;
           ++ties;
-          EXPECT_TRUE(near_tie(dtype, y.v[i], got, other)) << what << " got " << got << " other " << other << " v " << y.v[i];
+          EXPECT_TRUE(near_tie(dtype, y.v[i], got, other))
+              << what << " got " << got << " other " << other << " v " << y.v[i];
         }
       }
     }
@@ -80,9 +94,11 @@ TEST(Arithmetic, CorrectRoundingAloneIsLawful) {
 
 TEST(Arithmetic, OverflowAndNaN) {
   const auto one = [](const Op& op, double a, double b, Dtype dtype = Dtype::f32) {
-    return evaluate_op(op, {Bounded(make_tensor({dtype, {1}}, {a})), Bounded(make_tensor({dtype, {1}}, {b}))});
+    return evaluate_op(op,
+                       {Bounded(make_tensor({dtype, {1}}, {a})), Bounded(make_tensor({dtype, {1}}, {b}))});
   };
-  for (const Bounded& y : {one(Div{}, 0, 0), one(Sub{}, kInf, kInf), one(Mul{}, 0, kInf), one(Div{}, kInf, kInf), one(Add{}, kNan, 1)}) {
+  for (const Bounded& y : {one(Div{}, 0, 0), one(Sub{}, kInf, kInf), one(Mul{}, 0, kInf),
+                           one(Div{}, kInf, kInf), one(Add{}, kNan, 1)}) {
     EXPECT_TRUE(std::isnan(y.v[0]));
     EXPECT_EQ(y.error(0), 0);
   }
@@ -111,7 +127,8 @@ TEST(Arithmetic, ScaleRoundsItsFactorFirst) {
           for (double side : {-kInf, kInf}) {
             const double other = neighbour(dtype, got, side);
             if (!std::isfinite(got) || !std::isfinite(other)) continue;
-            EXPECT_TRUE(!lawful(dtype, y.v[at], y.error(at), other) || near_tie(dtype, y.v[at], got, other)) << got << " " << other;
+            EXPECT_TRUE(!lawful(dtype, y.v[at], y.error(at), other) || near_tie(dtype, y.v[at], got, other))
+                << got << " " << other;
           }
         }
       }
@@ -125,14 +142,17 @@ TEST(Arithmetic, CastRoundsOnce) {
   for (Dtype from : kFloatDtypes) {
     for (Dtype to : kFloatDtypes) {
       std::vector<double> x = operands(from, rng, 1000);
-      for (int i = 0; i < 200; ++i) x.push_back(round_to(from, 1 + std::ldexp(static_cast<double>(2 * i + 1), -precision(to))));  // ties
+      for (int i = 0; i < 200; ++i)
+        x.push_back(round_to(from, 1 + std::ldexp(static_cast<double>(2 * i + 1), -precision(to))));  // ties
       x.insert(x.end(), {kInf, -kInf, kNan, 65519.99, 65520, 3.396e38});
       const Tensor t = make_tensor({from, {static_cast<int64_t>(x.size())}}, x);
       const Bounded y = evaluate_op(Cast{to}, {Bounded(t)});
       for (size_t i = 0; i < x.size(); ++i) {
         const double got = store(to, static_cast<float>(t.value(static_cast<int64_t>(i))));
-        const double low = stored_interval(to, true, y.v[i], y.error(i)).lo, high = stored_interval(to, true, y.v[i], y.error(i)).hi;
-        EXPECT_TRUE(std::isnan(got) ? std::isnan(low) && std::isnan(high) : low == got && high == got) << got << " from " << y.v[i];
+        const double low = stored_interval(to, true, y.v[i], y.error(i)).lo,
+                     high = stored_interval(to, true, y.v[i], y.error(i)).hi;
+        EXPECT_TRUE(std::isnan(got) ? std::isnan(low) && std::isnan(high) : low == got && high == got)
+            << got << " from " << y.v[i];
       }
     }
   }
@@ -144,14 +164,18 @@ TEST(Arithmetic, InexactInputs) {
   for (const Binary& binary : binaries()) {
     for (int trial = 0; trial < 3000; ++trial) {
       const double width = std::exp2(rng.uniform(-24, 1));
-      const Bounded a = with_error(Bounded(make_tensor({Dtype::f32, {1}}, {rng.normal()})), [&](size_t) { return width * rng.uniform(); });
-      const Bounded b = with_error(Bounded(make_tensor({Dtype::f32, {1}}, {rng.normal()})), [&](size_t) { return width * rng.uniform(); });
+      const Bounded a = with_error(Bounded(make_tensor({Dtype::f32, {1}}, {rng.normal()})),
+                                   [&](size_t) { return width * rng.uniform(); });
+      const Bounded b = with_error(Bounded(make_tensor({Dtype::f32, {1}}, {rng.normal()})),
+                                   [&](size_t) { return width * rng.uniform(); });
       const Bounded y = evaluate_op(binary.op, {a, b});
       for (double side_a : {-1.0, 0.3, 1.0}) {
         for (double side_b : {-1.0, -0.6, 1.0}) {
           const long double exact = binary.exact(a.v[0] + static_cast<long double>(side_a) * a.e[0],
                                                  b.v[0] + static_cast<long double>(side_b) * b.e[0]);
-          EXPECT_LE(std::fabs(exact - y.v[0]), y.error(0) + 0x1p-62L * std::fabs(exact)) << binary.name;
+          const long double own =
+              0x1p-60L * (std::fabs(a.v[0]) + std::fabs(b.v[0]) + std::fabs(exact));  // of long double
+          EXPECT_LE(std::fabs(exact - y.v[0]), y.error(0) + own) << binary.name;
         }
       }
     }
@@ -161,17 +185,20 @@ TEST(Arithmetic, InexactInputs) {
 // An interval that reaches 0 makes the quotient unknown.
 TEST(Arithmetic, DivisionByAnIntervalWithZero) {
   const Bounded a(make_tensor({Dtype::f32, {1}}, {1}));
-  const Bounded b = with_error(Bounded(make_tensor({Dtype::f32, {1}}, {0x1p-10})), [](size_t) { return 0x1p-10; });
+  const Bounded b =
+      with_error(Bounded(make_tensor({Dtype::f32, {1}}, {0x1p-10})), [](size_t) { return 0x1p-10; });
   EXPECT_EQ(evaluate_op(Div{}, {a, b}).error(0), kInf);
 }
 
 TEST(Select, ChoosesAndPassesErrorsOn) {
-  const Bounded x = with_error(Bounded(make_tensor({Dtype::f32, {5}}, {-1, 1, 0.5, -0.5, kNan})), [](size_t i) { return i < 4 ? 0.75 : 0; });
+  const Bounded x = with_error(Bounded(make_tensor({Dtype::f32, {5}}, {-1, 1, 0.5, -0.5, kNan})),
+                               [](size_t i) { return i < 4 ? 0.75 : 0; });
   const Bounded relu = evaluate_op(Relu{}, {x});
   EXPECT_EQ(relu.error(0), 0);
   EXPECT_EQ(relu.v[1], 1);
   for (size_t i = 1; i < 4; ++i) {
-    for (double side : {-1.0, 0.0, 1.0}) EXPECT_LE(std::fabs(std::fmax(x.v[i] + side * 0.75, 0) - relu.v[i]), relu.error(i));
+    for (double side : {-1.0, 0.0, 1.0})
+      EXPECT_LE(std::fabs(std::fmax(x.v[i] + side * 0.75, 0) - relu.v[i]), relu.error(i));
   }
   EXPECT_TRUE(std::isnan(relu.v[4]));
 
@@ -185,7 +212,8 @@ TEST(Select, ChoosesAndPassesErrorsOn) {
     }
   }
   const Bounded value(make_tensor({Dtype::bf16, {1}}, {0}));
-  EXPECT_EQ(evaluate_op(MaskedFill{0.1}, {value, Bounded(make_tensor({Dtype::boolean, {1}}, {1}))}).v[0], round_to(Dtype::bf16, 0.1));
+  EXPECT_EQ(evaluate_op(MaskedFill{0.1}, {value, Bounded(make_tensor({Dtype::boolean, {1}}, {1}))}).v[0],
+            round_to(Dtype::bf16, 0.1));
 
   const Bounded other(make_tensor({Dtype::f32, {2, 1}}, {7, 8}));
   const Bounded where = evaluate_op(Where{}, {mask, x, other});

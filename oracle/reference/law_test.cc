@@ -1,5 +1,6 @@
-// Laws of every op's bounded reference. An example of each op is evaluated on inputs with errors; then, again and again, on
-// exact inputs chosen inside those intervals, where v is the exact result: it must lie inside the first bound.
+// Laws of every op's bounded reference. An example of each op is evaluated on inputs with errors; then, again
+// and again, on exact inputs chosen inside those intervals, where v is the exact result: it must lie inside
+// the first bound.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -18,7 +19,8 @@ struct Example {
 };
 
 std::vector<Example> examples(Dtype dtype) {
-  const TensorType row{dtype, {5}}, matrix{dtype, {3, 5}}, square{dtype, {3, 3}}, mask{Dtype::boolean, {3, 5}};
+  const TensorType row{dtype, {5}}, matrix{dtype, {3, 5}}, square{dtype, {3, 3}},
+      mask{Dtype::boolean, {3, 5}};
   return {{Einsum{"ij,kj->ki"}, {matrix, matrix}},
           {Matmul{false, true}, {matrix, matrix}},
           {Matmul{}, {square, matrix}},
@@ -67,10 +69,12 @@ std::vector<Bounded> sample_inputs(const Example& example, Rng& rng) {
   return inputs;
 }
 
-// Bounds round their own second-order terms up (softmax by 1%), so the error of an exact evaluation is taken at 98%.
+// Bounds round their own second-order terms up (softmax by 1%), so the error of an exact evaluation is taken
+// at 98%.
 constexpr double kShare = 0.98;
 
-// One exact tensor inside the intervals, at corners most of the time, and clear of them by f64's own rounding.
+// One exact tensor inside the intervals, at corners most of the time, and clear of them by f64's own
+// rounding.
 Bounded inside(const Bounded& x, Rng& rng, int corner, double reach = 1) {
   Bounded there = x;
   there.e.clear();
@@ -106,7 +110,8 @@ TEST(Law, ErrorsAreFiniteAndNonNegative) {
   }
 }
 
-// |v(x') - v(x)| + e(x') <= e(x +- dx) for every x' in the box, but for f64's own rounding: inputs and computing are both accounted for.
+// |v(x') - v(x)| + e(x') <= e(x +- dx) for every x' in the box, but for f64's own rounding: inputs and
+// computing are both accounted for.
 TEST(Law, InexactInputsStayInside) {
   Rng rng(2);
   for (const Example& example : examples(Dtype::f32)) {
@@ -114,7 +119,9 @@ TEST(Law, InexactInputsStayInside) {
       for (int trial = 0; trial < 12; ++trial) {
         std::vector<Bounded> inputs = sample_inputs(example, rng);
         for (Bounded& x : inputs) {
-          if (is_float(x.type.dtype)) x = with_error(x, [&](size_t) { return width * rng.uniform() * static_cast<double>(rng.below(3)); });
+          if (is_float(x.type.dtype))
+            x = with_error(x,
+                           [&](size_t) { return width * rng.uniform() * static_cast<double>(rng.below(3)); });
         }
         const Bounded y = evaluate_op(example.op, inputs);
         for (int corner = 0; corner < 10; ++corner) {
@@ -122,7 +129,8 @@ TEST(Law, InexactInputsStayInside) {
           for (const Bounded& x : inputs) exact.push_back(inside(x, rng, corner));
           const Bounded there = evaluate_op(example.op, exact);
           for (size_t i = 0; i < y.v.size(); ++i) {
-            EXPECT_LE(std::fabs(there.v[i] - y.v[i]) + kShare * there.error(i), y.error(i) * (1 + 0x1p-40) + 0x1p-50 * std::fabs(y.v[i]))
+            EXPECT_LE(std::fabs(there.v[i] - y.v[i]) + kShare * there.error(i),
+                      y.error(i) * (1 + 0x1p-40) + 0x1p-50 * std::fabs(y.v[i]))
                 << to_string(example.op) << " width " << width;
           }
         }
@@ -131,11 +139,23 @@ TEST(Law, InexactInputsStayInside) {
   }
 }
 
-using Nodes = std::vector<Example>;  // a chain: each op reads the one before it and, when binary, a fresh input
+using Nodes =
+    std::vector<Example>;  // a chain: each op reads the one before it and, when binary, a fresh input
 
 std::vector<Op> chain_ops() {
-  return {Add{}, Sub{}, Mul{}, Scale{0.7}, Sigmoid{}, Silu{}, Gelu{Gelu::Form::erf}, Gelu{Gelu::Form::tanh}, Softmax{-1},
-          LayerNorm{}, Relu{}, Matmul{false, true}, Permute{{1, 0}}};
+  return {Add{},
+          Sub{},
+          Mul{},
+          Scale{0.7},
+          Sigmoid{},
+          Silu{},
+          Gelu{Gelu::Form::erf},
+          Gelu{Gelu::Form::tanh},
+          Softmax{-1},
+          LayerNorm{},
+          Relu{},
+          Matmul{false, true},
+          Permute{{1, 0}}};
 }
 
 struct Chain {
@@ -148,7 +168,8 @@ Chain random_chain(Dtype dtype, Rng& rng) {
   const int64_t length = 2 + rng.below(3);
   Builder b;
   std::vector<ValueId> fresh;
-  for (int64_t i = 0; i <= length; ++i) fresh.push_back(b.input("x" + std::to_string(i), {dtype, {4, 4}}, Normal{}));
+  for (int64_t i = 0; i <= length; ++i)
+    fresh.push_back(b.input("x" + std::to_string(i), {dtype, {4, 4}}, Normal{}));
   ValueId value = fresh[0];
   const auto ops = chain_ops();
   for (int64_t i = 0; i < length; ++i) {
@@ -163,11 +184,13 @@ Chain random_chain(Dtype dtype, Rng& rng) {
   std::iota(nodes.begin(), nodes.end(), 0);
   chain.region = make_region(chain.graph, nodes);
   chain.trace.values.resize(static_cast<size_t>(chain.graph.value_count()));
-  for (ValueId v : fresh) chain.trace.values[static_cast<size_t>(v)] = std::make_shared<Tensor>(sample(chain.graph.type(v), rng));
+  for (ValueId v : fresh)
+    chain.trace.values[static_cast<size_t>(v)] = std::make_shared<Tensor>(sample(chain.graph.type(v), rng));
   return chain;
 }
 
-// One lawful execution of a chain: each op computed as far off as its own bound allows, then kept in f32 or rounded as said.
+// One lawful execution of a chain: each op computed as far off as its own bound allows, then kept in f32 or
+// rounded as said.
 Bounded execute(const Chain& chain, bool rounds, Rng& rng, int corner) {
   std::vector<Bounded> values;
   for (ValueId v = 0; v < chain.graph.source_count(); ++v) {
@@ -180,7 +203,8 @@ Bounded execute(const Chain& chain, bool rounds, Rng& rng, int corner) {
     Bounded y = inside(evaluate_op(node.op, inputs), rng, corner, kShare);
     const bool last = node.first_output == chain.graph.outputs()[0];
     for (double& v : y.v) {
-      if (computes(node.op) && !last) v = rounds ? store(y.type.dtype, static_cast<float>(v)) : static_cast<double>(static_cast<float>(v));
+      if (computes(node.op) && !last)
+        v = rounds ? store(y.type.dtype, static_cast<float>(v)) : static_cast<double>(static_cast<float>(v));
     }
     values.push_back(std::move(y));
   }

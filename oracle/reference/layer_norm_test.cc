@@ -1,5 +1,5 @@
-// layer_norm: two-pass and Welford in every order stay in their bounds, E[x^2] - E[x]^2 is convicted where it cancels and
-// lawful where it is declared.
+// layer_norm: two-pass and Welford in every order stay in their bounds, E[x^2] - E[x]^2 is convicted where it
+// cancels and lawful where it is declared.
 #include <gtest/gtest.h>
 
 #include "oracle/test_support.h"
@@ -37,7 +37,8 @@ struct Part {
 Moments two_pass(const std::vector<float>& x, Visit visit, Join join) {
   const auto n = static_cast<float>(x.size());
   const float mean = sum_in_order(x.size(), visit, join, [&](size_t i) { return x[i]; }) / n;
-  const float squares = sum_in_order(x.size(), visit, join, [&](size_t i) { return (x[i] - mean) * (x[i] - mean); });
+  const float squares =
+      sum_in_order(x.size(), visit, join, [&](size_t i) { return (x[i] - mean) * (x[i] - mean); });
   return {mean, squares / n};
 }
 
@@ -63,11 +64,13 @@ struct Affine {
   std::vector<float> weight, bias;
 };
 
-std::vector<float> normalise(const std::vector<float>& x, Moments m, float eps, const Affine& affine, bool fused) {
+std::vector<float> normalise(const std::vector<float>& x, Moments m, float eps, const Affine& affine,
+                             bool fused) {
   const float r = 1 / std::sqrt(m.variance + eps);
   std::vector<float> y(x.size());
   for (size_t j = 0; j < x.size(); ++j) {
-    const float w = affine.weight.empty() ? 1 : affine.weight[j], b = affine.bias.empty() ? 0 : affine.bias[j];
+    const float w = affine.weight.empty() ? 1 : affine.weight[j],
+                b = affine.bias.empty() ? 0 : affine.bias[j];
     y[j] = fused ? std::fmaf((x[j] - m.mean) * r, w, b) : (x[j] - m.mean) * r * w + b;
   }
   return y;
@@ -108,7 +111,9 @@ Affine affine_of(size_t n, bool present) {
   return affine;
 }
 
-Tensor tensor_of(const std::vector<float>& x) { return from_f32(x, {Dtype::f32, {static_cast<int64_t>(x.size())}}); }
+Tensor tensor_of(const std::vector<float>& x) {
+  return from_f32(x, {Dtype::f32, {static_cast<int64_t>(x.size())}});
+}
 
 Bounded bound(const Bounded& x, const Affine& affine, Variance variance) {
   std::vector<Bounded> inputs{x};
@@ -131,14 +136,16 @@ int count_outside(const Bounded& y, const std::vector<float>& got, Shares* share
 constexpr size_t kSizes[] = {1, 2, 3, 16, 17, 128, 1000, 4096};
 
 template <class Statistics>
-void check_row(const Row& row, Variance variance, Statistics statistics, const std::string& what, Shares& shares) {
+void check_row(const Row& row, Variance variance, Statistics statistics, const std::string& what,
+               Shares& shares) {
   const Bounded x(tensor_of(row.x));
   for (bool affine_present : {false, true}) {
     const Affine affine = affine_of(row.x.size(), affine_present);
     const Bounded y = bound(x, affine, variance);
     for (bool fused : {false, true}) {
       EXPECT_EQ(count_outside(y, normalise(row.x, statistics(), kEps, affine, fused), &shares), 0)
-          << what << " " << row.name << " n=" << row.x.size() << " affine " << affine_present << " fused " << fused;
+          << what << " " << row.name << " n=" << row.x.size() << " affine " << affine_present << " fused "
+          << fused;
     }
   }
 }
@@ -148,7 +155,9 @@ TEST(LayerNorm, TwoPassInEveryOrder) {
     for (const Row& row : rows(n)) {
       Shares shares;
       for (Visit visit : kVisits) {
-        for (Join join : kJoins) check_row(row, Variance::two_pass, [&] { return two_pass(row.x, visit, join); }, "two_pass", shares);
+        for (Join join : kJoins)
+          check_row(
+              row, Variance::two_pass, [&] { return two_pass(row.x, visit, join); }, "two_pass", shares);
       }
       RecordProperty(row.name + "_n" + std::to_string(n), shares.text());
       if (n > 1 && n <= 17 && row.name == "centred") {
@@ -164,7 +173,8 @@ TEST(LayerNorm, WelfordInEveryOrder) {
       Shares shares;
       for (Visit visit : kVisits) {
         for (size_t lanes : {1, 2, 8, 32}) {
-          check_row(row, Variance::welford, [&] { return welford(row.x, visit, lanes); }, "welford", shares);
+          check_row(
+              row, Variance::welford, [&] { return welford(row.x, visit, lanes); }, "welford", shares);
         }
       }
       RecordProperty(row.name + "_n" + std::to_string(n), shares.text());
@@ -180,7 +190,9 @@ TEST(LayerNorm, MomentsAreLawfulOnlyWhereDeclared) {
     for (const Row& row : rows(n)) {
       Shares shares;
       for (Visit visit : kVisits) {
-        for (Join join : kJoins) check_row(row, Variance::moments, [&] { return by_moments(row.x, visit, join); }, "moments", shares);
+        for (Join join : kJoins)
+          check_row(
+              row, Variance::moments, [&] { return by_moments(row.x, visit, join); }, "moments", shares);
       }
     }
   }
@@ -192,13 +204,15 @@ TEST(LayerNorm, MomentsAreLawfulOnlyWhereDeclared) {
   }
 }
 
-// Inputs anywhere in their intervals: all up, all down, alternating (which moves the variance most), at random.
+// Inputs anywhere in their intervals: all up, all down, alternating (which moves the variance most), at
+// random.
 TEST(LayerNorm, InexactInputs) {
   Rng rng(4);
   for (size_t n : {size_t{1}, size_t{2}, size_t{3}, size_t{17}, size_t{200}}) {
     for (double width : {1e-6, 1e-3, 0.05}) {
       for (const Row& row : rows(n)) {
-        const Bounded x = with_error(Bounded(tensor_of(row.x)), [&](size_t) { return width * rng.uniform(); });
+        const Bounded x =
+            with_error(Bounded(tensor_of(row.x)), [&](size_t) { return width * rng.uniform(); });
         const Affine affine = affine_of(n, true);
         for (Variance variance : {Variance::two_pass, Variance::welford}) {
           const Bounded y = bound(x, affine, variance);
@@ -206,12 +220,18 @@ TEST(LayerNorm, InexactInputs) {
             std::vector<float> moved = row.x;
             for (size_t i = 0; i < n; ++i) {
               const double out = x.v[i] > x.v[0] ? 1 : -1;
-              const double side = corner == 0 ? 1 : corner == 1 ? -1 : corner == 2 ? out : corner == 3 ? -out : rng.sign();
+              const double side = corner == 0   ? 1
+                                  : corner == 1 ? -1
+                                  : corner == 2 ? out
+                                  : corner == 3 ? -out
+                                                : rng.sign();
               const auto there = static_cast<float>(x.v[i] + side * x.e[i]);
               if (std::fabs(static_cast<double>(there) - x.v[i]) <= x.e[i]) moved[i] = there;
             }
-            const Moments m = variance == Variance::two_pass ? two_pass(moved, Visit::forward, Join::lanes) : welford(moved, Visit::forward, 4);
-            EXPECT_EQ(count_outside(y, normalise(moved, m, kEps, affine, false)), 0) << row.name << " n=" << n << " width " << width;
+            const Moments m = variance == Variance::two_pass ? two_pass(moved, Visit::forward, Join::lanes)
+                                                             : welford(moved, Visit::forward, 4);
+            EXPECT_EQ(count_outside(y, normalise(moved, m, kEps, affine, false)), 0)
+                << row.name << " n=" << n << " width " << width;
           }
         }
       }

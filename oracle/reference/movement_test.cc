@@ -1,5 +1,5 @@
-// Movement and source ops against indices worked out one coordinate at a time, for random shapes; bounds travel with their
-// elements.
+// Movement and source ops against indices worked out one coordinate at a time, for random shapes; bounds
+// travel with their elements.
 #include <gtest/gtest.h>
 
 #include "oracle/test_support.h"
@@ -54,7 +54,8 @@ TEST(Movement, AgreesWithCoordinates) {
     const Bounded x = numbered(shape, trial % 2 == 0);
     Shape dims(shape.size());
     std::iota(dims.begin(), dims.end(), 0);
-    for (size_t d = dims.size(); d-- > 1;) std::swap(dims[d], dims[static_cast<size_t>(rng.below(static_cast<int64_t>(d) + 1))]);
+    for (size_t d = dims.size(); d-- > 1;)
+      std::swap(dims[d], dims[static_cast<size_t>(rng.below(static_cast<int64_t>(d) + 1))]);
     expect_moved(Permute{dims}, {x}, [&](const Shape& at) {
       Shape from(at.size());
       for (size_t d = 0; d < at.size(); ++d) from[static_cast<size_t>(dims[d])] = at[d];
@@ -62,7 +63,8 @@ TEST(Movement, AgreesWithCoordinates) {
     });
 
     const auto axis = static_cast<size_t>(rng.below(rank));
-    const int64_t start = rng.below(shape[axis]), stop = start + 1 + rng.below(shape[axis] - start), step = 1 + rng.below(3);
+    const int64_t start = rng.below(shape[axis]), stop = start + 1 + rng.below(shape[axis] - start),
+                  step = 1 + rng.below(3);
     const int64_t written = rng.below(2) ? static_cast<int64_t>(axis) : static_cast<int64_t>(axis) - rank;
     expect_moved(Slice{written, start, stop, step}, {x}, [&](Shape at) {
       at[axis] = start + at[axis] * step;
@@ -81,7 +83,9 @@ TEST(Movement, AgreesWithCoordinates) {
     const int64_t new_axis = rng.below(rank + 1);
     Shape unsqueezed = shape;
     unsqueezed.insert(unsqueezed.begin() + new_axis, 1);
-    const auto same = [&](const Shape& out) { return [out](const Shape& at) { return flat_index(at, out); }; };
+    const auto same = [&](const Shape& out) {
+      return [out](const Shape& at) { return flat_index(at, out); };
+    };
     expect_moved(Unsqueeze{new_axis}, {x}, same(unsqueezed));
     expect_moved(Squeeze{new_axis}, {evaluate_op(Unsqueeze{new_axis}, {x})}, same(shape));
     expect_moved(Reshape{{element_count(shape)}}, {x}, same({element_count(shape)}));
@@ -93,12 +97,14 @@ TEST(Movement, GatherTakesRows) {
   Rng rng(2);
   for (const Shape& table_shape : {Shape{6}, Shape{6, 3}, Shape{6, 2, 2}}) {
     for (const Shape& index_shape : {Shape{}, Shape{4}, Shape{2, 3}}) {
-      const Tensor indices = make_tensor({Dtype::i32, index_shape}, [&](int64_t) { return static_cast<double>(rng.below(6)); });
+      const Tensor indices =
+          make_tensor({Dtype::i32, index_shape}, [&](int64_t) { return static_cast<double>(rng.below(6)); });
       const int64_t width = element_count(table_shape) / 6;
       const size_t lead = index_shape.size();
       for (bool exact : {false, true}) {
         expect_moved(Gather{}, {numbered(table_shape, exact), Bounded(indices)}, [&](const Shape& at) {
-          const Shape where(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(lead)), rest(at.begin() + static_cast<std::ptrdiff_t>(lead), at.end());
+          const Shape where(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(lead)),
+              rest(at.begin() + static_cast<std::ptrdiff_t>(lead), at.end());
           const auto row = static_cast<int64_t>(indices.value(flat_index(where, index_shape)));
           return row * width + flat_index(rest, Shape(table_shape.begin() + 1, table_shape.end()));
         });

@@ -1,5 +1,5 @@
-// Products: no order of accumulation leaves the bound, lattice data leaves no choice at all, and the bound is not idle. The
-// shares of the bound that were reached stand in the test's properties (--gtest_output=json).
+// Products: no order of accumulation leaves the bound, lattice data leaves no choice at all, and the bound is
+// not idle. The shares of the bound that were reached stand in the test's properties (--gtest_output=json).
 #include <gtest/gtest.h>
 
 #include "graph/ops/einsum.h"
@@ -10,30 +10,40 @@ namespace {
 
 using namespace testing_support;
 
-enum class Data { normal, one_signed, cancelling, wide, lattice, tiny };
-constexpr Data kData[] = {Data::normal, Data::one_signed, Data::cancelling, Data::wide, Data::lattice, Data::tiny};
-constexpr std::string_view kDataNames[] = {"normal", "one_signed", "cancelling", "wide", "lattice", "tiny"};
+enum class Data { normal, one_signed, cancelling, wide, lattice, tiny, stagnating };
+constexpr Data kData[] = {Data::normal,  Data::one_signed, Data::cancelling, Data::wide,
+                          Data::lattice, Data::tiny,       Data::stagnating};
+constexpr std::string_view kDataNames[] = {"normal",  "one_signed", "cancelling", "wide",
+                                           "lattice", "tiny",       "stagnating"};
 constexpr int64_t kDepths[] = {1, 2, 3, 7, 16, 33, 128, 1000, 4096};
 
 // Element (row, k) of an operand; `cancels`: neighbours along k nearly cancel, else they are equal.
 double draw(Rng& rng, Data data, Dtype dtype, int64_t k, bool cancels, double& previous) {
   const int range = dtype == Dtype::f16 ? 5 : 30;
   switch (data) {
-    case Data::normal: return rng.normal();
-    case Data::one_signed: return rng.uniform();
+    case Data::normal:
+      return rng.normal();
+    case Data::one_signed:
+      return rng.uniform();
     case Data::cancelling:
       if (k % 2 == 0) return previous = rng.normal();
       return cancels ? -previous * (1 + 0.05 * rng.normal()) : previous;
-    case Data::wide: return rng.sign() * std::exp2(rng.uniform(-range, range));
-    case Data::lattice: return static_cast<double>(rng.below(17) - 8);
-    case Data::tiny: return rng.normal() * (dtype == Dtype::f16 ? 0x1p-14 : 0x1p-66);
+    case Data::wide:
+      return rng.sign() * std::exp2(rng.uniform(-range, range));
+    case Data::lattice:
+      return static_cast<double>(rng.below(17) - 8);
+    case Data::tiny:
+      return rng.normal() * (dtype == Dtype::f16 ? 0x1p-14 : 0x1p-66);
+    case Data::stagnating:
+      return k == 0 ? 1 : cancels ? 0x1p-12 : 0x1.fcp-13;  // 1, then terms just too small to add to it
   }
   return 0;
 }
 
 Tensor operand(Rng& rng, Data data, Dtype dtype, int64_t rows, int64_t depth, bool cancels) {
   double previous = 0;
-  return make_tensor({dtype, {rows, depth}}, [&](int64_t i) { return draw(rng, data, dtype, i % depth, cancels, previous); });
+  return make_tensor({dtype, {rows, depth}},
+                     [&](int64_t i) { return draw(rng, data, dtype, i % depth, cancels, previous); });
 }
 
 struct Dot {
@@ -57,9 +67,11 @@ class Orders : public ::testing::TestWithParam<Dtype> {
   void check_all(Data data, int64_t depth, Shares& shares) {
     const Dtype dtype = GetParam();
     Rng rng(static_cast<uint64_t>(depth) * 8 + static_cast<uint64_t>(data));
-    const Tensor a = operand(rng, data, dtype, kRows, depth, true), b = operand(rng, data, dtype, kCols, depth, false);
+    const Tensor a = operand(rng, data, dtype, kRows, depth, true),
+                 b = operand(rng, data, dtype, kCols, depth, false);
     double unused = 0;
-    const Tensor bias = make_tensor({dtype, {kCols}}, [&](int64_t) { return draw(rng, data, dtype, 0, false, unused); });
+    const Tensor bias =
+        make_tensor({dtype, {kCols}}, [&](int64_t) { return draw(rng, data, dtype, 0, false, unused); });
     const bool with_bias = depth % 2 == 1;
     std::vector<Bounded> inputs{Bounded(a), Bounded(b)};
     if (with_bias) inputs.emplace_back(bias);
@@ -88,9 +100,10 @@ class Orders : public ::testing::TestWithParam<Dtype> {
       for (Join join : kJoins) {
         for (bool fused : {false, true}) {
           const double got = store(dtype, dot(visit, join, fused));
-          EXPECT_TRUE(lawful(dtype, v, e, got)) << "depth " << dot.depth << " data " << kDataNames[static_cast<int>(data)] << " visit "
-                                                << static_cast<int>(visit) << " join " << static_cast<int>(join) << " fused " << fused
-                                                << ": got " << got << " want " << v << " +- " << e;
+          EXPECT_TRUE(lawful(dtype, v, e, got))
+              << "depth " << dot.depth << " data " << kDataNames[static_cast<int>(data)] << " visit "
+              << static_cast<int>(visit) << " join " << static_cast<int>(join) << " fused " << fused
+              << ": got " << got << " want " << v << " +- " << e;
           if (data == Data::lattice) {
             EXPECT_EQ(got, round_to(dtype, v));
           }
@@ -108,7 +121,10 @@ TEST_P(Orders, StayInBounds) {
       check_all(data, depth, shares);
       const std::string name(kDataNames[static_cast<int>(data)]);
       RecordProperty(name + "_K" + std::to_string(depth), shares.text());
-      const bool rounds = data != Data::lattice && data != Data::tiny;
+      if (data == Data::stagnating && GetParam() == Dtype::f32 && depth >= 16 && depth % 2 == 0) {
+        EXPECT_GT(shares.worst(), 0.7) << "K=" << depth;  // the bound is nearly reached
+      }
+      const bool rounds = data != Data::lattice && data != Data::tiny && data != Data::stagnating;
       if (rounds && depth <= 16) {
         EXPECT_GT(shares.worst(), 0.02) << name << " K=" << depth;
       }
@@ -132,16 +148,19 @@ TEST(Product, OverflowOnTheWayIsUnknown) {
 
 // inf + (1e30 * -1e30): infinite with a fused multiply-add, NaN when the product overflows by itself.
 TEST(Product, OverflowBesideAnInfinityIsUnknown) {
-  const Bounded a(make_tensor({Dtype::f32, {1, 2}}, {kInf, 1e30})), b(make_tensor({Dtype::f32, {2, 1}}, {1, -1e30}));
+  const Bounded a(make_tensor({Dtype::f32, {1, 2}}, {kInf, 1e30})),
+      b(make_tensor({Dtype::f32, {2, 1}}, {1, -1e30}));
   EXPECT_EQ(evaluate_op(Matmul{}, {a, b}).error(0), kInf);
 }
 
 TEST(Product, InfinitiesAndNaNsAreExact) {
   const auto product = [](std::vector<double> a, std::vector<double> b) {
     const auto n = static_cast<int64_t>(a.size());
-    return evaluate_op(Matmul{}, {Bounded(make_tensor({Dtype::f32, {1, n}}, a)), Bounded(make_tensor({Dtype::f32, {n, 1}}, b))});
+    return evaluate_op(Matmul{}, {Bounded(make_tensor({Dtype::f32, {1, n}}, a)),
+                                  Bounded(make_tensor({Dtype::f32, {n, 1}}, b))});
   };
-  for (const Bounded& y : {product({kInf, 1}, {0, 1}), product({kInf, kInf}, {1, -1}), product({kNan, 1}, {1, 1})}) {
+  for (const Bounded& y :
+       {product({kInf, 1}, {0, 1}), product({kInf, kInf}, {1, -1}), product({kNan, 1}, {1, 1})}) {
     EXPECT_TRUE(std::isnan(y.v[0]));
     EXPECT_EQ(y.error(0), 0);
   }
@@ -150,8 +169,15 @@ TEST(Product, InfinitiesAndNaNsAreExact) {
   EXPECT_EQ(infinite.error(0), 0);
 }
 
+TEST(Product, ABiasOffTheLatticeIsNotExact) {
+  const Bounded big(make_tensor({Dtype::f32, {1, 1}}, {4096})), bias(make_tensor({Dtype::f32, {1}}, {0.1}));
+  EXPECT_EQ(evaluate_op(Linear{}, {big, big}).error(0), 0);
+  EXPECT_GT(evaluate_op(Linear{}, {big, big, bias}).error(0), 0);
+}
+
 TEST(Product, UnknownInputsMakeUnknownOutputs) {
-  const Bounded a = with_error(Bounded(make_tensor({Dtype::f32, {1, 2}}, {1, 2})), [](size_t i) { return i == 0 ? kInf : 0; });
+  const Bounded a = with_error(Bounded(make_tensor({Dtype::f32, {1, 2}}, {1, 2})),
+                               [](size_t i) { return i == 0 ? kInf : 0; });
   const Bounded zeros(make_tensor({Dtype::f32, {2, 1}}, {0, 1}));
   EXPECT_EQ(evaluate_op(Matmul{}, {a, zeros}).error(0), kInf);
 }
@@ -161,8 +187,10 @@ TEST(Product, InexactInputs) {
   Rng rng(5);
   for (int64_t depth : {1, 3, 40}) {
     const auto values = [&](int64_t) { return rng.normal(); };
-    const Bounded a = with_error(Bounded(make_tensor({Dtype::f32, {1, depth}}, values)), [&](size_t) { return rng.uniform(0, 0.1); });
-    const Bounded b = with_error(Bounded(make_tensor({Dtype::f32, {depth, 1}}, values)), [&](size_t) { return rng.uniform(0, 0.1); });
+    const Bounded a = with_error(Bounded(make_tensor({Dtype::f32, {1, depth}}, values)),
+                                 [&](size_t) { return rng.uniform(0, 0.1); });
+    const Bounded b = with_error(Bounded(make_tensor({Dtype::f32, {depth, 1}}, values)),
+                                 [&](size_t) { return rng.uniform(0, 0.1); });
     const Bounded y = evaluate_op(Matmul{}, {a, b});
     double worst = 0, spread = 0;
     for (size_t k = 0; k < a.v.size(); ++k) {
@@ -176,7 +204,8 @@ TEST(Product, InexactInputs) {
 
 // Every equation against a loop over all its letters, on data whose sums are exact.
 TEST(Product, EinsumReadsTheRightElements) {
-  const std::string equations[] = {"bid,bdh->bih", "ij,jk->ik", "ij,kj->ki", "ij,j->i", "i,j->ij", "ab,cd->", "ii,i->i", "iij,ji->j",
+  const std::string equations[] = {"bid,bdh->bih",    "ij,jk->ik", "ij,kj->ki", "ij,j->i",
+                                   "i,j->ij",         "ab,cd->",   "ii,i->i",   "iij,ji->j",
                                    "bikd,bjkd->bijd", "ab,ab->ab", "ba,ac->cb", "a,->a"};
   Rng rng(9);
   for (const std::string& equation : equations) {
@@ -188,7 +217,8 @@ TEST(Product, EinsumReadsTheRightElements) {
     const auto lattice = [&](const std::string& word) {
       Shape shape;
       for (char c : word) shape.push_back(size_of_letter(c));
-      return make_tensor({Dtype::f32, shape}, [&](int64_t) { return static_cast<double>(rng.below(17) - 8); });
+      return make_tensor({Dtype::f32, shape},
+                         [&](int64_t) { return static_cast<double>(rng.below(17) - 8); });
     };
     const Tensor a = lattice(labels.a), b = lattice(labels.b);
     const Bounded y = evaluate_op(Einsum{equation}, {Bounded(a), Bounded(b)});
@@ -224,7 +254,8 @@ TEST(Product, MatmulBroadcastsAndTransposes) {
         const int64_t n = i % 2, m = i / 2 % 3, bb = i / 6 % 5, ba = i / 30;
         double want = 0;
         for (int64_t k = 0; k < 4; ++k) {
-          want += a.value(ba * 12 + (ta ? k * 3 + m : m * 4 + k)) * b.value(bb * 8 + (tb ? n * 4 + k : k * 2 + n));
+          want += a.value(ba * 12 + (ta ? k * 3 + m : m * 4 + k)) *
+                  b.value(bb * 8 + (tb ? n * 4 + k : k * 2 + n));
         }
         EXPECT_EQ(y.v[static_cast<size_t>(i)], want);
       }

@@ -1,4 +1,5 @@
-// softmax: every usual algorithm, in every order of its sum, on inputs anywhere in their intervals, stays in the bound.
+// softmax: every usual algorithm, in every order of its sum, on inputs anywhere in their intervals, stays in
+// the bound.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -26,7 +27,8 @@ std::vector<float> online(const std::vector<float>& x, size_t tile, int* updates
   float max = kMinusInf, sum = 0;
   for (size_t first = 0; first < x.size(); first += tile) {
     const size_t last = std::min(x.size(), first + tile);
-    const float top = std::max(max, *std::max_element(x.begin() + static_cast<std::ptrdiff_t>(first), x.begin() + static_cast<std::ptrdiff_t>(last)));
+    const float top = std::max(max, *std::max_element(x.begin() + static_cast<std::ptrdiff_t>(first),
+                                                      x.begin() + static_cast<std::ptrdiff_t>(last)));
     if (top == kMinusInf) continue;
     if (top != max) ++*updates;
     sum *= max == kMinusInf ? 0 : std::exp(max - top);
@@ -50,28 +52,34 @@ std::vector<Input> inputs(size_t n) {
     for (size_t i = 0; i < n; ++i) x[i] = static_cast<double>(static_cast<float>(f(i)));
     return x;
   };
-  return {{"normal", row([&](size_t) { return rng.normal(); })},
-          {"small", row([&](size_t) { return 1e-3 * rng.normal(); })},
-          {"shifted", row([&](size_t) { return 1000 + rng.normal(); })},
-          {"wide", row([&](size_t) { return rng.uniform(-50, 50); })},
-          {"ramp", row([&](size_t i) { return 0.1 * static_cast<double>(i); })},
-          {"dominated", row([&](size_t i) { return i == n / 2 ? 12 : rng.normal(); })},
-          {"finite_mask", row([&](size_t i) { return i % 3 == 1 ? -1e4 : rng.normal(); })},
-          {"masked", row([&](size_t i) { return i % 3 == 1 ? -kInf : 5 * rng.normal(); })},
-          {"subnormal", row([&](size_t) { return -rng.uniform(80, 110) * static_cast<double>(rng.below(2)); })}};
+  return {
+      {"normal", row([&](size_t) { return rng.normal(); })},
+      {"small", row([&](size_t) { return 1e-3 * rng.normal(); })},
+      {"shifted", row([&](size_t) { return 1000 + rng.normal(); })},
+      {"wide", row([&](size_t) { return rng.uniform(-50, 50); })},
+      {"ramp", row([&](size_t i) { return 0.1 * static_cast<double>(i); })},
+      {"dominated", row([&](size_t i) { return i == n / 2 ? 12 : rng.normal(); })},
+      {"finite_mask", row([&](size_t i) { return i % 3 == 1 ? -1e4 : rng.normal(); })},
+      {"masked", row([&](size_t i) { return i % 3 == 1 ? -kInf : 5 * rng.normal(); })},
+      {"stagnating",
+       row([&](size_t i) { return i == 0 ? 0 : -16.7; })},  // each exponential is just too small to add to 1
+      {"subnormal", row([&](size_t) { return -rng.uniform(80, 110) * static_cast<double>(rng.below(2)); })}};
 }
 
 void expect_inside(const Bounded& y, const std::vector<float>& p, const std::string& what, Shares& shares) {
   for (Dtype dtype : kFloatDtypes) {
     for (size_t i = 0; i < p.size(); ++i) {
       const double got = store(dtype, p[i]);
-      EXPECT_TRUE(lawful(dtype, y.v[i], y.error(i), got)) << what << " element " << i << ": got " << got << " want " << y.v[i] << " +- " << y.error(i);
+      EXPECT_TRUE(lawful(dtype, y.v[i], y.error(i), got))
+          << what << " element " << i << ": got " << got << " want " << y.v[i] << " +- " << y.error(i);
       if (dtype == Dtype::f32 && y.v[i] > 1e-30) shares.add(share(dtype, y.v[i], y.error(i), got));
     }
   }
 }
 
-Bounded row_of(const std::vector<double>& x) { return Bounded(make_tensor({Dtype::f32, {static_cast<int64_t>(x.size())}}, x)); }
+Bounded row_of(const std::vector<double>& x) {
+  return Bounded(make_tensor({Dtype::f32, {static_cast<int64_t>(x.size())}}, x));
+}
 std::vector<float> floats(const std::vector<double>& x) { return {x.begin(), x.end()}; }
 
 TEST(Softmax, EveryAlgorithmOnExactInputs) {
@@ -88,14 +96,14 @@ TEST(Softmax, EveryAlgorithmOnExactInputs) {
       }
     }
     RecordProperty("n" + std::to_string(n), all.text());
-    if (n > 1 && n <= 16) {
-      EXPECT_GT(all.worst(), 0.02) << n;
+    if (n > 1) {
+      EXPECT_GT(all.worst(), n <= 16 ? 0.02 : 0.7) << n;
     }
   }
 }
 
-// The rescaling of an online softmax is not part of the definition: contracts declare it as slack, R (eps_exp + 2 u) and the rounding
-// of the maxima's differences.
+// The rescaling of an online softmax is not part of the definition: contracts declare it as slack, R (eps_exp
+// + 2 u) and the rounding of the maxima's differences.
 TEST(Softmax, OnlineWithItsDeclaredSlack) {
   for (size_t n : {2, 3, 16, 33, 128, 1000}) {
     for (const Input& input : inputs(n)) {
@@ -103,7 +111,10 @@ TEST(Softmax, OnlineWithItsDeclaredSlack) {
         int updates = 0;
         const auto p = online(floats(input.x), tile, &updates);
         Bounded y = evaluate_op(Softmax{}, {row_of(input.x)});
-        const double spread = input.name == "wide" ? 100 : input.name == "subnormal" ? 110 : input.name == "ramp" ? 0.1 * static_cast<double>(n) : 40;
+        const double spread = input.name == "wide"        ? 100
+                              : input.name == "subnormal" ? 110
+                              : input.name == "ramp"      ? 0.1 * static_cast<double>(n)
+                                                          : 40;
         pass_on(y, true, false, (updates * (Arithmetic{}.exp + 2) + spread) * kU);
         Shares shares;
         expect_inside(y, p, input.name + " tile " + std::to_string(tile), shares);
@@ -118,15 +129,17 @@ TEST(Softmax, InexactInputs) {
   for (size_t n : {1, 2, 5, 40, 300}) {
     for (const double width : {1e-7, 1e-5, 4e-4, 2e-3, 0.1, 1.0, 5.0}) {
       for (const Input& input : inputs(n)) {
-        const Bounded x = with_error(row_of(input.x), [&](size_t i) {
-          return std::isinf(input.x[i]) ? 0 : width * rng.uniform();
-        });
+        const Bounded x = with_error(
+            row_of(input.x), [&](size_t i) { return std::isinf(input.x[i]) ? 0 : width * rng.uniform(); });
         const Bounded y = evaluate_op(Softmax{}, {x});
         for (int corner = -2; corner < 12; ++corner) {
           const auto favoured = static_cast<size_t>(rng.below(static_cast<int64_t>(n)));
           std::vector<double> moved = x.v;
           for (size_t i = 0; i < n; ++i) {
-            const double side = corner < 0 ? 2.0 * corner + 3 : corner < 6 ? (i == favoured ? 1 : -1) : corner < 9 ? (i == favoured ? -1 : 1) : rng.sign();
+            const double side = corner < 0   ? 2.0 * corner + 3
+                                : corner < 6 ? (i == favoured ? 1 : -1)
+                                : corner < 9 ? (i == favoured ? -1 : 1)
+                                             : rng.sign();
             moved[i] += side * x.e[i];
             const double inside = static_cast<double>(static_cast<float>(moved[i]));
             moved[i] = std::fabs(inside - x.v[i]) <= x.e[i] ? inside : x.v[i];
@@ -146,6 +159,28 @@ TEST(Softmax, IntervalsThatReachTheMaximum) {
   const Bounded y = evaluate_op(Softmax{}, {x});
   EXPECT_GE(y.v[1] + y.error(1), 1);
   EXPECT_LE(y.v[0] - y.error(0), 0);
+  for (double reach : {-10.0, -60.0, -80.0}) {
+    const Bounded far = with_error(row_of({0, -200}), [&](size_t i) { return i == 1 ? 200 + reach : 0.0; });
+    const Bounded z = evaluate_op(Softmax{}, {far});
+    EXPECT_GE(z.v[1] + z.error(1), std::exp(reach) / (1 + std::exp(reach)));
+  }
+}
+
+// Every exponential off by as much as it may be, all to one element's advantage, and every later rounding
+// too.
+TEST(Softmax, ExponentialsAtTheirWorst) {
+  for (size_t n : {2, 3, 16}) {
+    std::vector<double> x(n, 0);
+    x[0] = -1.25;
+    const Bounded y = evaluate_op(Softmax{}, {row_of(x)});
+    for (double side : {-1.0, 1.0}) {
+      const double off = side * Arithmetic{}.exp * kU;
+      const double mine = std::exp(x[0]) * (1 + off), others = static_cast<double>(n - 1) * (1 - off);
+      const double p = mine / (mine + others) * (1 + side * static_cast<double>(n) * kU);
+      EXPECT_LE(std::fabs(p - y.v[0]), y.error(0)) << n;
+      EXPECT_GE(std::fabs(p - y.v[0]), 0.5 * y.error(0)) << n;
+    }
+  }
 }
 
 // Where one element holds nearly all, inputs hardly move it: p (1 - p) dx, not p dx.
@@ -203,7 +238,8 @@ TEST(Softmax, AlongAnInnerAxis) {
       std::vector<double> row;
       for (int64_t b = 0; b < 5; ++b) row.push_back(x.value(a * 15 + b * 3 + c));
       const Bounded one = evaluate_op(Softmax{}, {row_of(row)});
-      for (int64_t b = 0; b < 5; ++b) EXPECT_EQ(y.v[static_cast<size_t>(a * 15 + b * 3 + c)], one.v[static_cast<size_t>(b)]);
+      for (int64_t b = 0; b < 5; ++b)
+        EXPECT_EQ(y.v[static_cast<size_t>(a * 15 + b * 3 + c)], one.v[static_cast<size_t>(b)]);
     }
   }
 }

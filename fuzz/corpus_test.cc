@@ -1,0 +1,47 @@
+// Every file under corpus/ is a test: it reads, writes back the same case, and replays to what it expects.
+#include <gtest/gtest.h>
+
+#include <cctype>
+
+#include "fuzz/files.h"
+#include "fuzz/judging.h"
+#include "fuzz/replay.h"
+
+namespace fusesmith {
+namespace {
+
+std::vector<std::string> corpus_files() {
+  const auto files = list_json(std::string(FUSESMITH_SOURCE_DIR) + "/corpus");
+  EXPECT_TRUE(files.ok()) << files.problem();
+  return files.ok() ? *files : std::vector<std::string>{};
+}
+
+TEST(Corpus, IsThere) { EXPECT_GE(corpus_files().size(), 13U); }
+
+class CorpusFile : public testing::TestWithParam<std::string> {};
+
+TEST_P(CorpusFile, ReplaysToWhatItExpects) {
+  const auto test_case = read_case_file(GetParam());
+  ASSERT_TRUE(test_case.ok()) << test_case.problem();
+  ASSERT_TRUE(test_case->expect) << "a corpus file says what it expects";
+  const Verdict verdict = Judging(JudgeFlags{}, *test_case).run(*test_case).verdict;
+  EXPECT_TRUE(is_about(*test_case, verdict));
+  EXPECT_EQ(broken_expectation(*test_case, verdict), std::nullopt);
+}
+
+TEST_P(CorpusFile, ReadsBackAsItIsWritten) {
+  const auto test_case = read_case_file(GetParam());
+  ASSERT_TRUE(test_case.ok()) << test_case.problem();
+  const auto again = parse_case(to_json(*test_case));
+  ASSERT_TRUE(again.ok()) << again.problem();
+  EXPECT_EQ(*again, *test_case);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, CorpusFile, testing::ValuesIn(corpus_files()), [](const auto& file) {
+  std::string name = file.param.substr(file.param.rfind('/') + 1);
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+});
+
+}  // namespace
+}  // namespace fusesmith

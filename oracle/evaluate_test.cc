@@ -1,0 +1,141 @@
+// Evaluating regions under a reading: which inner roundings there are, what dropping, moving and slack do to
+// the intervals.
+#include "oracle/evaluate.h"
+
+#include <gtest/gtest.h>
+
+#include "oracle/test_executor.h"
+
+namespace fusesmith {
+namespace {
+
+using namespace testing_support;
+
+struct Region1 {
+  Graph graph;
+  Region region;
+  Trace trace;
+};
+
+// a * b, scaled, then as bf16: f32 -> bf16 by an explicit cast, and bf16 arithmetic around it.
+Region1 chain(double a = 1.0 / 3) {
+  Builder b;
+  const TensorType bf16{Dtype::bf16, {1}};
+  const ValueId x = b.input("x", bf16, Constant{}), y = b.input("y", bf16, Constant{});
+  const ValueId m = b.node(Mul{}, {x, y}, "m");
+  const ValueId r = b.node(Reshape{{1}}, {m}, "r");
+  const ValueId wide = b.node(Cast{Dtype::f32}, {r}, "wide");
+  const ValueId narrow = b.node(Cast{Dtype::bf16}, {b.node(Scale{a}, {wide}, "scaled")}, "narrow");
+  b.output(b.node(Add{}, {narrow, x}, "out"));
+  Region1 c{*b.build(), {}, {}};
+  c.region = make_region(c.graph, {0, 1, 2, 3, 4, 5});
+  c.trace = Executor().run(c.graph, {make_tensor(bf16, {1.5}), make_tensor(bf16, {1.0078125})});
+  return c;
+}
+
+double round_bf16(double x) { return round_to(Dtype::bf16, x); }
+
+RegionOutput evaluate_with(const Region1& c, const std::vector<Deviation>& deviations) {
+  auto outputs = evaluate(c.graph, c.region, c.trace, {deviations});
+  EXPECT_EQ(outputs.size(), 1u);
+  return outputs[0];
+}
+
+TEST(InnerRoundings, AreTheComputed16BitValuesThatNoOneSees) {
+  const Region1 c = chain();
+  const auto found = inner_roundings(c.graph, c.region);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].value, "m");
+  EXPECT_FALSE(found[0].is_explicit);
+  EXPECT_EQ(found[1].value, "narrow");
+  EXPECT_TRUE(found[1].is_explicit);
+  EXPECT_EQ(found[1].dtype, Dtype::bf16);
+}
+
+TEST(InnerRoundings, OfAComposite) {
+  Builder b;
+  const TensorType type{Dtype::f16, {2, 3, 4}};
+  const ValueId q = b.input("q", type, Normal{}), k = b.input("k", type, Normal{}),
+                v = b.input("v", type, Normal{});
+  const ValueId att = b.node(Sdpa{Sdpa::ScaleOn::both, false, Sdpa::Mask::causal}, {q, k, v}, "att");
+  b.output(b.node(Relu{}, {att}, "y"));
+  const Graph graph = *b.build();
+  std::vector<std::string> names;
+  for (const InnerRounding& inner : inner_roundings(graph, make_region(graph, {0, 1})))
+    names.push_back(inner.value);
+  EXPECT_EQ(names, (std::vector<std::string>{"att/q_scaled", "att/k_scaled", "att/scores", "att/p", "att"}));
+  EXPECT_EQ(inner_roundings(graph, make_region(graph, {0})).size(), 4u);  // alone, "att" itself is stored
+}
+
+TEST(Evaluate, StrictReadingRoundsWhereTheGraphSays) {
+  const Region1 c = chain();
+  const RegionOutput out = evaluate_with(c, {});
+  const double m = round_bf16(1.5 * 1.0078125);
+  const double third = static_cast<double>(static_cast<float>(1.0 / 3));
+  EXPECT_EQ(out.bounded->v[0], round_bf16(m * third) + 1.5);
+  EXPECT_EQ(out.bounded->error(0), 0);
+  EXPECT_TRUE(out.computed);
+}
+
+TEST(Evaluate, DroppedRoundingsAreKeptInF32) {
+  const Region1 c = chain();
+  const double third = static_cast<double>(static_cast<float>(1.0 / 3));
+  const RegionOutput both = evaluate_with(c, {{Deviation::Kind::drop, "m", Dtype::bf16, 0, ""},
+                                              {Deviation::Kind::drop, "narrow", Dtype::bf16, 0, ""}});
+  EXPECT_NEAR(both.bounded->v[0], 1.5 * 1.0078125 * third + 1.5, 1e-15);
+  EXPECT_GT(both.bounded->error(0), 0);
+  EXPECT_LT(both.bounded->error(0), 4 * kU);
+  const RegionOutput one = evaluate_with(c, {{Deviation::Kind::drop, "m", Dtype::bf16, 0, ""}});
+  EXPECT_EQ(one.bounded->v[0], round_bf16(1.5 * 1.0078125 * third) + 1.5);
+}
+
+TEST(Evaluate, MovedRoundingsAddTheirRelativeError) {
+  const Region1 c = chain();
+  const RegionOutput out = evaluate_with(c, {{Deviation::Kind::move, "m", Dtype::bf16, 0x1p-8, ""},
+                                             {Deviation::Kind::drop, "narrow", Dtype::bf16, 0, ""}});
+  EXPECT_GT(out.bounded->error(0), 0.5 * 0x1p-8);
+  EXPECT_LT(out.bounded->error(0), 0.51 * 0x1p-8);
+}
+
+TEST(Evaluate, SlackIsAddedInEveryReading) {
+  Region1 c = chain();
+  c.region.contract.slacks.push_back({"scaled", 0x1p-3, "a test"});
+  const RegionOutput out = evaluate_with(c, {});
+  EXPECT_GT(out.bounded->error(0), 0.5 * 0x1p-3);
+}
+
+// A value that is stored and read inside the region appears as an output, and its readers see it rounded.
+TEST(Evaluate, SharedValuesAreOutputsToo) {
+  Builder b;
+  const TensorType bf16{Dtype::bf16, {1}};
+  const ValueId x = b.input("x", bf16, Constant{});
+  const ValueId m = b.node(Scale{1.0 / 3}, {x}, "m");
+  b.output(m);
+  b.output(b.node(Add{}, {m, x}, "y"));
+  const Graph graph = *b.build();
+  const Region region = make_region(graph, {0, 1});
+  const Trace trace = Executor().run(graph, {make_tensor(bf16, {1.5})});
+  const auto outputs = evaluate(graph, region, trace, {});
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_EQ(outputs[0].value, m);
+  EXPECT_NEAR(outputs[0].bounded->v[0], 0.5, 1e-7);  // before it stores
+  EXPECT_EQ(outputs[1].bounded->v[0], 2.0);
+  EXPECT_TRUE(inner_roundings(graph, region).empty());
+}
+
+TEST(Evaluate, OutputsKnowWhetherTheyWereComputed) {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::bf16, {2}}, Constant{});
+  b.output(b.node(Relu{}, {x}, "r"));
+  b.output(b.node(Sigmoid{}, {x}, "s"));
+  const Graph graph = *b.build();
+  Trace trace;
+  trace.values = {std::make_shared<Tensor>(make_tensor({Dtype::bf16, {2}}, {1, -1})), nullptr, nullptr};
+  const auto outputs = evaluate(graph, make_region(graph, {0, 1}), trace, {});
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_FALSE(outputs[0].computed);
+  EXPECT_TRUE(outputs[1].computed);
+}
+
+}  // namespace
+}  // namespace fusesmith

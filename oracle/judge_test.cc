@@ -1,0 +1,231 @@
+// The judge on whole runs of hand-made plans and traces: classes, findings under each policy, signatures,
+// inheritance.
+#include "oracle/judge.h"
+
+#include <gtest/gtest.h>
+
+#include "oracle/test_executor.h"
+
+namespace fusesmith {
+namespace {
+
+using namespace testing_support;
+
+Plan unfused(const Graph& graph) {
+  Plan plan;
+  for (int n = 0; n < static_cast<int>(graph.nodes().size()); ++n)
+    plan.regions.push_back(make_region(graph, {n}));
+  return plan;
+}
+
+// x -> s = sigmoid(x) -> m = s * g -> y = m + x, in bf16.
+class Judge : public ::testing::Test {
+ protected:
+  Judge() {
+    Builder b;
+    const TensorType type{Dtype::bf16, {400}};
+    const ValueId x = b.input("x", type, Normal{}), g = b.input("g", type, Normal{});
+    const ValueId m = b.node(Mul{}, {b.node(Sigmoid{}, {x}, "s"), g}, "m");
+    b.output(b.node(Add{}, {m, x}, "y"));
+    test_case_.graph = *b.build();
+    Rng rng(1);
+    for (int i = 0; i < 2; ++i) inputs_.push_back(make_tensor(type, [&](int64_t) { return rng.normal(); }));
+    baseline_plan_ = unfused(graph());
+    baseline_ = Executor().run(graph(), inputs_);
+    candidate_plan_.regions = {make_region(graph(), {0, 1}), make_region(graph(), {2})};
+    candidate_plan_.regions[0].patterns = {"gate", "pointwise_chain"};
+    declare("s");
+  }
+
+  const Graph& graph() const { return test_case_.graph; }
+  void declare(const std::string& value) {
+    candidate_plan_.regions[0].contract.deviations = {
+        {Deviation::Kind::drop, value, Dtype::bf16, 0, "kept in f32"}};
+  }
+  // The candidate's trace: s never reaches memory.
+  Trace candidate(std::set<std::string> dropped) const {
+    Trace trace = Executor(std::move(dropped)).run(graph(), inputs_);
+    trace.values[static_cast<size_t>(*graph().find("s"))] = nullptr;
+    return trace;
+  }
+  static void tamper(Trace& trace, ValueId value, int64_t element, double x) {
+    auto copy = std::make_shared<Tensor>(*trace.values[static_cast<size_t>(value)]);
+    copy->set(element, x);
+    trace.values[static_cast<size_t>(value)] = copy;
+  }
+  ValueId value(const std::string& name) const { return *graph().find(name); }
+  Verdict run(const Trace& candidate, const Trace& baseline) const {
+    return judge(test_case_, {"cpu", &baseline_plan_, &baseline},
+                 {"cpu_fused", &candidate_plan_, &candidate});
+  }
+  Verdict run(const Trace& candidate) const { return run(candidate, baseline_); }
+
+  Case test_case_;
+  std::vector<Tensor> inputs_;
+  Plan baseline_plan_, candidate_plan_;
+  Trace baseline_;
+};
+
+TEST_F(Judge, TheSameBitsAreIdentical) {
+  const Verdict verdict = run(candidate({}));
+  EXPECT_EQ(verdict.verdict, VerdictClass::identical);
+  EXPECT_FALSE(verdict.finding);
+  EXPECT_EQ(verdict.signature, "");
+  EXPECT_EQ(verdict.unequal, 0);
+  EXPECT_EQ(verdict.output_elements, 400);
+  ASSERT_EQ(verdict.baseline.regions.size(), 3u);
+  ASSERT_EQ(verdict.candidate.regions.size(), 2u);
+}
+
+TEST_F(Judge, SameBitsAreInherited) {
+  const Verdict same = run(candidate({}));
+  EXPECT_TRUE(same.candidate.regions[0].inherited);
+  EXPECT_EQ(same.candidate.regions[0].region, 0u);
+  EXPECT_EQ(same.candidate.regions[0].name, "m");
+  EXPECT_EQ(same.candidate.regions[0].patterns.size(), 2u);
+  const Verdict other = run(candidate({"s"}));
+  EXPECT_FALSE(other.candidate.regions[0].inherited);
+  EXPECT_FALSE(other.candidate.regions[1].inherited);
+}
+
+// Wrong bits that the baseline has as well prove nothing.
+TEST_F(Judge, NothingIsInheritedFromAGuiltyBaseline) {
+  Trace wrong = baseline_, same = candidate({});
+  tamper(wrong, value("m"), 3, 100);
+  same.values[static_cast<size_t>(value("m"))] = wrong.values[static_cast<size_t>(value("m"))];
+  const Verdict verdict = run(same, wrong);
+  EXPECT_FALSE(verdict.candidate.regions[0].inherited);
+  EXPECT_EQ(verdict.candidate.regions[0].verdict, VerdictClass::defect);
+  EXPECT_EQ(verdict.signature, "defect-cpu_fused-gate-bf16-out_of_bounds");
+}
+
+TEST_F(Judge, DeclaredRoundingsAreFindingsOnlyUnderTheStrictPolicy) {
+  const Trace trace = candidate({"s"});
+  const Verdict lenient = run(trace);
+  EXPECT_EQ(lenient.verdict, VerdictClass::precision_policy);
+  EXPECT_FALSE(lenient.finding);
+  EXPECT_EQ(lenient.signature, "");
+  EXPECT_GT(lenient.unequal, 40);
+  EXPECT_GT(lenient.max_difference, 0);
+  test_case_.policy.implicit_casts = Policy::ImplicitCasts::strict;
+  const Verdict strict = run(trace);
+  EXPECT_TRUE(strict.finding);
+  EXPECT_EQ(strict.verdict, VerdictClass::precision_policy);
+  EXPECT_EQ(strict.signature, "precision_policy-cpu_fused-gate-bf16-declared_rounding");
+}
+
+TEST_F(Judge, UndeclaredRoundingsAreFindings) {
+  candidate_plan_.regions[0].contract.deviations.clear();
+  const Verdict verdict = run(candidate({"s"}));
+  EXPECT_TRUE(verdict.finding);
+  EXPECT_EQ(verdict.verdict, VerdictClass::precision_policy);
+  EXPECT_EQ(verdict.signature, "precision_policy-cpu_fused-gate-bf16-undeclared_rounding");
+}
+
+TEST_F(Judge, ADefectIsBlamedOnItsRegion) {
+  Trace trace = candidate({"s"});
+  tamper(trace, value("y"), 17, 9);
+  const Verdict verdict = run(trace);
+  EXPECT_EQ(verdict.verdict, VerdictClass::defect);
+  EXPECT_EQ(verdict.candidate.regions[0].verdict, VerdictClass::precision_policy);
+  EXPECT_EQ(verdict.candidate.regions[1].verdict, VerdictClass::defect);
+  EXPECT_EQ(verdict.signature, "defect-cpu_fused-add-bf16-out_of_bounds");
+  EXPECT_EQ(verdict.candidate.regions[1].worst.element, 17);
+  EXPECT_EQ(verdict.candidate.regions[1].worst.value, "y");
+}
+
+// The region downstream of a wrong one got wrong inputs, and computed rightly from them.
+TEST_F(Judge, RegionsAreJudgedOnWhatTheyGot) {
+  Trace trace = candidate({});
+  const int64_t element = 5;
+  const double wrong = 2 * trace.values[static_cast<size_t>(value("m"))]->value(element) + 1;
+  tamper(trace, value("m"), element, wrong);
+  const double m = trace.values[static_cast<size_t>(value("m"))]->value(element);
+  tamper(trace, value("y"), element, m + inputs_[0].value(element));
+  const Verdict verdict = run(trace);
+  EXPECT_EQ(verdict.candidate.regions[0].verdict, VerdictClass::defect);
+  EXPECT_EQ(verdict.candidate.regions[1].verdict, VerdictClass::reassociation);
+  EXPECT_EQ(verdict.unequal, 1);
+}
+
+TEST_F(Judge, NaNIsExceptional) {
+  Trace trace = candidate({});
+  tamper(trace, value("m"), 11, kNan);
+  const Verdict verdict = run(trace);
+  EXPECT_EQ(verdict.verdict, VerdictClass::exceptional);
+  EXPECT_EQ(verdict.signature, "exceptional-cpu_fused-gate-bf16-nan");
+}
+
+TEST_F(Judge, AGuiltyBaselineIsBlamedWhenTheCandidateIsNot) {
+  Trace wrong = baseline_;
+  tamper(wrong, value("y"), 0, 50);
+  const Verdict verdict = run(candidate({}), wrong);
+  EXPECT_EQ(verdict.verdict, VerdictClass::defect);
+  EXPECT_EQ(verdict.signature, "defect-cpu-add-bf16-out_of_bounds");
+  EXPECT_EQ(verdict.unequal, 1);
+}
+
+TEST_F(Judge, LawfulDifferencesAreReassociation) {
+  Builder b;
+  const TensorType type{Dtype::f32, {64, 64}};
+  b.output(b.node(Matmul{}, {b.input("a", type, Normal{}), b.input("b", type, Normal{})}, "y"));
+  test_case_.graph = *b.build();
+  Rng rng(2);
+  std::vector<Tensor> x;
+  for (int i = 0; i < 2; ++i) x.push_back(make_tensor(type, [&](int64_t) { return rng.normal(); }));
+  const Plan plan = unfused(graph());
+  const Trace one = Executor().run(graph(), x);
+  Trace other = one;
+  for (int64_t i = 0; i < 50; ++i) tamper(other, 2, i, one.values[2]->value(i) * (1 + 0x1p-23));
+  const Verdict verdict = judge(test_case_, {"cpu", &plan, &one}, {"cpu_fused", &plan, &other});
+  EXPECT_EQ(verdict.verdict, VerdictClass::reassociation);
+  EXPECT_FALSE(verdict.finding);
+  EXPECT_GT(verdict.unequal, 40);
+  EXPECT_LE(verdict.candidate.regions[0].worst_share, 1);
+}
+
+TEST_F(Judge, BoundsThatSayNothingAreInconclusive) {
+  Builder b;
+  const TensorType type{Dtype::f32, {1, 4096}};
+  b.output(b.node(LayerNorm{}, {b.input("x", type, Normal{})}, "y"));
+  test_case_.graph = *b.build();
+  const Plan plan = unfused(graph());
+  Trace trace;  // a constant row far from 0: its rounding may be all that its variance is
+  trace.values = {std::make_shared<Tensor>(make_tensor(type, [](int64_t) { return 1000.1; })),
+                  std::make_shared<Tensor>(type)};
+  const Verdict verdict = judge(test_case_, {"cpu", &plan, &trace}, {"cpu_fused", &plan, &trace});
+  EXPECT_EQ(verdict.verdict, VerdictClass::inconclusive);
+  EXPECT_FALSE(verdict.finding);
+}
+
+// Zeros through every activation: nothing but the underflow floor is left of the bound.
+TEST_F(Judge, ZerosAreNotInconclusive) {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {8}}, Constant{});
+  b.output(b.node(LayerNorm{}, {b.node(Silu{}, {x}, "s")}, "y"));
+  test_case_.graph = *b.build();
+  const Plan plan = unfused(graph());
+  Trace trace;
+  trace.values.assign(3, std::make_shared<Tensor>(TensorType{Dtype::f32, {8}}));
+  EXPECT_EQ(judge(test_case_, {"cpu", &plan, &trace}, {"cpu_fused", &plan, &trace}).verdict,
+            VerdictClass::identical);
+}
+
+TEST(Signature, IsAFileName) {
+  EXPECT_EQ(make_signature(VerdictClass::defect, "cpu_fused", "sdpa.both.causal", "bf16", "out_of_bounds"),
+            "defect-cpu_fused-sdpa.both.causal-bf16-out_of_bounds");
+  EXPECT_EQ(make_signature(VerdictClass::crash, "remote:python3 /x/y.py", "a/b", "f32", "signal 11"),
+            "crash-remote_python3__x_y.py-a_b-f32-signal_11");
+}
+
+TEST(VerdictNames, ReadBack) {
+  for (std::string_view text : kVerdictNames) {
+    const auto verdict = parse_verdict(text);
+    ASSERT_TRUE(verdict.has_value());
+    EXPECT_EQ(name(*verdict), text);
+  }
+  EXPECT_FALSE(parse_verdict("fine").has_value());
+}
+
+}  // namespace
+}  // namespace fusesmith
