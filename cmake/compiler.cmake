@@ -37,6 +37,9 @@ function(add_cxx_options)
 endfunction()
 
 add_cxx_options(-ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_cxx_options(-Wno-maybe-uninitialized)  # false alarms on std::variant of strings, seen with g++ 12
+endif()
 if(FUSESMITH_ARCH)
   add_cxx_options("-march=${FUSESMITH_ARCH}")
 endif()

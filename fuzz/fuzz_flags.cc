@@ -3,6 +3,56 @@
 
 namespace fusesmith {
 
+namespace {
+
+void add_flags(FuzzFlags& f, std::vector<Flag>& flags) {
+  flags.push_back(
+      {.name = "runs", .target = &f.runs, .value = "N", .doc = "Generated cases to judge; 0: no limit."});
+  flags.push_back({.name = "max_total_time",
+                   .target = &f.max_total_time,
+                   .value = "S",
+                   .doc = "Seconds after which no new case is begun; 0: no limit."});
+  flags.push_back(
+      {.name = "workdir", .target = &f.workdir, .value = "DIR", .doc = "Where everything is kept."});
+  flags.push_back({.name = "seed",
+                   .target = &f.seed,
+                   .value = "N",
+                   .doc = "Which sequence of cases.",
+                   .hi = 0x1p64,
+                   .identity = true});
+  flags.push_back({.name = "shard",
+                   .target = &f.shard,
+                   .value = "I/N",
+                   .doc = "Part I of N, from 0: machines with other parts judge other cases.",
+                   .identity = true});
+  flags.push_back({.name = "jobs",
+                   .target = &f.jobs,
+                   .value = "N",
+                   .doc = "Threads.",
+                   .default_text = "all cores",
+                   .hi = 1024});
+  f.judge.add_to(flags, true);
+  flags.push_back({.name = "engine",
+                   .target = &f.engine,
+                   .value = "random|libfuzzer",
+                   .doc = "What chooses the cases.",
+                   .choices = {"random", "libfuzzer"},
+                   .identity = true});
+  flags.push_back({.name = "minimize",
+                   .target = &f.minimize,
+                   .value = "0|1",
+                   .doc = "Minimize the first case of each finding.",
+                   .hi = 1});
+  flags.push_back({.name = "max_findings",
+                   .target = &f.max_findings,
+                   .value = "N",
+                   .doc = "Stop after so many new findings; 0: no limit."});
+  flags.push_back(
+      {.name = "json", .target = &f.json, .doc = "Print stats.json on standard output, nothing else there."});
+}
+
+}  // namespace
+
 FlagTable FuzzFlags::table() {
   FlagTable table;
   table.command = "fuzz";
@@ -23,50 +73,7 @@ FlagTable FuzzFlags::table() {
       "interrupted, 73 cannot "
       "write, 77 the work directory holds findings.";
   table.positional = {"[CORPUS_DIR...]", &corpus, 0};
-  auto& flags = table.flags;
-  flags.push_back(
-      {.name = "runs", .target = &runs, .value = "N", .doc = "Generated cases to judge; 0: no limit."});
-  flags.push_back({.name = "max_total_time",
-                   .target = &max_total_time,
-                   .value = "S",
-                   .doc = "Seconds after which no new case is begun; 0: no limit."});
-  flags.push_back(
-      {.name = "workdir", .target = &workdir, .value = "DIR", .doc = "Where everything is kept."});
-  flags.push_back({.name = "seed",
-                   .target = &seed,
-                   .value = "N",
-                   .doc = "Which sequence of cases.",
-                   .hi = 0x1p64,
-                   .identity = true});
-  flags.push_back({.name = "shard",
-                   .target = &shard,
-                   .value = "I/N",
-                   .doc = "Part I of N, from 0: machines with other parts judge other cases.",
-                   .identity = true});
-  flags.push_back({.name = "jobs",
-                   .target = &jobs,
-                   .value = "N",
-                   .doc = "Threads.",
-                   .default_text = "all cores",
-                   .hi = 1024});
-  judge.add_to(flags, true);
-  flags.push_back({.name = "engine",
-                   .target = &engine,
-                   .value = "random|libfuzzer",
-                   .doc = "What chooses the cases.",
-                   .choices = {"random", "libfuzzer"},
-                   .identity = true});
-  flags.push_back({.name = "minimize",
-                   .target = &minimize,
-                   .value = "0|1",
-                   .doc = "Minimize the first case of each finding.",
-                   .hi = 1});
-  flags.push_back({.name = "max_findings",
-                   .target = &max_findings,
-                   .value = "N",
-                   .doc = "Stop after so many new findings; 0: no limit."});
-  flags.push_back(
-      {.name = "json", .target = &json, .doc = "Print stats.json on standard output, nothing else there."});
+  add_flags(*this, table.flags);
   table.examples = {
       {"fuzz --max_total_time=60", "A minute on all cores, in fusesmith-work/."},
       {"fuzz --runs=20000 --seed=7 --workdir=w7 --json > stats.json",

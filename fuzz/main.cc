@@ -1,4 +1,5 @@
 // The `fusesmith` program: the command line of fuzz/command.h on this process's streams.
+#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -9,6 +10,10 @@
 #include "fuzz/command.h"
 
 int main(int argc, char** argv) {
+  // Tensors come and go with every case: keep their memory in the process instead of giving it back to the system each time.
+  mallopt(M_MMAP_THRESHOLD, 256 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  mallopt(M_TOP_PAD, 16 << 20);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of writing, not a death
   fusesmith::Console console{std::cout, std::cerr, isatty(STDERR_FILENO) != 0,
                              argc > 0 ? argv[0] : "fusesmith"};

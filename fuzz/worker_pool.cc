@@ -1,11 +1,21 @@
 #include "fuzz/worker_pool.h"
 
+#include <system_error>
 #include <utility>
 
 namespace fusesmith {
 
 WorkerPool::WorkerPool(int threads, Jobs jobs) : jobs_(std::move(jobs)), running_(threads) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  for (int i = 0; i < threads; ++i) {
+    try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {  // no more threads here: fewer do the same work
+      if (i == 0) throw;
+      const std::lock_guard guard(mutex_);
+      running_ -= threads - i;
+      break;
+    }
+  }
 }
 
 WorkerPool::~WorkerPool() {

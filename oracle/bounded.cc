@@ -28,6 +28,13 @@ void saturate(double& v, double& e) {
   }
 }
 
+// Zero and powers of two, known exactly, round nowhere: rows of probabilities that are equal, or 0 and 1, stay exact in every
+// algorithm, so that exact data demands equal bits of fused attention too.
+bool exact_at_any_scale(double v, double e) {
+  int exponent = 0;
+  return e == 0 && (v == 0 || std::fabs(std::frexp(v, &exponent)) == 0.5);
+}
+
 }  // namespace
 
 double error_before_store(Dtype dtype, bool computed, double v, double e) {
@@ -46,7 +53,7 @@ void pass_on(Bounded& value, bool computed, bool rounded, double relative, doubl
   for (size_t i = 0; i < value.v.size(); ++i) {
     double v = value.v[i], e = value.error(i);
     if (!std::isfinite(v) || std::isinf(e)) continue;
-    if (relative > 0) e += relative * (std::fabs(v) + e) + absolute;
+    if (relative > 0 && !exact_at_any_scale(v, e)) e += relative * (std::fabs(v) + e) + absolute;
     if (rounded && is_16_bit(dtype)) {
       const Interval stored = stored_interval(dtype, computed, v, e);
       v = round_to(dtype, v);

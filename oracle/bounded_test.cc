@@ -94,7 +94,12 @@ TEST(PassOn, RelativeErrorsAreAdded) {
   pass_on(value, false, false, 0x1p-8);
   EXPECT_GE(value.error(0), 0.5 + 4.5 * 0x1p-8);
   EXPECT_LE(value.error(0), 0.51 + 4.5 * 0x1p-8);
-  Bounded tiny = scalar(Dtype::f32, 0, 0);
+  for (double exact : {0.0, 1.0, 0.25}) {  // an exact zero or power of two rounds nowhere
+    Bounded value2 = scalar(Dtype::f32, exact, 0);
+    pass_on(value2, true, false, 0x1p-11, 0x1p-25);
+    EXPECT_EQ(value2.error(0), 0);
+  }
+  Bounded tiny = scalar(Dtype::f32, 0x1.8p-60, 0);
   pass_on(tiny, true, false, 0x1p-11, 0x1p-25);
   EXPECT_GE(tiny.error(0), 0x1p-25);
   EXPECT_LE(tiny.error(0), 1.01 * 0x1p-25);

@@ -47,7 +47,7 @@ class Comparer {
     if (got == round_to(dtype_, v) && std::isfinite(got)) {  // lawful whatever e is: only its share is of interest
       const double share = share_of(got, v, e);
       if (sampled && e > 0) shares_.push_back(share);
-      if (result_.outside > 0 || share <= result_.worst_share) return;
+      if (result_.outside + result_.outside_special > 0 || share <= result_.worst_share) return;
     }
     const Interval lawful = is_float(dtype_) ? stored_interval(dtype_, output_.computed, v, e) : Interval{v, v};
     const bool v_special = !std::isfinite(lawful.lo) && !std::isfinite(lawful.hi);  // an interval that only reaches infinity is ordinary
@@ -57,7 +57,7 @@ class Comparer {
     if (got < lawful.lo || got > lawful.hi) {
       note(i, got, v, e, lawful, share, result_.outside == 0);
       ++result_.outside;
-    } else if (result_.outside == 0 && share > result_.worst_share) {
+    } else if (result_.outside + result_.outside_special == 0 && share > result_.worst_share) {
       note(i, got, v, e, lawful, share, true);
     }
   }

@@ -58,6 +58,9 @@ struct Contract {
   Arithmetic arithmetic;
   std::vector<Deviation> deviations;
   std::vector<Slack> slacks;
+  // Products whose left operand is divided by its row's sum only afterwards: partial sums of a row may reach sum |b|, so that
+  // huge operands may overflow where the normalised product does not.
+  std::vector<std::string> unnormalised;
   bool operator==(const Contract&) const = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "graph/expand.h"
 #include "oracle/reference.h"
@@ -59,6 +60,17 @@ Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>&
   return Bounded(inner.type(last));
 }
 
+// A product of unnormalised rows knows nothing of its elements where sum |b| may overflow f32.
+void forget_overflowing(Bounded& product, const Bounded& left, const Bounded& right) {
+  double largest = 0;
+  for (size_t i = 0; i < right.v.size(); ++i) {
+    const double magnitude = std::fabs(right.v[i]) + right.error(i);
+    if (std::isfinite(magnitude)) largest = std::fmax(largest, magnitude);
+  }
+  if (largest * static_cast<double>(left.type.shape.back()) < max_finite(Dtype::f32)) return;
+  for (size_t i = 0; i < product.v.size(); ++i) product.set(i, product.v[i], std::numeric_limits<double>::infinity());
+}
+
 Bounded compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name, const Context& context) {
   std::vector<const Bounded*> inputs;
   Types types;
@@ -69,7 +81,12 @@ Bounded compute_node(const Graph& graph, const Node& node, const Values& values,
   if (info(node.op).op_class == OpClass::composite) {
     return compute_composite(*expansion(node.op, types), inputs, name, context);
   }
-  return reference(node.op, inputs, graph.type(node.first_output), context.contract.arithmetic);
+  Bounded value = reference(node.op, inputs, graph.type(node.first_output), context.contract.arithmetic);
+  const auto& unnormalised = context.contract.unnormalised;
+  if (std::find(unnormalised.begin(), unnormalised.end(), name) != unnormalised.end()) {
+    forget_overflowing(value, *inputs[0], *inputs[1]);
+  }
+  return value;
 }
 
 bool is_output(const Region& region, ValueId value) {

@@ -42,6 +42,24 @@ std::optional<RegionVerdict> inherit(const Graph& graph, const Region& region, s
   return verdict;
 }
 
+// Every node in exactly one region: a plan that leaves a node out would leave its value unjudged.
+void check_plan(const Graph& graph, const Plan& plan) {
+  std::vector<int> times(graph.nodes().size(), 0);
+  for (const Region& region : plan.regions) {
+    for (int node : region.nodes) ++times[static_cast<size_t>(node)];
+  }
+  check(std::all_of(times.begin(), times.end(), [](int n) { return n == 1; }), "judge: a plan must cover every node once");
+}
+
+// A candidate whose trace holds other inputs than the baseline's computed another case: its regions, judged on what stands in
+// the trace, would prove nothing. The first such input.
+std::optional<ValueId> changed_input(const Graph& graph, const Trace& baseline, const Trace& candidate) {
+  for (ValueId v = 0; graph.is_input(v); ++v) {
+    if (!same_bits(baseline.values[static_cast<size_t>(v)], candidate.values[static_cast<size_t>(v)])) return v;
+  }
+  return std::nullopt;
+}
+
 bool is_finding(const RegionVerdict& r, const Policy& policy) {
   if (r.verdict >= VerdictClass::nondeterministic) return true;
   return r.verdict == VerdictClass::precision_policy && (!r.declared || policy.implicit_casts == Policy::ImplicitCasts::strict);
@@ -80,6 +98,28 @@ void compare_outputs(const Graph& graph, const Trace& a, const Trace& b, Verdict
   }
 }
 
+// The finding, if there is one: its class, and the signature of the first guilty region.
+void conclude(const Case& test_case, std::optional<ValueId> changed, Verdict& verdict) {
+  if (changed) {
+    verdict.finding = true;
+    verdict.verdict = VerdictClass::defect;
+    verdict.reason = "the trace holds other bits of input '" + test_case.graph.name(*changed) + "' than were given";
+    const Dtype dtype = test_case.graph.type(*changed).dtype;
+    verdict.signature = make_signature(verdict.verdict, verdict.candidate.backend, "inputs", std::string(name(dtype)), "input_changed");
+    return;
+  }
+  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
+    const RegionVerdict* guilty = first_finding(*backend, test_case.policy);
+    if (!guilty) continue;
+    verdict.finding = true;
+    verdict.verdict = guilty->verdict;
+    const std::string culprit = guilty->patterns.empty() ? guilty->op : guilty->patterns.front();
+    const std::string symptom = guilty->symptom.empty() ? "declared_rounding" : guilty->symptom;
+    verdict.signature = make_signature(guilty->verdict, backend->backend, culprit, std::string(name(guilty->dtype)), symptom);
+    return;
+  }
+}
+
 }  // namespace
 
 std::string_view name(VerdictClass verdict) { return kVerdictNames[static_cast<size_t>(verdict)]; }
@@ -112,6 +152,8 @@ BackendVerdict judge_backend(const Graph& graph, const Execution& execution, con
 
 Verdict judge(const Case& test_case, const Execution& baseline, const Execution& candidate, const JudgeOptions& options) {
   const Graph& graph = test_case.graph;
+  check_plan(graph, *baseline.plan);
+  check_plan(graph, *candidate.plan);
   Verdict verdict;
   verdict.baseline = judge_backend(graph, baseline, options);
   verdict.candidate.backend = candidate.backend;
@@ -125,16 +167,7 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   compare_outputs(graph, *baseline.trace, *candidate.trace, verdict);
   verdict.verdict = std::max(verdict.baseline.verdict, verdict.candidate.verdict);
   if (verdict.verdict == VerdictClass::reassociation && verdict.unequal == 0) verdict.verdict = VerdictClass::identical;
-  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
-    const RegionVerdict* guilty = first_finding(*backend, test_case.policy);
-    if (!guilty) continue;
-    verdict.finding = true;
-    verdict.verdict = guilty->verdict;
-    const std::string culprit = guilty->patterns.empty() ? guilty->op : guilty->patterns.front();
-    const std::string symptom = guilty->symptom.empty() ? "declared_rounding" : guilty->symptom;
-    verdict.signature = make_signature(guilty->verdict, backend->backend, culprit, std::string(name(guilty->dtype)), symptom);
-    break;
-  }
+  conclude(test_case, changed_input(graph, *baseline.trace, *candidate.trace), verdict);
   return verdict;
 }
 

@@ -43,7 +43,7 @@ class RegionJudge {
     verdict.verdict = used.empty() ? VerdictClass::reassociation : VerdictClass::precision_policy;
     // A single op's bound is as tight as its inputs allow, however small its output: only inner errors make a bound loose.
     const bool inner = region_.nodes.size() > 1 || info(graph_.nodes()[static_cast<size_t>(region_.nodes[0])].op).op_class == OpClass::composite;
-    if (c.unknown > 0 || (inner && c.mostly_loose())) verdict.verdict = VerdictClass::inconclusive;
+    if (declared && (c.unknown > 0 || (inner && c.mostly_loose()))) verdict.verdict = VerdictClass::inconclusive;
     verdict.deviations = std::move(used);
     verdict.declared = declared;
     if (!declared) verdict.symptom = "undeclared_rounding";

@@ -24,7 +24,9 @@ MatrixOperand matrix_operand(const Graph& graph, ValueId value, const Shape& bat
   return operand;
 }
 
-void declare_probabilities(Contract& contract, const FusedAttention& attention, const std::string& p) {
+void declare_probabilities(Contract& contract, const FusedAttention& attention, const std::string& p,
+                           const std::string& product) {
+  contract.unnormalised.push_back(product);
   if (is_16_bit(attention.p_dtype)) {
     contract.deviations.push_back({Deviation::Kind::move, p, attention.p_dtype,
                                    unit_roundoff(attention.p_dtype),

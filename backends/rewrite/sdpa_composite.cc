@@ -44,7 +44,7 @@ void declare(Contract& contract, const Graph& graph, const Node& node, const Fus
     if (!both) drop("scaled");
     if (op.mask == Sdpa::Mask::additive) drop("masked");
   }
-  declare_probabilities(contract, attention, node.name + "/p");
+  declare_probabilities(contract, attention, node.name + "/p", node.name + "/out");
 }
 
 }  // namespace

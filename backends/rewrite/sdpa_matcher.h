@@ -17,8 +17,10 @@ std::optional<Match> match_composite_sdpa(const MatchContext& context, int n);
 MatrixOperand matrix_operand(const Graph& graph, ValueId value, const Shape& batch, bool transposed = false);
 
 // Declares how the fused kernel treats its probabilities, the inner value `p`: rounded before their
-// normalisation, and rescaled each time that the running maximum moves.
-void declare_probabilities(Contract& contract, const FusedAttention& attention, const std::string& p);
+// normalisation, and rescaled each time that the running maximum moves. The inner value `product` (with v) is
+// summed before it is normalised.
+void declare_probabilities(Contract& contract, const FusedAttention& attention, const std::string& p,
+                           const std::string& product);
 
 std::span<const GraphRecipe> sdpa_examples();
 std::span<const GraphRecipe> sdpa_near_misses();

@@ -90,7 +90,7 @@ Bounded reference(const Sigmoid&, BoundedSpan in, const TensorType& out, const A
 Bounded reference(const Silu&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
   return smooth(in, out, [&](double x, double dx) {
     if (std::isinf(x)) return Smooth{x > 0 ? x : kNaN, 0, 0, 0};
-    if (x == 0 && dx == 0) return Smooth{0, 0, 0, 0};
+    if (x == 0 && dx == 0) return Smooth{x, 0, 0, 0};
     const double s = sigmoid(x), rest = sigmoid(-x);
     const double computing = std::fabs(x * s) * (rest * arithmetic.exp + (1 + arithmetic.div) + 2) * kU;
     const double curvature = std::fmin(0.5, s * rest * std::exp(dx) * (2 + std::fabs(x) + dx));
@@ -104,7 +104,7 @@ Bounded reference(const Silu&, BoundedSpan in, const TensorType& out, const Arit
 Bounded reference(const Gelu& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
   return smooth(in, out, [&](double x, double dx) {
     if (std::isinf(x)) return Smooth{x > 0 ? x : kNaN, 0, 0, 0};
-    if (x == 0 && dx == 0) return Smooth{0, 0, 0, 0};
+    if (x == 0 && dx == 0) return Smooth{x, 0, 0, 0};
     return op.form == Gelu::Form::erf ? gelu_erf(x, dx, arithmetic) : gelu_tanh(x, dx, arithmetic);
   });
 }

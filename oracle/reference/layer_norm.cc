@@ -88,7 +88,8 @@ Statistics statistics(const RowView& row, Arithmetic::Variance how) {
   }
   s.variance = squares / n;
   const double rounding = mean_rounding(row, s.mean, magnitude, how);
-  s.mean_error = rounding * (1 + 0x1p-28) + mean_dx;  // f64's own error in the mean: 2^-29 of f32's
+  // f64's own error in the mean is 2^-29 of f32's; an inexact mean may also lose subnormals.
+  s.mean_error = rounding > 0 ? rounding * (1 + 0x1p-28) + mean_dx + n * 0x1p-149 : mean_dx;
   s.variance_error = cross / n + variance_rounding(n, std::fabs(s.mean) + mean_dx, s.variance + cross / n, rounding, how);
   return s;
 }
@@ -114,13 +115,18 @@ Bounded reference(const LayerNorm& op, BoundedSpan in, const TensorType& out, co
       const double c = row.x[j] - s.mean, dx = row.dx ? row.dx[j] : 0;
       const double dc = (dx + s.mean_error) * (1 + kU) + kU * std::fabs(c);
       const double w = weight ? weight->v[j] : 1, dw = weight ? weight->error(j) : 0;
-      const double normal = c * r, dnormal = (r * dc * (1 + dr) + std::fabs(normal) * dr) * (1 + kU) + kU * std::fabs(normal);
+      const double normal = c * r, dnormal = (r * dc * (1 + dr) + std::fabs(normal) * dr) * (1 + kU) + kU * std::fabs(normal) + 0x1p-149;
       const double product = normal * w;
       const double dproduct = std::fabs(w) * dnormal + dw * (std::fabs(normal) + dnormal) + kU * std::fabs(product);
       const double v = product + (bias ? bias->v[j] : 0);
       double e = dproduct * (1 + 2 * kU) + (bias ? bias->error(j) : 0) + 0x1p-50 * (std::fabs(product) + std::fabs(v)) + arithmetic.smallest;
-      if (!std::isfinite(v)) e = row.dx ? kInfinity : 0;
-      else if (std::isnan(e) || !(s.variance * static_cast<double>(n) < 1e38)) e = kInfinity;  // a square may overflow
+      const bool regular = std::isfinite(s.mean) && std::isfinite(s.variance);
+      if (!regular) e = row.dx ? kInfinity : 0;
+      else if (!(s.variance * static_cast<double>(n) < 1e38) || !std::isfinite(s.mean_error)) e = kInfinity;
+      else if (std::isinf(w) && !(dnormal < std::fabs(normal))) e = kInfinity;
+      else if (std::isfinite(w) && !(std::fabs(product) + dproduct < max_finite(Dtype::f32))) e = kInfinity;
+      else if (!std::isfinite(v)) e = dw > 0 || (bias && bias->error(j) > 0) ? kInfinity : 0;
+      else if (std::isnan(e)) e = kInfinity;
       y.v[start + j] = v;
       y.e[start + j] = e;
     }

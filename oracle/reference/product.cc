@@ -75,11 +75,11 @@ Operand gather(const Bounded& x, const std::vector<int64_t>& rows, const std::ve
 
 // e of one element; K products, s the sum of the finite ones' magnitudes, `inputs` the share of inexact inputs, g the terms'
 // granularity. A partial sum may overflow in some order, unless all terms have one sign: then every order does.
-double product_error(double v, double s, double inputs, double k, int g, const Arithmetic& arithmetic) {
+double product_error(double v, double s, double inputs, double k, int g, bool one_sign, const Arithmetic& arithmetic) {
   const double n = (k + 2) * kU, magnitude = s + inputs;
   if (std::isnan(v)) return inputs == 0 ? 0 : kInfinity;
   if (!(magnitude < max_finite(Dtype::f32))) {
-    const bool always = inputs == 0 && std::isfinite(v) && std::fabs(v) >= s && s * (1 - 2 * n) > max_finite(Dtype::f32) * (1 + kU);
+    const bool always = inputs == 0 && one_sign && std::isfinite(v) && s * (1 - 2 * n) > max_finite(Dtype::f32) * (1 + kU);
     return always ? 0 : kInfinity;
   }
   if (std::isinf(v)) return inputs == 0 ? 0 : kInfinity;
@@ -103,6 +103,16 @@ double finite_magnitude(const Operand& a, const Operand& b, Eigen::Index i, Eige
     if (std::isfinite(term)) sum += term;
   }
   return sum;
+}
+
+// Whether no two terms of one element have opposite signs.
+bool one_sign(const Operand& a, const Operand& b, Eigen::Index i, Eigen::Index j, double bias) {
+  bool up = bias > 0, down = bias < 0;
+  for (Eigen::Index k = 0; k < a.v.cols(); ++k) {
+    const double term = a.v(i, k) * b.v(k, j);
+    up |= term > 0, down |= term < 0;
+  }
+  return !(up && down);
 }
 
 void multiply_batch(const Problem2& p, const Operand& a, const Operand& b, int64_t out_base, Bounded& y) {
@@ -131,7 +141,9 @@ void multiply_batch(const Problem2& p, const Operand& a, const Operand& b, int64
       }
       if (std::isnan(from_inputs)) from_inputs = kInfinity;
       const auto at = static_cast<size_t>(out_base + out_m[static_cast<size_t>(i)] + out_n[column]);
-      y.set(at, value, product_error(value, sum, from_inputs, k, g, p.arithmetic));
+      const bool huge = !(sum < 1e38);  // only then do the terms' signs matter
+      const bool same_signs = huge && one_sign(a, b, i, j, p.bias ? p.bias->v[column] : 0);
+      y.set(at, value, product_error(value, sum, from_inputs, k, g, same_signs, p.arithmetic));
     }
   }
 }

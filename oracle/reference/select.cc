@@ -11,7 +11,7 @@ Bounded reference(const Relu&, BoundedSpan in, const TensorType& out, const Arit
   Bounded y(out);
   if (!x.exact()) y.e.resize(y.v.size());
   for (size_t i = 0; i < y.v.size(); ++i) {
-    y.v[i] = x.v[i] < 0 ? 0 : x.v[i];
+    y.v[i] = x.v[i] <= 0 ? 0 : x.v[i];
     if (!x.exact()) y.e[i] = x.v[i] + x.e[i] <= 0 ? 0 : x.e[i];
   }
   return y;

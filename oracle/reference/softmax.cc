@@ -85,6 +85,11 @@ void softmax_row(Row& row, const Arithmetic& arithmetic) {
     if (small || row.t[i] + d <= -150) {
       from_inputs = p * 1.01 * ((1 - p) * d + std::fmax(weighted - p * d, 0)) + 0x1p-48 * p;
     } else {
+      if (d > 300) {  // anything between 0 and 1; exp would overflow
+        row.p[i] = p;
+        row.e[i] = 1;
+        continue;
+      }
       const double up = std::exp(row.t[i] + d), down = std::exp(row.t[i] - d);
       from_inputs = std::fmax(up / (low - down + up) - p, p - down / (high - up + down)) + 0x1p-48 * p;
     }
