@@ -25,7 +25,8 @@ class Program {
  public:
   virtual ~Program() = default;
   virtual const Plan& plan() const = 0;
-  // Inputs as the graph lists them, then states. The trace holds them, and every region output, at their ValueIds.
+  // Inputs as the graph lists them, then states. The trace holds them, and every region output, at their
+  // ValueIds.
   virtual Trace run(std::span<const TensorPtr> inputs) = 0;
 };
 
@@ -36,7 +37,8 @@ class Backend {
   virtual std::string_view name() const = 0;
   virtual std::string_view doc() const = 0;
   // The problem is the reason for `unsupported`.
-  virtual Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const = 0;
+  virtual Result<std::unique_ptr<Program>> compile(const Graph& graph,
+                                                   const CompileOptions& options) const = 0;
 };
 
 }  // namespace fusesmith

@@ -1,5 +1,5 @@
-// Planted faults: small realistic mistakes in fused executors, selected by name in builds that carry them (FUSESMITH_FAULTS).
-// Everywhere else the list is empty and has() is a constant false.
+// Planted faults: small realistic mistakes in fused executors, selected by name in builds that carry them
+// (FUSESMITH_FAULTS). Everywhere else the list is empty and has() is a constant false.
 #pragma once
 
 #include <algorithm>

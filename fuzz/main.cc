@@ -10,7 +10,8 @@
 #include "fuzz/command.h"
 
 int main(int argc, char** argv) {
-  // Tensors come and go with every case: keep their memory in the process instead of giving it back to the system each time.
+  // Tensors come and go with every case: keep their memory in the process instead of giving it back to the
+  // system each time.
   mallopt(M_MMAP_THRESHOLD, 256 << 20);
   mallopt(M_TRIM_THRESHOLD, 512 << 20);
   mallopt(M_TOP_PAD, 16 << 20);

@@ -28,8 +28,8 @@ void saturate(double& v, double& e) {
   }
 }
 
-// Zero and powers of two, known exactly, round nowhere: rows of probabilities that are equal, or 0 and 1, stay exact in every
-// algorithm, so that exact data demands equal bits of fused attention too.
+// Zero and powers of two, known exactly, round nowhere: rows of probabilities that are equal, or 0 and 1,
+// stay exact in every algorithm, so that exact data demands equal bits of fused attention too.
 bool exact_at_any_scale(double v, double e) {
   int exponent = 0;
   return e == 0 && (v == 0 || std::fabs(std::frexp(v, &exponent)) == 0.5);

@@ -1,5 +1,5 @@
-// Bounded tensors: for each element v, the exact real result computed in f64, and e >= 0, how far any lawful execution may be
-// off before it stores. A value is stored lawfully when it lies in [rnd(v - e), rnd(v + e)].
+// Bounded tensors: for each element v, the exact real result computed in f64, and e >= 0, how far any lawful
+// execution may be off before it stores. A value is stored lawfully when it lies in [rnd(v - e), rnd(v + e)].
 #pragma once
 
 #include <memory>
@@ -32,15 +32,16 @@ struct Interval {
   double lo, hi;
 };
 
-// The error before storing to `dtype`: a computed 16-bit result passes through f32 first, which adds u (|v| + e) unless v is
-// known exactly and is an f32.
+// The error before storing to `dtype`: a computed 16-bit result passes through f32 first, which adds u (|v| +
+// e) unless v is known exactly and is an f32.
 double error_before_store(Dtype dtype, bool computed, double v, double e);
 
 // What may lawfully stand in memory; NaN bounds when NaN alone is right.
 Interval stored_interval(Dtype dtype, bool computed, double v, double e);
 
-// An inner value after its rounding to its own dtype (`rounded`), or kept in f32: v and e as the next op sees them. A further
-// error of `relative` |v| + `absolute` is added (a rounding done elsewhere, an algorithm's slack).
+// An inner value after its rounding to its own dtype (`rounded`), or kept in f32: v and e as the next op sees
+// them. A further error of `relative` |v| + `absolute` is added (a rounding done elsewhere, an algorithm's
+// slack).
 void pass_on(Bounded& value, bool computed, bool rounded, double relative, double absolute = 0);
 
 }  // namespace fusesmith

@@ -8,7 +8,8 @@
 namespace fusesmith {
 namespace {
 
-// Half the distance between neighbours of the dtype around v, by v's exponent bits (this runs for every element judged).
+// Half the distance between neighbours of the dtype around v, by v's exponent bits (this runs for every
+// element judged).
 double half_ulp(Dtype dtype, double v) {
   const int exponent = static_cast<int>(std::bit_cast<uint64_t>(v) >> 52 & 0x7ff) - 1023;
   const int half = std::max(exponent, min_exponent(dtype)) - precision(dtype);
@@ -44,13 +45,16 @@ class Comparer {
     if (std::isinf(e)) return void(++result_.unknown);
     if (e == 0) ++result_.exact;
     if (e * 16 > std::fmax(largest_, 0x1p-96)) ++result_.loose;  // the underflow floor is not looseness
-    if (got == round_to(dtype_, v) && std::isfinite(got)) {  // lawful whatever e is: only its share is of interest
+    if (got == round_to(dtype_, v) &&
+        std::isfinite(got)) {  // lawful whatever e is: only its share is of interest
       const double share = share_of(got, v, e);
       if (sampled && e > 0) shares_.push_back(share);
       if (result_.outside + result_.outside_special > 0 || share <= result_.worst_share) return;
     }
-    const Interval lawful = is_float(dtype_) ? stored_interval(dtype_, output_.computed, v, e) : Interval{v, v};
-    const bool v_special = !std::isfinite(lawful.lo) && !std::isfinite(lawful.hi);  // an interval that only reaches infinity is ordinary
+    const Interval lawful =
+        is_float(dtype_) ? stored_interval(dtype_, output_.computed, v, e) : Interval{v, v};
+    const bool v_special = !std::isfinite(lawful.lo) &&
+                           !std::isfinite(lawful.hi);  // an interval that only reaches infinity is ordinary
     if (!std::isfinite(got) || v_special) return special(i, got, v, e, lawful);
     const double share = share_of(got, v, e);
     if (sampled && e > 0 && got != round_to(dtype_, v)) shares_.push_back(share);
@@ -70,7 +74,10 @@ class Comparer {
     const bool both_nan = std::isnan(got) && std::isnan(v);
     const bool inside = got >= lawful.lo && got <= lawful.hi;
     if (both_nan || inside) return;
-    const char* symptom = std::isnan(got) ? "nan" : std::isnan(v) ? "missing_nan" : std::isinf(got) ? "infinity" : "missing_infinity";
+    const char* symptom = std::isnan(got)   ? "nan"
+                          : std::isnan(v)   ? "missing_nan"
+                          : std::isinf(got) ? "infinity"
+                                            : "missing_infinity";
     if (result_.special_symptom.empty()) {
       result_.special_symptom = symptom;
       if (result_.outside == 0) note(i, got, v, e, lawful, 0, true);
@@ -98,12 +105,14 @@ class Comparer {
 Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace) {
   Comparison result;
   for (const RegionOutput& output : outputs) {
-    Comparer(result, graph.name(output.value), output, *trace.values[static_cast<size_t>(output.value)]).run();
+    Comparer(result, graph.name(output.value), output, *trace.values[static_cast<size_t>(output.value)])
+        .run();
   }
   return result;
 }
 
-double preference(const std::vector<RegionOutput>& a, const std::vector<RegionOutput>& b, const Trace& trace) {
+double preference(const std::vector<RegionOutput>& a, const std::vector<RegionOutput>& b,
+                  const Trace& trace) {
   int64_t nearer_a = 0, nearer_b = 0;
   for (size_t k = 0; k < a.size(); ++k) {
     const std::vector<double> got = to_f64(*trace.values[static_cast<size_t>(a[k].value)]);
@@ -115,7 +124,9 @@ double preference(const std::vector<RegionOutput>& a, const std::vector<RegionOu
     }
   }
   const int64_t differing = nearer_a + nearer_b;
-  return differing == 0 ? 0 : static_cast<double>(nearer_a - nearer_b) / std::sqrt(static_cast<double>(differing));
+  return differing == 0
+             ? 0
+             : static_cast<double>(nearer_a - nearer_b) / std::sqrt(static_cast<double>(differing));
 }
 
 }  // namespace fusesmith

@@ -1,5 +1,6 @@
-// Contract: how a region may legally differ from "compute every node exactly from its stored inputs, round once to its dtype".
-// Backends write contracts; the judge reads them, and tries the strict reading first, so that what is used is reported.
+// Contract: how a region may legally differ from "compute every node exactly from its stored inputs, round
+// once to its dtype". Backends write contracts; the judge reads them, and tries the strict reading first, so
+// that what is used is reported.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@ namespace fusesmith {
 // u, the unit roundoff of f32: every f32 error below is in this unit.
 inline constexpr double kU = 0x1p-24;
 
-// Worst relative errors of scalar functions, in units of u, and how variances are computed. Products and sums accumulate in
-// f32, in any order.
+// Worst relative errors of scalar functions, in units of u, and how variances are computed. Products and sums
+// accumulate in f32, in any order.
 struct Arithmetic {
   enum class Variance : uint8_t {
     two_pass,  // mean first, then squared differences
@@ -21,7 +22,7 @@ struct Arithmetic {
     moments,   // E[x^2] - E[x]^2
   };
   Variance variance = Variance::two_pass;
-  double exp = 2;    // glibc documents 1 ulp for expf and erff, 2 for tanhf; an ulp is at most 2 u
+  double exp = 2;  // glibc documents 1 ulp for expf and erff, 2 for tanhf; an ulp is at most 2 u
   double erf = 2;
   double tanh = 4;
   double rsqrt = 3;  // 1 / sqrtf: two correctly rounded steps and a reciprocal's share
@@ -30,13 +31,13 @@ struct Arithmetic {
   bool operator==(const Arithmetic&) const = default;
 };
 
-// One implicit rounding that a region may leave out or do elsewhere. `value` names an inner value of the region: a node, or
-// "node/inner" for an inner value of a composite op.
+// One implicit rounding that a region may leave out or do elsewhere. `value` names an inner value of the
+// region: a node, or "node/inner" for an inner value of a composite op.
 struct Deviation {
   enum class Kind : uint8_t {
     drop,  // the value is passed on in f32, without its rounding to `dtype`
-    move,  // instead it is rounded to `dtype` at another place, on a scale of at most 1 / value: off by `relative` of each
-           // element, or by half of the smallest subnormal of `dtype`
+    move,  // instead it is rounded to `dtype` at another place, on a scale of at most 1 / value: off by
+           // `relative` of each element, or by half of the smallest subnormal of `dtype`
   };
   Kind kind = Kind::drop;
   std::string value;
@@ -46,7 +47,8 @@ struct Deviation {
   bool operator==(const Deviation&) const = default;
 };
 
-// An error that the region's algorithm adds to an inner value in any reading: |v| relative (online rescaling, say).
+// An error that the region's algorithm adds to an inner value in any reading: |v| relative (online rescaling,
+// say).
 struct Slack {
   std::string value;
   double relative = 0;
@@ -58,8 +60,8 @@ struct Contract {
   Arithmetic arithmetic;
   std::vector<Deviation> deviations;
   std::vector<Slack> slacks;
-  // Products whose left operand is divided by its row's sum only afterwards: partial sums of a row may reach sum |b|, so that
-  // huge operands may overflow where the normalised product does not.
+  // Products whose left operand is divided by its row's sum only afterwards: partial sums of a row may reach
+  // sum |b|, so that huge operands may overflow where the normalised product does not.
   std::vector<std::string> unnormalised;
   bool operator==(const Contract&) const = default;
 };

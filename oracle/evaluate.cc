@@ -31,22 +31,26 @@ struct Context {
 
 using Values = std::vector<BoundedPtr>;  // by ValueId
 
-Bounded compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name, const Context& context);
+Bounded compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name,
+                     const Context& context);
 
 // The value as its readers inside the region see it.
 Bounded round_inner(Bounded value, const Op& op, const std::string& name, const Context& context) {
   const bool computed = computes(op);
   const Deviation* deviation = context.deviation(name);
   const double relative = context.slack(name) + (deviation ? deviation->relative : 0);
-  // A rounding done elsewhere may also meet the subnormals of its dtype: then it is off by half of the smallest one.
+  // A rounding done elsewhere may also meet the subnormals of its dtype: then it is off by half of the
+  // smallest one.
   const bool moved = deviation && deviation->kind == Deviation::Kind::move;
-  const double absolute = moved ? std::ldexp(1.0, min_exponent(deviation->dtype) - precision(deviation->dtype)) : 0;
+  const double absolute =
+      moved ? std::ldexp(1.0, min_exponent(deviation->dtype) - precision(deviation->dtype)) : 0;
   if (computed || relative > 0) pass_on(value, computed, deviation == nullptr, relative, absolute);
   return value;
 }
 
 // A composite op: its expansion, whose last value is returned before its rounding, as any op's is.
-Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>& inputs, const std::string& name, const Context& context) {
+Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>& inputs,
+                          const std::string& name, const Context& context) {
   Values values(static_cast<size_t>(inner.value_count()));
   for (size_t i = 0; i < inputs.size(); ++i) values[i] = std::make_shared<Bounded>(*inputs[i]);
   const ValueId last = inner.outputs()[0];
@@ -54,7 +58,8 @@ Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>&
     const std::string inner_name = name + "/" + node.name;
     Bounded value = compute_node(inner, node, values, inner_name, context);
     if (node.first_output == last) return value;
-    values[static_cast<size_t>(node.first_output)] = std::make_shared<Bounded>(round_inner(std::move(value), node.op, inner_name, context));
+    values[static_cast<size_t>(node.first_output)] =
+        std::make_shared<Bounded>(round_inner(std::move(value), node.op, inner_name, context));
   }
   check(false, "composite: the expansion's output is not a node");
   return Bounded(inner.type(last));
@@ -68,10 +73,12 @@ void forget_overflowing(Bounded& product, const Bounded& left, const Bounded& ri
     if (std::isfinite(magnitude)) largest = std::fmax(largest, magnitude);
   }
   if (largest * static_cast<double>(left.type.shape.back()) < max_finite(Dtype::f32)) return;
-  for (size_t i = 0; i < product.v.size(); ++i) product.set(i, product.v[i], std::numeric_limits<double>::infinity());
+  for (size_t i = 0; i < product.v.size(); ++i)
+    product.set(i, product.v[i], std::numeric_limits<double>::infinity());
 }
 
-Bounded compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name, const Context& context) {
+Bounded compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name,
+                     const Context& context) {
   std::vector<const Bounded*> inputs;
   Types types;
   for (ValueId v : node.inputs) {
@@ -93,14 +100,16 @@ bool is_output(const Region& region, ValueId value) {
   return std::find(region.outputs.begin(), region.outputs.end(), value) != region.outputs.end();
 }
 
-void collect_roundings(const Node& node, const TensorType& type, const Types& inputs, const std::string& name, bool inner,
-                       std::vector<InnerRounding>& found) {
+void collect_roundings(const Node& node, const TensorType& type, const Types& inputs, const std::string& name,
+                       bool inner, std::vector<InnerRounding>& found) {
   if (const auto graph = expansion(node.op, inputs)) {
     for (const Node& part : graph->nodes()) {
       Types part_inputs;
       for (ValueId v : part.inputs) part_inputs.push_back(graph->type(v));
       const bool last = part.first_output == graph->outputs()[0];
-      if (!last) collect_roundings(part, graph->type(part.first_output), part_inputs, name + "/" + part.name, true, found);
+      if (!last)
+        collect_roundings(part, graph->type(part.first_output), part_inputs, name + "/" + part.name, true,
+                          found);
     }
   }
   if (inner && computes(node.op) && is_16_bit(type.dtype)) {
@@ -116,12 +125,14 @@ std::vector<InnerRounding> inner_roundings(const Graph& graph, const Region& reg
     const Node& node = graph.nodes()[static_cast<size_t>(n)];
     Types inputs;
     for (ValueId v : node.inputs) inputs.push_back(graph.type(v));
-    collect_roundings(node, graph.type(node.first_output), inputs, node.name, !is_output(region, node.first_output), found);
+    collect_roundings(node, graph.type(node.first_output), inputs, node.name,
+                      !is_output(region, node.first_output), found);
   }
   return found;
 }
 
-std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, const Trace& trace, const Reading& reading) {
+std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, const Trace& trace,
+                                   const Reading& reading) {
   const Context context{region.contract, reading};
   Values values(static_cast<size_t>(graph.value_count()));
   for (ValueId v : region.inputs) {
@@ -135,7 +146,8 @@ std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, con
     const bool output = is_output(region, node.first_output);
     if (output) outputs.push_back({node.first_output, value, computes(node.op)});
     if (output && region.nodes.size() == 1) break;
-    values[static_cast<size_t>(node.first_output)] = std::make_shared<Bounded>(round_inner(*value, node.op, node.name, context));
+    values[static_cast<size_t>(node.first_output)] =
+        std::make_shared<Bounded>(round_inner(*value, node.op, node.name, context));
   }
   return outputs;
 }

@@ -1,5 +1,5 @@
-// Evaluates a region's nodes with the bounded reference, from the bits that the region got, under one reading of its inner
-// roundings.
+// Evaluates a region's nodes with the bounded reference, from the bits that the region got, under one reading
+// of its inner roundings.
 #pragma once
 
 #include <map>
@@ -14,7 +14,8 @@ namespace fusesmith {
 
 // How the inner roundings are read. Names as in Deviation::value.
 struct Reading {
-  std::vector<Deviation> deviations;  // dropped or moved; every other inner value is rounded as the graph says
+  std::vector<Deviation>
+      deviations;  // dropped or moved; every other inner value is rounded as the graph says
 };
 
 // An inner value of a region whose rounding is observable: computed, 16-bit, and not an output.
@@ -31,7 +32,8 @@ struct RegionOutput {
   bool computed;
 };
 
-std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, const Trace& trace, const Reading& reading);
+std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, const Trace& trace,
+                                   const Reading& reading);
 
 // Every inner rounding of the region, in evaluation order.
 std::vector<InnerRounding> inner_roundings(const Graph& graph, const Region& region);

@@ -10,17 +10,20 @@ namespace {
 
 bool same_bits(const TensorPtr& a, const TensorPtr& b) { return a && b && (a == b || *a == *b); }
 
-// A candidate region whose inputs and outputs are, bit for bit, those of the baseline: its outputs are then what lawful
-// unfused regions made of the same inputs, and need no second judgement. Values that the trace lacks prove nothing.
+// A candidate region whose inputs and outputs are, bit for bit, those of the baseline: its outputs are then
+// what lawful unfused regions made of the same inputs, and need no second judgement. Values that the trace
+// lacks prove nothing.
 bool is_inherited(const Region& region, const Trace& baseline, const Trace& candidate) {
   const auto same = [&](ValueId v) {
     return same_bits(baseline.values[static_cast<size_t>(v)], candidate.values[static_cast<size_t>(v)]);
   };
-  return std::all_of(region.inputs.begin(), region.inputs.end(), same) && std::all_of(region.outputs.begin(), region.outputs.end(), same);
+  return std::all_of(region.inputs.begin(), region.inputs.end(), same) &&
+         std::all_of(region.outputs.begin(), region.outputs.end(), same);
 }
 
 // The baseline's verdict on the nodes of a candidate region, if it judged each by itself and found it lawful.
-std::optional<RegionVerdict> inherit(const Graph& graph, const Region& region, size_t index, const Plan& plan, const BackendVerdict& baseline) {
+std::optional<RegionVerdict> inherit(const Graph& graph, const Region& region, size_t index, const Plan& plan,
+                                     const BackendVerdict& baseline) {
   VerdictClass gravest = VerdictClass::reassociation;
   RegionVerdict verdict;
   for (int node : region.nodes) {
@@ -48,21 +51,24 @@ void check_plan(const Graph& graph, const Plan& plan) {
   for (const Region& region : plan.regions) {
     for (int node : region.nodes) ++times[static_cast<size_t>(node)];
   }
-  check(std::all_of(times.begin(), times.end(), [](int n) { return n == 1; }), "judge: a plan must cover every node once");
+  check(std::all_of(times.begin(), times.end(), [](int n) { return n == 1; }),
+        "judge: a plan must cover every node once");
 }
 
-// A candidate whose trace holds other inputs than the baseline's computed another case: its regions, judged on what stands in
-// the trace, would prove nothing. The first such input.
+// A candidate whose trace holds other inputs than the baseline's computed another case: its regions, judged
+// on what stands in the trace, would prove nothing. The first such input.
 std::optional<ValueId> changed_input(const Graph& graph, const Trace& baseline, const Trace& candidate) {
   for (ValueId v = 0; graph.is_input(v); ++v) {
-    if (!same_bits(baseline.values[static_cast<size_t>(v)], candidate.values[static_cast<size_t>(v)])) return v;
+    if (!same_bits(baseline.values[static_cast<size_t>(v)], candidate.values[static_cast<size_t>(v)]))
+      return v;
   }
   return std::nullopt;
 }
 
 bool is_finding(const RegionVerdict& r, const Policy& policy) {
   if (r.verdict >= VerdictClass::nondeterministic) return true;
-  return r.verdict == VerdictClass::precision_policy && (!r.declared || policy.implicit_casts == Policy::ImplicitCasts::strict);
+  return r.verdict == VerdictClass::precision_policy &&
+         (!r.declared || policy.implicit_casts == Policy::ImplicitCasts::strict);
 }
 
 VerdictClass gravest(const std::vector<RegionVerdict>& regions) {
@@ -87,7 +93,8 @@ void compare_outputs(const Graph& graph, const Trace& a, const Trace& b, Verdict
     const size_t size = static_cast<size_t>(size_of(x.type.dtype));
     for (int64_t i = 0; i < x.size(); ++i) {
       const size_t at = static_cast<size_t>(i) * size;
-      if (std::equal(x.bytes.begin() + static_cast<std::ptrdiff_t>(at), x.bytes.begin() + static_cast<std::ptrdiff_t>(at + size),
+      if (std::equal(x.bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                     x.bytes.begin() + static_cast<std::ptrdiff_t>(at + size),
                      y.bytes.begin() + static_cast<std::ptrdiff_t>(at))) {
         continue;
       }
@@ -103,9 +110,11 @@ void conclude(const Case& test_case, std::optional<ValueId> changed, Verdict& ve
   if (changed) {
     verdict.finding = true;
     verdict.verdict = VerdictClass::defect;
-    verdict.reason = "the trace holds other bits of input '" + test_case.graph.name(*changed) + "' than were given";
+    verdict.reason =
+        "the trace holds other bits of input '" + test_case.graph.name(*changed) + "' than were given";
     const Dtype dtype = test_case.graph.type(*changed).dtype;
-    verdict.signature = make_signature(verdict.verdict, verdict.candidate.backend, "inputs", std::string(name(dtype)), "input_changed");
+    verdict.signature = make_signature(verdict.verdict, verdict.candidate.backend, "inputs",
+                                       std::string(name(dtype)), "input_changed");
     return;
   }
   for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
@@ -115,7 +124,8 @@ void conclude(const Case& test_case, std::optional<ValueId> changed, Verdict& ve
     verdict.verdict = guilty->verdict;
     const std::string culprit = guilty->patterns.empty() ? guilty->op : guilty->patterns.front();
     const std::string symptom = guilty->symptom.empty() ? "declared_rounding" : guilty->symptom;
-    verdict.signature = make_signature(guilty->verdict, backend->backend, culprit, std::string(name(guilty->dtype)), symptom);
+    verdict.signature =
+        make_signature(guilty->verdict, backend->backend, culprit, std::string(name(guilty->dtype)), symptom);
     return;
   }
 }
@@ -131,11 +141,12 @@ std::optional<VerdictClass> parse_verdict(std::string_view text) {
   return std::nullopt;
 }
 
-std::string make_signature(VerdictClass verdict, const std::string& backend, const std::string& culprit, const std::string& dtype,
-                           const std::string& symptom) {
+std::string make_signature(VerdictClass verdict, const std::string& backend, const std::string& culprit,
+                           const std::string& dtype, const std::string& symptom) {
   std::string text = std::string(name(verdict)) + "-" + backend + "-" + culprit + "-" + dtype + "-" + symptom;
   for (char& c : text) {
-    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '-' || c == '.';
     if (!safe) c = '_';
   }
   return text;
@@ -144,13 +155,15 @@ std::string make_signature(VerdictClass verdict, const std::string& backend, con
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
   BackendVerdict verdict{execution.backend, {}, {}};
   for (size_t r = 0; r < execution.plan->regions.size(); ++r) {
-    verdict.regions.push_back(judge_region(graph, *execution.plan, r, *execution.trace, {options.minimal_deviations}));
+    verdict.regions.push_back(
+        judge_region(graph, *execution.plan, r, *execution.trace, {options.minimal_deviations}));
   }
   verdict.verdict = gravest(verdict.regions);
   return verdict;
 }
 
-Verdict judge(const Case& test_case, const Execution& baseline, const Execution& candidate, const JudgeOptions& options) {
+Verdict judge(const Case& test_case, const Execution& baseline, const Execution& candidate,
+              const JudgeOptions& options) {
   const Graph& graph = test_case.graph;
   check_plan(graph, *baseline.plan);
   check_plan(graph, *candidate.plan);
@@ -160,13 +173,17 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   for (size_t r = 0; r < candidate.plan->regions.size(); ++r) {
     const Region& region = candidate.plan->regions[r];
     std::optional<RegionVerdict> known;
-    if (is_inherited(region, *baseline.trace, *candidate.trace)) known = inherit(graph, region, r, *baseline.plan, verdict.baseline);
-    verdict.candidate.regions.push_back(known ? *known : judge_region(graph, *candidate.plan, r, *candidate.trace, {options.minimal_deviations}));
+    if (is_inherited(region, *baseline.trace, *candidate.trace))
+      known = inherit(graph, region, r, *baseline.plan, verdict.baseline);
+    verdict.candidate.regions.push_back(
+        known ? *known
+              : judge_region(graph, *candidate.plan, r, *candidate.trace, {options.minimal_deviations}));
   }
   verdict.candidate.verdict = gravest(verdict.candidate.regions);
   compare_outputs(graph, *baseline.trace, *candidate.trace, verdict);
   verdict.verdict = std::max(verdict.baseline.verdict, verdict.candidate.verdict);
-  if (verdict.verdict == VerdictClass::reassociation && verdict.unequal == 0) verdict.verdict = VerdictClass::identical;
+  if (verdict.verdict == VerdictClass::reassociation && verdict.unequal == 0)
+    verdict.verdict = VerdictClass::identical;
   conclude(test_case, changed_input(graph, *baseline.trace, *candidate.trace), verdict);
   return verdict;
 }

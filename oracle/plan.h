@@ -10,12 +10,15 @@
 
 namespace fusesmith {
 
-// Some nodes computed together. Regions stand in the order in which they run; together they cover every node once.
+// Some nodes computed together. Regions stand in the order in which they run; together they cover every node
+// once.
 struct Region {
-  std::vector<int> nodes;          // in graph order
-  std::vector<ValueId> inputs;     // values from outside that the nodes read, each once, in order of first use
-  std::vector<ValueId> outputs;    // values that stand in memory afterwards: all that are read outside or observed
-  std::vector<std::string> patterns;  // that formed it; empty: a single unfused node. The first is the one to blame.
+  std::vector<int> nodes;       // in graph order
+  std::vector<ValueId> inputs;  // values from outside that the nodes read, each once, in order of first use
+  std::vector<ValueId>
+      outputs;  // values that stand in memory afterwards: all that are read outside or observed
+  std::vector<std::string>
+      patterns;  // that formed it; empty: a single unfused node. The first is the one to blame.
   Contract contract;
 };
 

@@ -20,13 +20,17 @@ class RegionJudge {
     const Deviations& declared = region_.contract.deviations;
     if (try_deviations(verdict, declared, true)) return;
     const Deviations implicit = undeclared(false);
-    if (!implicit.empty() && (try_deviations(verdict, implicit, false) || try_deviations(verdict, joined(declared, implicit), false))) return;
+    if (!implicit.empty() && (try_deviations(verdict, implicit, false) ||
+                              try_deviations(verdict, joined(declared, implicit), false)))
+      return;
     if (skipped_cast(verdict)) return;
     convict(verdict, strict);
   }
 
  private:
-  std::vector<RegionOutput> outputs(const Deviations& deviations) const { return evaluate(graph_, region_, trace_, {deviations}); }
+  std::vector<RegionOutput> outputs(const Deviations& deviations) const {
+    return evaluate(graph_, region_, trace_, {deviations});
+  }
   Comparison read(const Deviations& deviations) const { return compare(graph_, outputs(deviations), trace_); }
 
   static void fill(RegionVerdict& verdict, const Comparison& c) {
@@ -41,9 +45,13 @@ class RegionJudge {
   void accept(RegionVerdict& verdict, const Comparison& c, Deviations used, bool declared) const {
     fill(verdict, c);
     verdict.verdict = used.empty() ? VerdictClass::reassociation : VerdictClass::precision_policy;
-    // A single op's bound is as tight as its inputs allow, however small its output: only inner errors make a bound loose.
-    const bool inner = region_.nodes.size() > 1 || info(graph_.nodes()[static_cast<size_t>(region_.nodes[0])].op).op_class == OpClass::composite;
-    if (declared && (c.unknown > 0 || (inner && c.mostly_loose()))) verdict.verdict = VerdictClass::inconclusive;
+    // A single op's bound is as tight as its inputs allow, however small its output: only inner errors make a
+    // bound loose.
+    const bool inner =
+        region_.nodes.size() > 1 ||
+        info(graph_.nodes()[static_cast<size_t>(region_.nodes[0])].op).op_class == OpClass::composite;
+    if (declared && (c.unknown > 0 || (inner && c.mostly_loose())))
+      verdict.verdict = VerdictClass::inconclusive;
     verdict.deviations = std::move(used);
     verdict.declared = declared;
     if (!declared) verdict.symptom = "undeclared_rounding";
@@ -58,7 +66,8 @@ class RegionJudge {
     return true;
   }
 
-  // All of them, else (a kernel may use only part of what it may) every subset of a few, all but one or one alone of many.
+  // All of them, else (a kernel may use only part of what it may) every subset of a few, all but one or one
+  // alone of many.
   std::optional<Deviations> lawful_subset(const Deviations& candidates) const {
     const size_t n = candidates.size();
     if (n == 0) return std::nullopt;
@@ -88,15 +97,16 @@ class RegionJudge {
     return a;
   }
 
-  // Leaves out every deviation without which the region is lawful too, unless the bits speak for it: the slack of one deviation
-  // may cover for another that did happen.
+  // Leaves out every deviation without which the region is lawful too, unless the bits speak for it: the
+  // slack of one deviation may cover for another that did happen.
   Deviations without_needless(Deviations used) const {
     std::vector<RegionOutput> with = outputs(used);
     for (size_t i = used.size(); i-- > 0 && used.size() > 1;) {
       Deviations fewer = used;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
       std::vector<RegionOutput> without = outputs(fewer);
-      if (!compare(graph_, without, trace_).lawful() || preference(with, without, trace_) > kTelling) continue;
+      if (!compare(graph_, without, trace_).lawful() || preference(with, without, trace_) > kTelling)
+        continue;
       used = std::move(fewer);
       with = std::move(without);
     }
@@ -105,7 +115,9 @@ class RegionJudge {
 
   bool all_declared(const Deviations& used) const {
     const Deviations& declared = region_.contract.deviations;
-    return std::all_of(used.begin(), used.end(), [&](const Deviation& d) { return std::find(declared.begin(), declared.end(), d) != declared.end(); });
+    return std::all_of(used.begin(), used.end(), [&](const Deviation& d) {
+      return std::find(declared.begin(), declared.end(), d) != declared.end();
+    });
   }
 
   // Roundings whose dropping the contract does not declare.
@@ -113,8 +125,10 @@ class RegionJudge {
     Deviations found;
     for (const InnerRounding& inner : inner_roundings(graph_, region_)) {
       const auto declares = [&](const Deviation& d) { return d.value == inner.value; };
-      const bool declared = std::any_of(region_.contract.deviations.begin(), region_.contract.deviations.end(), declares);
-      if (!declared && inner.is_explicit == casts) found.push_back({Deviation::Kind::drop, inner.value, inner.dtype, 0, ""});
+      const bool declared =
+          std::any_of(region_.contract.deviations.begin(), region_.contract.deviations.end(), declares);
+      if (!declared && inner.is_explicit == casts)
+        found.push_back({Deviation::Kind::drop, inner.value, inner.dtype, 0, ""});
     }
     return found;
   }
@@ -155,7 +169,8 @@ class RegionJudge {
 
 }  // namespace
 
-RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, const Trace& trace, const RegionJudgeOptions& options) {
+RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, const Trace& trace,
+                           const RegionJudgeOptions& options) {
   const Region& region = plan.regions[index];
   const Node& last = graph.nodes()[static_cast<size_t>(region.nodes.back())];
   RegionVerdict verdict;
@@ -164,7 +179,9 @@ RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, c
   verdict.op = semantic_name(last.op);
   verdict.patterns = region.patterns;
   verdict.dtype = graph.type(last.first_output).dtype;
-  for (ValueId v : region.outputs) check(trace.values[static_cast<size_t>(v)] != nullptr, "judge: a region output is missing from the trace");
+  for (ValueId v : region.outputs)
+    check(trace.values[static_cast<size_t>(v)] != nullptr,
+          "judge: a region output is missing from the trace");
   RegionJudge(graph, region, trace, options.minimal_deviations).run(verdict);
   return verdict;
 }

@@ -7,13 +7,16 @@
 namespace fusesmith {
 
 struct RegionJudgeOptions {
-  // Name exactly the deviations that are needed (one more evaluation for each). Off: all declared ones are named.
+  // Name exactly the deviations that are needed (one more evaluation for each). Off: all declared ones are
+  // named.
   bool minimal_deviations = true;
 };
 
-RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t region, const Trace& trace, const RegionJudgeOptions& options);
+RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t region, const Trace& trace,
+                           const RegionJudgeOptions& options);
 
-// The comparison of stored bits with one reading's intervals; fills elements, outside, shares, worst, symptom.
+// The comparison of stored bits with one reading's intervals; fills elements, outside, shares, worst,
+// symptom.
 struct Comparison {
   int64_t elements = 0;
   int64_t outside = 0;          // finite values out of bounds
@@ -31,9 +34,9 @@ struct Comparison {
 };
 Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace);
 
-// Which of two lawful readings the stored bits speak for: among the elements whose exact results differ between them, the
-// standard score of "nearer to a's" against a fair coin. Above about 5, a is what happened. Used to name deviations, never to
-// acquit or convict.
+// Which of two lawful readings the stored bits speak for: among the elements whose exact results differ
+// between them, the standard score of "nearer to a's" against a fair coin. Above about 5, a is what happened.
+// Used to name deviations, never to acquit or convict.
 double preference(const std::vector<RegionOutput>& a, const std::vector<RegionOutput>& b, const Trace& trace);
 
 }  // namespace fusesmith

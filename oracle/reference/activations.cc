@@ -1,5 +1,6 @@
 // sigmoid, silu, gelu: smooth functions of one element.
-//   f(x') - f(x) is bounded by |f'(x)| dx + max|f''| dx^2 / 2 (Taylor), and the computing error by the function's formula.
+//   f(x') - f(x) is bounded by |f'(x)| dx + max|f''| dx^2 / 2 (Taylor), and the computing error by the
+//   function's formula.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -40,12 +41,16 @@ Bounded smooth(BoundedSpan in, const TensorType& out, F f) {
 }
 
 // A factor that underflows and is then multiplied by x; beyond 127 all factors are exactly 0 or 1.
-double underflow(double x, const Arithmetic& arithmetic) { return (std::fmin(std::fabs(x), 127) + 1) * arithmetic.smallest; }
+double underflow(double x, const Arithmetic& arithmetic) {
+  return (std::fmin(std::fabs(x), 127) + 1) * arithmetic.smallest;
+}
 
 double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
 
-// x Phi(x), with Phi the normal distribution or its tanh form: what both forms share. `inner` is the error of erf or tanh, in u.
-Smooth gelu(double x, double dx, double phi, double slope, double curvature, double inner, const Arithmetic& arithmetic) {
+// x Phi(x), with Phi the normal distribution or its tanh form: what both forms share. `inner` is the error of
+// erf or tanh, in u.
+Smooth gelu(double x, double dx, double phi, double slope, double curvature, double inner,
+            const Arithmetic& arithmetic) {
   const double y = x * phi;
   // Below -13.5 y is under the smallest normal number, and the inner function, long exactly -1, makes it 0.
   const bool vanishes = x + dx < -13.5;
@@ -55,10 +60,12 @@ Smooth gelu(double x, double dx, double phi, double slope, double curvature, dou
 
 Smooth gelu_erf(double x, double dx, const Arithmetic& arithmetic) {
   using std::numbers::inv_sqrtpi, std::numbers::sqrt2;
-  const double z = x / sqrt2, phi = 0.5 * std::erfc(-z), density = inv_sqrtpi / sqrt2 * std::exp(-0.5 * x * x);
+  const double z = x / sqrt2, phi = 0.5 * std::erfc(-z),
+               density = inv_sqrtpi / sqrt2 * std::exp(-0.5 * x * x);
   const double far = std::fabs(x) + dx;
   const double curvature = density * std::exp(std::fabs(x) * dx) * (2 + far * far);
-  const double inner = arithmetic.erf * std::fabs(std::erf(z)) + 2 * std::fabs(z) * 2 * inv_sqrtpi * std::exp(-z * z);
+  const double inner =
+      arithmetic.erf * std::fabs(std::erf(z)) + 2 * std::fabs(z) * 2 * inv_sqrtpi * std::exp(-z * z);
   return gelu(x, dx, phi, phi + x * density, curvature, inner, arithmetic);
 }
 
@@ -75,18 +82,21 @@ Smooth gelu_tanh(double x, double dx, const Arithmetic& arithmetic) {
 
 }  // namespace
 
-// y = 1 / (1 + exp(-x)): the exponential's error counts by its share (1 - y) of the sum; then an addition and a division.
+// y = 1 / (1 + exp(-x)): the exponential's error counts by its share (1 - y) of the sum; then an addition and
+// a division.
 Bounded reference(const Sigmoid&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
   return smooth(in, out, [&](double x, double dx) {
     const double y = sigmoid(x);
     const double rest = sigmoid(-x);
     const double computing = y * (rest * arithmetic.exp + (1 + arithmetic.div) + 1) * kU;
     const double curvature = std::fmin(0.1, y * rest * std::exp(dx));  // |(log y (1 - y))'| <= 1
-    return Smooth{y, y * rest, curvature, x == kInfinity || x == -kInfinity ? 0 : computing + arithmetic.smallest};
+    return Smooth{y, y * rest, curvature,
+                  x == kInfinity || x == -kInfinity ? 0 : computing + arithmetic.smallest};
   });
 }
 
-// y = x sigmoid(x), as a product or as x / (1 + exp(-x)); |y''| <= 1/2. -inf is NaN by the product and by the quotient's -inf/inf.
+// y = x sigmoid(x), as a product or as x / (1 + exp(-x)); |y''| <= 1/2. -inf is NaN by the product and by the
+// quotient's -inf/inf.
 Bounded reference(const Silu&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
   return smooth(in, out, [&](double x, double dx) {
     if (std::isinf(x)) return Smooth{x > 0 ? x : kNaN, 0, 0, 0};
@@ -98,9 +108,9 @@ Bounded reference(const Silu&, BoundedSpan in, const TensorType& out, const Arit
   });
 }
 
-// erf form: y = 0.5 x (1 + erf(z)), z = x / sqrt(2). The argument is off by 2 u |z| (constant and product), which erf damps by
-// its slope; the sum rounds once relative to itself; two products follow.
-// tanh form: t = sqrt(2/pi) (x + 0.044715 x^3) takes 7 roundings. |y''| <= 0.85 for both forms.
+// erf form: y = 0.5 x (1 + erf(z)), z = x / sqrt(2). The argument is off by 2 u |z| (constant and product),
+// which erf damps by its slope; the sum rounds once relative to itself; two products follow. tanh form: t =
+// sqrt(2/pi) (x + 0.044715 x^3) takes 7 roundings. |y''| <= 0.85 for both forms.
 Bounded reference(const Gelu& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
   return smooth(in, out, [&](double x, double dx) {
     if (std::isinf(x)) return Smooth{x > 0 ? x : kNaN, 0, 0, 0};

@@ -1,5 +1,6 @@
-// add, sub, mul, div, scale, cast: one correctly rounded f32 operation. e is only what the inputs bring and what f64 itself
-// loses (found by exact transformations: Knuth's two-sum, a fused multiply-add's remainder), so that an exact result stays exact.
+// add, sub, mul, div, scale, cast: one correctly rounded f32 operation. e is only what the inputs bring and
+// what f64 itself loses (found by exact transformations: Knuth's two-sum, a fused multiply-add's remainder),
+// so that an exact result stays exact.
 #include <cmath>
 #include <limits>
 
@@ -60,13 +61,17 @@ Bounded binary(BoundedSpan in, const TensorType& out, F f) {
 
 }  // namespace
 
-Bounded reference(const Add&, BoundedSpan in, const TensorType& out, const Arithmetic&) { return binary(in, out, add); }
+Bounded reference(const Add&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  return binary(in, out, add);
+}
 
 Bounded reference(const Sub&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
   return binary(in, out, [](Element a, Element b) { return add(a, {-b.v, b.e}); });
 }
 
-Bounded reference(const Mul&, BoundedSpan in, const TensorType& out, const Arithmetic&) { return binary(in, out, mul); }
+Bounded reference(const Mul&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  return binary(in, out, mul);
+}
 
 Bounded reference(const Div&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
   return binary(in, out, [&](Element a, Element b) { return div(a, b, arithmetic.div); });

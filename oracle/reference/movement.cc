@@ -31,10 +31,18 @@ Bounded strided(const Bounded& x, const TensorType& out, const Shape& strides, i
 
 }  // namespace
 
-Bounded reference(const Dropout&, BoundedSpan in, const TensorType& out, const Arithmetic&) { return same_elements(in, out); }
-Bounded reference(const Reshape&, BoundedSpan in, const TensorType& out, const Arithmetic&) { return same_elements(in, out); }
-Bounded reference(const Unsqueeze&, BoundedSpan in, const TensorType& out, const Arithmetic&) { return same_elements(in, out); }
-Bounded reference(const Squeeze&, BoundedSpan in, const TensorType& out, const Arithmetic&) { return same_elements(in, out); }
+Bounded reference(const Dropout&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  return same_elements(in, out);
+}
+Bounded reference(const Reshape&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  return same_elements(in, out);
+}
+Bounded reference(const Unsqueeze&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  return same_elements(in, out);
+}
+Bounded reference(const Squeeze&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  return same_elements(in, out);
+}
 
 Bounded reference(const Permute& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
   const Shape own = strides_of(in[0]->type.shape);
@@ -72,7 +80,8 @@ Bounded reference(const Gather&, BoundedSpan in, const TensorType& out, const Ar
 
 Bounded reference(const Arange& op, BoundedSpan, const TensorType& out, const Arithmetic&) {
   Bounded y(out);
-  for (size_t i = 0; i < y.v.size(); ++i) y.v[i] = static_cast<double>(op.start + static_cast<int64_t>(i) * op.step);
+  for (size_t i = 0; i < y.v.size(); ++i)
+    y.v[i] = static_cast<double>(op.start + static_cast<int64_t>(i) * op.step);
   return y;
 }
 

@@ -5,7 +5,8 @@
 
 namespace fusesmith::ref {
 
-#define FUSESMITH_REFERENCE(T) Bounded reference(const T&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic)
+#define FUSESMITH_REFERENCE(T) \
+  Bounded reference(const T&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic)
 FUSESMITH_REFERENCE(Einsum);
 FUSESMITH_REFERENCE(Matmul);
 FUSESMITH_REFERENCE(Linear);
@@ -35,7 +36,8 @@ FUSESMITH_REFERENCE(MaskedFill);
 FUSESMITH_REFERENCE(CausalMask);
 #undef FUSESMITH_REFERENCE
 
-// Calls f(i, offsets...) for every element i of `to`, with the offset of the matching element of each broadcast operand.
+// Calls f(i, offsets...) for every element i of `to`, with the offset of the matching element of each
+// broadcast operand.
 template <size_t N, class F>
 void for_each_broadcast(const Shape& to, const std::array<const Shape*, N>& from, F f) {
   const size_t rank = to.size();
@@ -48,7 +50,8 @@ void for_each_broadcast(const Shape& to, const std::array<const Shape*, N>& from
   for (int64_t i = 0; i < count; i += inner) {
     for (int64_t j = 0; j < inner; ++j) {
       std::array<size_t, N> here;
-      for (size_t k = 0; k < N; ++k) here[k] = static_cast<size_t>(at[k] + (rank ? j * strides[k][rank - 1] : 0));
+      for (size_t k = 0; k < N; ++k)
+        here[k] = static_cast<size_t>(at[k] + (rank ? j * strides[k][rank - 1] : 0));
       f(static_cast<size_t>(i + j), here);
     }
     for (size_t d = rank; d-- > 1;) {  // advance the outer index

@@ -1,7 +1,8 @@
 // matmul, linear, einsum: sums of K products in an f32 accumulator, in any order.
-//   |got - v| <= (K + 2) u s / (1 - (K + 2) u),  s = sum |a_k b_k|      (Higham, Accuracy and Stability, section 3.1)
-// plus what inexact inputs bring; e = 0 where every term is a multiple of 2^g and s <= 2^(24+g), since then every partial sum
-// in every order is an f32.
+//   |got - v| <= (K + 2) u s / (1 - (K + 2) u),  s = sum |a_k b_k|      (Higham, Accuracy and Stability,
+//   section 3.1)
+// plus what inexact inputs bring; e = 0 where every term is a multiple of 2^g and s <= 2^(24+g), since then
+// every partial sum in every order is an f32.
 #include <Eigen/Core>
 #include <cmath>
 #include <limits>
@@ -50,13 +51,15 @@ int granularity(double x) {
   return exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(significand));
 }
 
-// One operand of one batch entry, gathered: values, magnitudes, errors, and the granularity of each row (a) or column (b).
+// One operand of one batch entry, gathered: values, magnitudes, errors, and the granularity of each row (a)
+// or column (b).
 struct Operand {
   Matrix v, magnitude, e;
   std::vector<int> granularities;
 };
 
-Operand gather(const Bounded& x, const std::vector<int64_t>& rows, const std::vector<int64_t>& cols, int64_t base, bool by_row) {
+Operand gather(const Bounded& x, const std::vector<int64_t>& rows, const std::vector<int64_t>& cols,
+               int64_t base, bool by_row) {
   const auto r = static_cast<Eigen::Index>(rows.size()), c = static_cast<Eigen::Index>(cols.size());
   Operand o{Matrix(r, c), {}, {}, std::vector<int>(by_row ? rows.size() : cols.size(), kAnyGranularity)};
   if (!x.exact()) o.e.resize(r, c);
@@ -73,13 +76,16 @@ Operand gather(const Bounded& x, const std::vector<int64_t>& rows, const std::ve
   return o;
 }
 
-// e of one element; K products, s the sum of the finite ones' magnitudes, `inputs` the share of inexact inputs, g the terms'
-// granularity. A partial sum may overflow in some order, unless all terms have one sign: then every order does.
-double product_error(double v, double s, double inputs, double k, int g, bool one_sign, const Arithmetic& arithmetic) {
+// e of one element; K products, s the sum of the finite ones' magnitudes, `inputs` the share of inexact
+// inputs, g the terms' granularity. A partial sum may overflow in some order, unless all terms have one sign:
+// then every order does.
+double product_error(double v, double s, double inputs, double k, int g, bool one_sign,
+                     const Arithmetic& arithmetic) {
   const double n = (k + 2) * kU, magnitude = s + inputs;
   if (std::isnan(v)) return inputs == 0 ? 0 : kInfinity;
   if (!(magnitude < max_finite(Dtype::f32))) {
-    const bool always = inputs == 0 && one_sign && std::isfinite(v) && s * (1 - 2 * n) > max_finite(Dtype::f32) * (1 + kU);
+    const bool always =
+        inputs == 0 && one_sign && std::isfinite(v) && s * (1 - 2 * n) > max_finite(Dtype::f32) * (1 + kU);
     return always ? 0 : kInfinity;
   }
   if (std::isinf(v)) return inputs == 0 ? 0 : kInfinity;
@@ -151,12 +157,14 @@ void multiply_batch(const Problem2& p, const Operand& a, const Operand& b, int64
 Bounded multiply(const Problem2& p, const TensorType& out) {
   Bounded y(out);
   const ProductView& view = p.view;
-  const auto batch_a = offsets(view.batch.sizes, view.batch.a), batch_b = offsets(view.batch.sizes, view.batch.b);
+  const auto batch_a = offsets(view.batch.sizes, view.batch.a),
+             batch_b = offsets(view.batch.sizes, view.batch.b);
   const auto batch_out = offsets(view.batch.sizes, view.batch.out);
   const auto m = offsets(view.m.sizes, view.m.a), n = offsets(view.n.sizes, view.n.b);
   const auto k_a = offsets(view.k.sizes, view.k.a), k_b = offsets(view.k.sizes, view.k.b);
   Operand a, b;
-  for (size_t i = 0; i < batch_out.size(); ++i) {  // an operand that a batch axis does not move is gathered once
+  for (size_t i = 0; i < batch_out.size();
+       ++i) {  // an operand that a batch axis does not move is gathered once
     if (i == 0 || batch_a[i] != batch_a[i - 1]) a = gather(p.a, m, k_a, batch_a[i], true);
     if (i == 0 || batch_b[i] != batch_b[i - 1]) b = gather(p.b, k_b, n, batch_b[i], false);
     multiply_batch(p, a, b, batch_out[i], y);
@@ -175,7 +183,8 @@ Bounded reference(const Einsum& op, BoundedSpan in, const TensorType& out, const
   const Shape own = strides_of(out.shape);
   ProductView view;
   for (size_t i = 0; i < letters.size(); ++i) {
-    const bool in_a = labels.a.find(letters[i]) != std::string::npos, in_b = labels.b.find(letters[i]) != std::string::npos;
+    const bool in_a = labels.a.find(letters[i]) != std::string::npos,
+               in_b = labels.b.find(letters[i]) != std::string::npos;
     const bool summed = i >= labels.out.size();
     Axes& axes = summed ? view.k : in_a && in_b ? view.batch : in_a ? view.m : view.n;
     axes.add(sizes[i], a[i], b[i], summed ? 0 : own[i]);

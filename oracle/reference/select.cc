@@ -20,10 +20,11 @@ Bounded reference(const Relu&, BoundedSpan in, const TensorType& out, const Arit
 Bounded reference(const Where&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
   const Bounded &condition = *in[0], &a = *in[1], &b = *in[2];
   Bounded y(out);
-  for_each_broadcast<3>(out.shape, {&condition.type.shape, &a.type.shape, &b.type.shape}, [&](size_t i, const auto& at) {
-    const bool first = condition.v[at[0]] != 0;
-    y.set(i, first ? a.v[at[1]] : b.v[at[2]], first ? a.error(at[1]) : b.error(at[2]));
-  });
+  for_each_broadcast<3>(out.shape, {&condition.type.shape, &a.type.shape, &b.type.shape},
+                        [&](size_t i, const auto& at) {
+                          const bool first = condition.v[at[0]] != 0;
+                          y.set(i, first ? a.v[at[1]] : b.v[at[2]], first ? a.error(at[1]) : b.error(at[2]));
+                        });
   return y;
 }
 

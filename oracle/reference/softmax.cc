@@ -1,8 +1,9 @@
-// softmax. With t_i = x_i - max, p_i = exp(t_i) / sum exp(t), each t_i may be off by d_i = |dx_i| + u |t_i| (the subtraction
-// rounds). The exact p_j over all such t lies between
+// softmax. With t_i = x_i - max, p_i = exp(t_i) / sum exp(t), each t_i may be off by d_i = |dx_i| + u |t_i|
+// (the subtraction rounds). The exact p_j over all such t lies between
 //   p_j exp(-d_j) / sum p_i exp(d_i)   and   p_j exp(d_j) / sum p_i exp(-d_i),
-// (numerator and denominator move together in x_j), and computing it adds (2 eps_exp + n + 2) u relative: two exponentials,
-// n additions, a division. e = 0 where 2^k elements equal the maximum and the others lie 104 or more below: e^-104 is 0 in f32.
+// (numerator and denominator move together in x_j), and computing it adds (2 eps_exp + n + 2) u relative: two
+// exponentials, n additions, a division. e = 0 where 2^k elements equal the maximum and the others lie 104 or
+// more below: e^-104 is 0 in f32.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -70,7 +71,8 @@ void softmax_row(Row& row, const Arithmetic& arithmetic) {
     widest = std::fmax(widest, row.t[i] + shift(i) > -150 ? shift(i) : 0);
     weighted += row.p[i] * shift(i);
   }
-  // Small shifts need no second exponential: exp(d) <= 1 + d + d^2 there, and the sums move by at most exp(+-d) likewise.
+  // Small shifts need no second exponential: exp(d) <= 1 + d + d^2 there, and the sums move by at most
+  // exp(+-d) likewise.
   const bool small = widest < 1e-3;
   weighted /= sum;
   for (size_t i = 0; i < n && !small; ++i) {
@@ -94,7 +96,8 @@ void softmax_row(Row& row, const Arithmetic& arithmetic) {
       from_inputs = std::fmax(up / (low - down + up) - p, p - down / (high - up + down)) + 0x1p-48 * p;
     }
     row.p[i] = p;
-    row.e[i] = row.t[i] == -kInfinity ? 0 : from_inputs + computing * (p + from_inputs) + 2 * arithmetic.smallest;
+    row.e[i] =
+        row.t[i] == -kInfinity ? 0 : from_inputs + computing * (p + from_inputs) + 2 * arithmetic.smallest;
   }
 }
 
