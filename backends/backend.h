@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ class Program {
   // Inputs as the graph lists them, then states. The trace holds them, and every region output, at their
   // ValueIds.
   virtual Trace run(std::span<const TensorPtr> inputs) = 0;
+  // Looks again at the run that left `trace`, the last one: repeats it, checks the memory around it.
+  virtual std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) = 0;
 };
 
 // Stateless and shared between threads.
@@ -36,6 +39,9 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view doc() const = 0;
+  // Why it cannot run here now, in a few words ("no NVIDIA driver"); nothing where it can. Asked when a pair
+  // is chosen; a device that fails later throws DeviceError.
+  virtual std::optional<std::string> unavailable() const = 0;
   // The problem is the reason for `unsupported`.
   virtual Result<std::unique_ptr<Program>> compile(const Graph& graph,
                                                    const CompileOptions& options) const = 0;

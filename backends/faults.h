@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,10 +17,18 @@ inline constexpr bool kFaultsBuilt = true;
 inline constexpr bool kFaultsBuilt = false;
 #endif
 
+// Which fused executors carry a fault.
+enum class FaultSite : uint8_t { both, cpu_fused, cuda_fused };
+
 struct FaultInfo {
   std::string_view name;
   std::string_view pattern;  // the pattern that a finding must blame
   std::string_view doc;      // what the mistake is, and the public bug it re-creates, if any
+  FaultSite site = FaultSite::both;
+
+  bool strikes(std::string_view backend) const {
+    return site == FaultSite::both || backend == (site == FaultSite::cpu_fused ? "cpu_fused" : "cuda_fused");
+  }
 };
 
 // The one list; empty in builds without faults.

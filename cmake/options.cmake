@@ -14,12 +14,3 @@ option(FUSESMITH_WERROR "Warnings are errors" OFF)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
 endif()
-
-if(NOT EXISTS "${PROJECT_SOURCE_DIR}/backends/cuda")
-  if(FUSESMITH_CUDA STREQUAL "AUTO")
-    message(NOTICE "CUDA backends: not part of this version yet")
-  elseif(FUSESMITH_CUDA)
-    message(FATAL_ERROR "FUSESMITH_CUDA=ON: the CUDA backends are not part of this version yet. "
-                        "Configure with -DFUSESMITH_CUDA=AUTO (or OFF).")
-  endif()
-endif()

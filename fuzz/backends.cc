@@ -1,16 +1,33 @@
 #include "fuzz/backends.h"
 
-#include <array>
+#include <vector>
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu_fused/cpu_fused_backend.h"
+#ifdef FUSESMITH_HAS_CUDA
+#include "backends/cuda/cuda_backend.h"
+#include "backends/cuda_fused/cuda_fused_backend.h"
+#endif
 
 namespace fusesmith {
 
-std::span<const Backend* const> all_backends() {
-  static const std::array<const Backend*, 2> backends = {&cpu_backend(), &cpu_fused_backend()};
+namespace {
+
+std::vector<const Backend*>& list() {
+  static std::vector<const Backend*> backends = {
+      &cpu_backend(),
+      &cpu_fused_backend(),
+#ifdef FUSESMITH_HAS_CUDA
+      &cuda_backend(),
+      &cuda_fused_backend(),
+#endif
+  };
   return backends;
 }
+
+}  // namespace
+
+std::span<const Backend* const> all_backends() { return list(); }
 
 const Backend* find_backend(std::string_view name) {
   for (const Backend* backend : all_backends()) {
@@ -18,5 +35,11 @@ const Backend* find_backend(std::string_view name) {
   }
   return nullptr;
 }
+
+ListedBackend::ListedBackend(const Backend& backend) : backend_(&backend) {
+  list().insert(list().begin(), backend_);
+}
+
+ListedBackend::~ListedBackend() { std::erase(list(), backend_); }
 
 }  // namespace fusesmith

@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cinttypes>
 #include <cstdio>
-#include <deque>
 #include <ostream>
 #include <thread>
 
-#include "fuzz/finding.h"
+#include "fuzz/backends.h"
+#include "fuzz/campaign_run.h"
 #include "fuzz/interrupt.h"
-#include "fuzz/live_status.h"
+#include "fuzz/known_names.h"
 #include "fuzz/summary.h"
-#include "fuzz/work_directory.h"
-#include "fuzz/worker_pool.h"
 
 namespace fusesmith {
 
@@ -23,47 +20,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::string_view kName = "fuzz";
 
+constexpr int kMaxOutOfMemory = 20;  // cases in a row
+
 double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
-// The sequence of cases: what is left of the corpus, then generated ones from the first counter that was not
-// judged yet.
-class Campaign {
- public:
-  Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& directory, std::vector<Case> corpus,
-           std::string digest);
-
-  int run();
-
- private:
-  Result<Finished> judge(uint64_t position);
-  std::optional<Problem> count(uint64_t position, const Finished& finished);
-  void announce(const std::string& what, const std::string& signature);
-  std::optional<Problem> follow_up();
-  std::optional<Problem> finish(const std::string& signature);
-  std::optional<Problem> finish_rest();
-  std::optional<Problem> run_workers();
-  bool over() const;
-  bool is_corpus(uint64_t position) const { return position < corpus_.size() - skipped_; }
-  Result<Finished> judge_case(const Case& test_case, const CaseParts& parts);
-  Stats snapshot();
-
-  const FuzzFlags& flags_;
-  Console& console_;
-  WorkDirectory& directory_;
-  const std::vector<Case> corpus_;
-  const Judging judging_;
-  const uint64_t shard_;
-  const size_t old_findings_;
-  const Clock::time_point start_ = Clock::now();
-  LiveStatus status_;
-  std::mutex mutex_;  // of what follows
-  Stats stats_;
-  std::deque<std::string> to_finish_;  // findings without report; a killed campaign's come first
-  uint64_t first_counter_ = 0;
-  size_t skipped_ = 0;  // corpus cases that are in the counts already
-};
+}  // namespace
 
 Campaign::Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& directory,
                    std::vector<Case> corpus, std::string digest)
@@ -71,18 +34,28 @@ Campaign::Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& dire
       console_(console),
       directory_(directory),
       corpus_(std::move(corpus)),
+      watch_([this](const auto& running) { save_suspects(running); }),
       judging_(Judging(flags.judge).quick()),
+      finishing_(flags.judge),
       shard_(*parse_shard(flags.shard)),
       old_findings_(directory.finding_count()),
       status_(console),
       stats_(directory.stats()) {
+  judging_.watch = finishing_.watch = &watch_;
   stats_.seed = flags.seed;
   stats_.shard = flags.shard;
-  if (stats_.corpus_digest != digest) stats_.corpus_done = 0;
+  if (stats_.corpus_digest != digest) {
+    stats_.corpus_done = 0;
+    std::erase_if(stats_.convicted, [](const auto& entry) { return entry.first.starts_with(kCorpusPrefix); });
+  }
   stats_.corpus_digest = std::move(digest);
   first_counter_ = stats_.next;
   skipped_ = static_cast<size_t>(stats_.corpus_done);
   for (const std::string& signature : directory.unfinished_findings()) to_finish_.push_back(signature);
+  for (const auto& [name, signature] : stats_.convicted) {
+    settled_[name].verdict = VerdictClass::crash;
+    settled_[name].signature = signature;
+  }
 }
 
 bool Campaign::over() const {
@@ -91,15 +64,21 @@ bool Campaign::over() const {
   return InterruptGuard::interrupted() || (flags_.max_findings > 0 && found >= flags_.max_findings);
 }
 
-Result<Finished> Campaign::judge(uint64_t position) {
-  if (is_corpus(position)) return judge_case(corpus_[skipped_ + position], {});
-  CaseParts parts;
-  const uint64_t counter = first_counter_ + position - (corpus_.size() - skipped_);
-  const Case test_case = generate_case(flags_.seed, shard_, counter, {}, &parts);
-  return judge_case(test_case, parts);
+// Names a case in suspects/ and in stats.json.
+std::string Campaign::name(uint64_t position) const {
+  return is_corpus(position) ? std::string(kCorpusPrefix) + std::to_string(skipped_ + position)
+                             : std::to_string(counter(position));
 }
 
-Result<Finished> Campaign::judge_case(const Case& raw_case, const CaseParts& parts) {
+Result<Finished> Campaign::judge(uint64_t position) {
+  CaseParts parts;
+  const Case test_case = is_corpus(position)
+                             ? corpus_[skipped_ + position]
+                             : generate_case(flags_.seed, shard_, counter(position), {}, &parts);
+  return on_device(name(position), [&] { return judge_case(name(position), test_case, parts); });
+}
+
+Result<Finished> Campaign::judge_case(const std::string& name, const Case& raw_case, const CaseParts& parts) {
   // With the options inside, a saved case needs no flags but the faults to show the same.
   Case test_case = with_options(raw_case, judging_.options);
   test_case.expect.reset();  // speaks of the corpus file, not of findings made from it
@@ -110,11 +89,23 @@ Result<Finished> Campaign::judge_case(const Case& raw_case, const CaseParts& par
     finished.outcome.invalid = true;
     return finished;
   }
+  const auto settled = settled_.find(name);
+  Result<CaseOutcome> outcome = settled != settled_.end() ? settled->second : outcome_of(test_case, text);
+  if (!outcome) return Problem{outcome.problem()};
+  finished.outcome = std::move(*outcome);
+  finished.outcome.coverage.add(test_case, parts);
+  const std::lock_guard guard(mutex_);
+  if (!stats_.news(finished.outcome).empty()) finished.text = text;
+  return finished;
+}
+
+// Judges it; a new finding is on disk then.
+Result<CaseOutcome> Campaign::outcome_of(const Case& test_case, const std::string& text) {
   const Verdict verdict = judging_.run(test_case).verdict;
-  CaseOutcome& outcome = finished.outcome;
+  CaseOutcome outcome;
   outcome.verdict = verdict.verdict;
-  outcome.coverage.add(test_case, parts);
   if (verdict.verdict == VerdictClass::unsupported) outcome.unsupported = verdict.reason;
+  if (verdict.verdict == VerdictClass::out_of_memory) outcome.out_of_memory = verdict.reason;
   for (const RegionVerdict& region : verdict.candidate.regions) {
     outcome.patterns.insert(outcome.patterns.end(), region.patterns.begin(), region.patterns.end());
   }
@@ -124,9 +115,7 @@ Result<Finished> Campaign::judge_case(const Case& raw_case, const CaseParts& par
     if (!added) return Problem{added.problem()};
     if (*added) announce("finding", verdict.signature);
   }
-  const std::lock_guard guard(mutex_);
-  if (!stats_.news(outcome).empty()) finished.text = text;
-  return finished;
+  return outcome;
 }
 
 std::optional<Problem> Campaign::count(uint64_t position, const Finished& finished) {
@@ -141,7 +130,13 @@ std::optional<Problem> Campaign::count(uint64_t position, const Finished& finish
     }
   }
   stats_.add(finished.outcome);
-  return {};
+  stats_.convicted.erase(name(position));
+  out_of_memory_ = finished.outcome.verdict == VerdictClass::out_of_memory ? out_of_memory_ + 1 : 0;
+  if (out_of_memory_ < kMaxOutOfMemory || end_) return {};
+  end_ = {kOutOfMemory, std::to_string(out_of_memory_) +
+                            " cases in a row ran out of memory, the last: " + finished.outcome.out_of_memory +
+                            "; free some, or give fewer --jobs, then start the campaign again"};
+  return Problem{end_->why};
 }
 
 void Campaign::announce(const std::string& what, const std::string& signature) {
@@ -162,14 +157,19 @@ std::optional<Problem> Campaign::follow_up() {
   return finish(signature);
 }
 
+FindingOptions Campaign::finding_options() const {
+  return {finishing_, flags_.judge.beside_case().text(), console_.program, flags_.minimize != 0,
+          [this] { return InterruptGuard::interrupted() || watch_.failed(); }};
+}
+
 std::optional<Problem> Campaign::finish(const std::string& signature) {
-  const FindingOptions options{Judging(flags_.judge), flags_.judge.beside_case().text(), console_.program,
-                               flags_.minimize != 0, [] { return InterruptGuard::interrupted(); }};
-  return finish_finding(directory_.finding(signature), signature, options,
-                        [&](const std::string& other, const Case& test_case) {
-                          const auto added = directory_.add_finding(other, to_json(test_case));
-                          if (added && *added) announce("finding, met while minimizing another", other);
-                        });
+  return on_device(std::string(kFinishingPrefix) + signature, [&] {
+    return finish_finding(directory_.finding(signature), signature, finding_options(),
+                          [&](const std::string& other, const Case& test_case) {
+                            const auto added = directory_.add_finding(other, to_json(test_case));
+                            if (added && *added) announce("finding, met while minimizing another", other);
+                          });
+  });
 }
 
 // What the workers had no time for.
@@ -188,6 +188,8 @@ Stats Campaign::snapshot() {
   const std::lock_guard guard(mutex_);
   Stats stats = stats_;
   stats.elapsed_s += seconds_since(start_);
+  // Also those that no counted case has: met while minimizing, or judged when the campaign had its fill.
+  for (const std::string& signature : directory_.findings()) stats.findings.try_emplace(signature, 0);
   return stats;
 }
 
@@ -215,19 +217,26 @@ std::optional<Problem> Campaign::run_workers() {
 }
 
 int Campaign::run() {
-  std::optional<Problem> problem = run_workers();
+  std::optional<Problem> problem = check_suspects();
+  if (!problem) problem = run_workers();
   if (!problem) problem = finish_rest();
   const Stats stats = snapshot();
   const auto saving = directory_.save(stats);
   status_.close();
   if (!problem) problem = saving;
-  if (problem) return fail(console_, kName, problem->what, kCannotWrite);
+  if (problem && !end_) return fail(console_, kName, problem->what, kCannotWrite);
   console_.out << (flags_.json ? to_json(stats)
                                : summary_text(stats, directory_, flags_.judge, console_.program))
                << std::flush;
+  if (end_) {
+    const bool suspects = end_->code == kDeviceUnhealthy && !alone_;
+    return fail(console_, kName, end_->why + (suspects ? replay_text() : ""), end_->code);
+  }
   if (InterruptGuard::interrupted()) return kInterrupted;
   return directory_.finding_count() == 0 ? kClean : kFindings;
 }
+
+namespace {
 
 // The corpus cases of all arguments, and a digest of them: a resumed campaign goes on in the corpus that it
 // began.
@@ -238,7 +247,7 @@ Result<std::vector<Case>> read_corpus(const std::vector<std::string>& arguments,
     const auto files = list_json(argument);
     if (!files) return Problem{files.problem()};
     for (const std::string& file : *files) {
-      auto test_case = read_case_file(file);
+      auto test_case = read_known_case(file);
       if (!test_case) return Problem{test_case.problem()};
       for (const char c : to_json(*test_case)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
       cases.push_back(std::move(*test_case));
@@ -274,6 +283,13 @@ int run(FuzzFlags& flags, Console& console) {
                 "targets (build/fuzz/libfuzzer/) instead");
   }
   if (const auto shard = parse_shard(flags.shard); !shard) return fail(console, kName, shard.problem());
+  // A campaign goes on with the pair that it began with, whatever this machine would pick now.
+  for (const auto& [flag, value] :
+       {std::pair("baseline", &flags.judge.baseline), std::pair("candidate", &flags.judge.candidate)}) {
+    if (value->empty()) *value = WorkDirectory::recorded(flags.workdir, flag);
+    if (!find_backend(*value)) value->clear();
+  }
+  if (const auto why = flags.judge.unavailable()) return fail(console, kName, *why, kDeviceUnhealthy);
   const Judging judging(flags.judge);
   flags.judge.baseline = judging.baseline;
   flags.judge.candidate = judging.candidate;
@@ -283,6 +299,8 @@ int run(FuzzFlags& flags, Console& console) {
   bool cannot_write = false;
   auto directory = WorkDirectory::open(flags.workdir, flags.table(), cannot_write);
   if (!directory) return fail(console, kName, directory.problem(), cannot_write ? kCannotWrite : kUsage);
+  if (auto problem = directory->check_corpus(digest, corpus->size()))
+    return fail(console, kName, problem->what);
   const InterruptGuard guard;
   return Campaign(flags, console, *directory, std::move(*corpus), std::move(digest)).run();
 }

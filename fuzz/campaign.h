@@ -28,7 +28,8 @@ struct FuzzFlags {
   FlagTable table();
 };
 
-// Exit code: 0 clean, 1 usage, 72 interrupted, 73 cannot write, 77 the work directory holds findings.
+// Exit code: 0 clean, 1 usage, 71 one case after the other ran out of memory, 72 interrupted, 73 cannot
+// write, 76 the device is missing or failed, 77 the work directory holds findings.
 int run(FuzzFlags& flags, Console& console);
 
 // I of "I/N", or a problem unless 0 <= I < N.

@@ -5,6 +5,7 @@
 #include <new>
 #include <ostream>
 
+#include "fuzz/calibrate_command.h"
 #include "fuzz/campaign.h"
 #include "fuzz/explain.h"
 #include "fuzz/generate_command.h"
@@ -37,7 +38,7 @@ constexpr std::string_view kEnd =
     "  fusesmith explain fusesmith-work/findings/*/min.json\n"
     "\n"
     "Exit codes: 0 clean, 1 wrong usage or a file that cannot be read, 71 out of memory, 72 interrupted,\n"
-    "73 cannot write, 77 at least one finding.\n";
+    "73 cannot write, 76 the GPU is missing or failed, 77 at least one finding.\n";
 
 std::string introduction() {
   std::string text(kIntroduction);
@@ -82,6 +83,15 @@ int fail(Console& console, std::string_view command, std::string_view problem, E
   return code;
 }
 
+int fail_device(Console& console, std::string_view command, const std::string& place,
+                const DeviceError& error) {
+  const bool out_of_memory = error.kind() == DeviceError::Kind::out_of_memory;
+  return fail(console, command,
+              place + (place.empty() ? "" : ": ") +
+                  (out_of_memory ? "out of device memory: " : "the device failed: ") + error.what(),
+              out_of_memory ? kOutOfMemory : kDeviceUnhealthy);
+}
+
 int print_help(const FlagTable& table, Console& console) {
   console.out << help_text(table);
   return kClean;
@@ -89,8 +99,9 @@ int print_help(const FlagTable& table, Console& console) {
 
 std::span<const Command> all_commands() {
   static const Command commands[] = {
-      command_of<FuzzFlags>(),    command_of<ReplayFlags>(),   command_of<MinimizeFlags>(),
-      command_of<ExplainFlags>(), command_of<GenerateFlags>(), command_of<ListFlags>(),
+      command_of<FuzzFlags>(),      command_of<ReplayFlags>(),   command_of<MinimizeFlags>(),
+      command_of<ExplainFlags>(),   command_of<GenerateFlags>(), command_of<ListFlags>(),
+      command_of<CalibrateFlags>(),
   };
   return commands;
 }
@@ -102,6 +113,8 @@ int run_command_line(std::span<const std::string> args, Console& console) {
     console.out.flush();
     if (!console.out) return fail(console, command, "cannot write to standard output", kCannotWrite);
     return code;
+  } catch (const DeviceError& error) {
+    return fail_device(console, command, "", error);
   } catch (const std::bad_alloc&) {
     return fail(console, command, "out of memory", kOutOfMemory);
   } catch (const std::exception& error) {

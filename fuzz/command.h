@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/device_error.h"
 #include "fuzz/exit_code.h"
 #include "fuzz/flags.h"
 
@@ -23,6 +24,11 @@ struct Console {
 
 // One line on err: "fusesmith replay: x.json: ...". Returns the code.
 int fail(Console& console, std::string_view command, std::string_view problem, ExitCode code = kUsage);
+
+// The same for a device that failed: exit 76, or 71 where its memory ran out. `place`: what it was at, or
+// empty.
+int fail_device(Console& console, std::string_view command, const std::string& place,
+                const DeviceError& error);
 
 int print_help(const FlagTable& table, Console& console);
 

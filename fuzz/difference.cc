@@ -53,14 +53,4 @@ std::vector<Difference> region_differences(const CaseRun& run) {
   return differences;
 }
 
-int first_unequal_region(const Plan& plan, const Trace& first, const Trace& again) {
-  for (size_t i = 0; i < plan.regions.size(); ++i) {
-    for (const ValueId value : plan.regions[i].outputs) {
-      const Tensor *a = value_in(first, value), *b = value_in(again, value);
-      if ((a == nullptr) != (b == nullptr) || (a && b && *a != *b)) return static_cast<int>(i);
-    }
-  }
-  return -1;
-}
-
 }  // namespace fusesmith

@@ -20,7 +20,4 @@ Difference difference(const Tensor& a, const Tensor& b);
 // for a run without programs.
 std::vector<Difference> region_differences(const CaseRun& run);
 
-// The first region of the plan whose outputs have other bits in `again` than in `first`, or -1.
-int first_unequal_region(const Plan& plan, const Trace& first, const Trace& again);
-
 }  // namespace fusesmith

@@ -10,6 +10,7 @@ enum ExitCode : int {
   kOutOfMemory = 71,
   kInterrupted = 72,
   kCannotWrite = 73,
+  kDeviceUnhealthy = 76,  // the GPU is missing, or it failed
   kFindings = 77,
 };
 

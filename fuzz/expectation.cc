@@ -21,32 +21,36 @@ std::vector<std::string> used_deviations(const BackendVerdict& verdict) {
   return words;
 }
 
-void find_difference(CaseRun& run, size_t sources, Program& program, const Trace& first,
-                     const BackendVerdict& backend, int64_t times) {
-  for (int64_t i = 0; i < times; ++i) {
-    const Trace again = program.run(std::span(first.values).first(sources));
-    const int region = first_unequal_region(program.plan(), first, again);
-    if (region < 0) continue;
-    const RegionVerdict& verdict = backend.regions.at(static_cast<size_t>(region));
-    const std::string culprit = verdict.patterns.empty() ? verdict.op : verdict.patterns.front();
-    run.verdict.verdict = VerdictClass::nondeterministic;
-    run.verdict.finding = true;
-    run.verdict.reason = "region '" + verdict.name + "' (" + culprit + ") of " + backend.backend +
-                         " differs in run " + std::to_string(i + 2) + " on the same inputs";
-    run.verdict.signature = make_signature(VerdictClass::nondeterministic, backend.backend, culprit,
-                                           std::string(name(verdict.dtype)), "repeat_differs");
-    return;
-  }
+// Whether run number `number` of the program gives the same bits; else it is in the verdict.
+bool is_same_again(CaseRun& run, size_t sources, Program& program, const Trace& first,
+                   const BackendVerdict& backend, int64_t number) {
+  const Trace again = program.run(std::span(first.values).first(sources));
+  const auto found = first_difference(Disagreement::Kind::repeat, program.plan(), first, again);
+  if (!found) return true;
+  const RegionVerdict& verdict = backend.regions.at(found->region);
+  const std::string culprit = verdict.patterns.empty() ? verdict.op : verdict.patterns.front();
+  run.verdict.verdict = VerdictClass::nondeterministic;
+  run.verdict.finding = true;
+  run.verdict.reason = "region '" + verdict.name + "' (" + culprit + ") of " + backend.backend +
+                       " differs in run " + std::to_string(number) + " on the same inputs";
+  run.verdict.signature = make_signature(VerdictClass::nondeterministic, backend.backend, culprit,
+                                         std::string(name(verdict.dtype)), std::string(name(found->kind)));
+  return false;
 }
 
 }  // namespace
 
-void repeat_run(const Graph& graph, CaseRun& run, int64_t times) {
+int64_t repeat_run(const Graph& graph, CaseRun& run, int64_t times, const std::function<bool()>& stop) {
   const auto sources = static_cast<size_t>(graph.source_count());
-  if (!run.candidate || run.verdict.finding) return;
-  find_difference(run, sources, *run.candidate, run.candidate_trace, run.verdict.candidate, times);
-  if (run.verdict.finding) return;
-  find_difference(run, sources, *run.baseline, run.baseline_trace, run.verdict.baseline, times);
+  if (!run.candidate || run.verdict.finding) return 0;
+  for (int64_t i = 0; i < times; ++i) {
+    if (stop && stop()) return i;
+    if (!is_same_again(run, sources, *run.candidate, run.candidate_trace, run.verdict.candidate, i + 2) ||
+        !is_same_again(run, sources, *run.baseline, run.baseline_trace, run.verdict.baseline, i + 2)) {
+      return i + 1;
+    }
+  }
+  return times;
 }
 
 bool is_about(const Case& test_case, const Verdict& verdict) {

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "fuzz/interrupt.h"
+#include "fuzz/known_names.h"
 #include "fuzz/table.h"
 #include "fuzz/verdict_json.h"
 #include "fuzz/verdict_text.h"
@@ -51,7 +53,10 @@ FlagTable ExplainFlags::table() {
   FlagTable table;
   table.command = "explain";
   table.doc = "say what happened with a case, region by region.";
-  table.details = "Exit codes: 0 no finding, 1 a file that cannot be read, 77 a finding.";
+  table.details =
+      "Exit codes: 0 no finding, 1 a file that cannot be read, 71 out of memory, 72 interrupted, 76 the GPU "
+      "is missing or "
+      "failed, 77 a finding.";
   table.positional = {"CASE.json", &files, 1, 1};
   judge.add_to(table.flags, false);
   table.flags.push_back({.name = "json",
@@ -67,9 +72,16 @@ FlagTable ExplainFlags::table() {
 
 int run(ExplainFlags& flags, Console& console) {
   const std::string& file = flags.files[0];
-  const auto test_case = read_case_file(file);
+  const InterruptGuard guard(InterruptGuard::First::ends);  // there is nothing to keep
+  const auto test_case = read_known_case(file);
   if (!test_case) return fail(console, "explain", test_case.problem());
-  const CaseRun run = Judging(flags.judge, *test_case).run(*test_case);
+  if (const auto why = flags.judge.unavailable()) return fail(console, "explain", *why, kDeviceUnhealthy);
+  CaseRun run;
+  try {
+    run = Judging(flags.judge, *test_case).run(*test_case);
+  } catch (const DeviceError& error) {
+    return fail_device(console, "explain", file, error);
+  }
   if (flags.json) {
     nlohmann::ordered_json json = {{"file", file}, {"step", run.step}, {"sentence", sentence(run.verdict)}};
     json.update(to_json(run.verdict, region_differences(run)));
@@ -77,6 +89,7 @@ int run(ExplainFlags& flags, Console& console) {
   } else {
     console.out << file << ": " << text_of(*test_case, run);
   }
+  if (run.verdict.verdict == VerdictClass::out_of_memory) return kOutOfMemory;
   return run.verdict.finding ? kFindings : kClean;
 }
 

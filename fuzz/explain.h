@@ -18,7 +18,7 @@ struct ExplainFlags {
   FlagTable table();
 };
 
-// Exit code: 77 for a finding, 1 for a file that cannot be read, else 0.
+// Exit code: 77 for a finding, 1 for a file that cannot be read, 71 and 76 as everywhere, else 0.
 int run(ExplainFlags& flags, Console& console);
 
 }  // namespace fusesmith

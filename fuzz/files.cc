@@ -18,6 +18,8 @@ namespace {
 
 constexpr uintmax_t kMaxFileSize = uintmax_t{256} << 20;
 constexpr std::string_view kTemporary = ".tmp-";
+// What campaigns write beside cases.
+constexpr std::string_view kNoCases[] = {"campaign.json", "stats.json", "verdict.json"};
 
 Problem problem(const fs::path& path, std::string_view verb, int error) {
   return {path.string() + ": cannot " + std::string(verb) + ": " + std::strerror(error)};
@@ -104,6 +106,42 @@ Result<std::string> read_file(const fs::path& path) {
   }
 }
 
+namespace {
+
+// Whether a folder that holds this stands for it, going by its name and kind.
+bool is_case_file(const fs::directory_entry& entry) {
+  const fs::path& file = entry.path();
+  const std::string name = file.filename().string();
+  if (file.extension() != ".json" || name.starts_with(kTemporary)) return false;
+  if (std::find(std::begin(kNoCases), std::end(kNoCases), name) != std::end(kNoCases)) return false;
+  std::error_code error;
+  // A link that leads nowhere counts: whoever reads it says so.
+  if (fs::exists(file, error) && !fs::is_regular_file(file, error)) return false;
+  return name != "case.json" || !fs::is_regular_file(file.parent_path() / "min.json", error);
+}
+
+bool is_temporary(const std::string& name) {
+  size_t at = kTemporary.size();
+  if (!name.starts_with(kTemporary)) return false;
+  for (int i = 0; i < 2; ++i) {
+    const size_t end = name.find_first_not_of("0123456789", at);
+    if (end == at || end == std::string::npos || name[end] != '-') return false;
+    at = end + 1;
+  }
+  return true;
+}
+
+}  // namespace
+
+void remove_temporary_files(const fs::path& folder) {
+  std::error_code error, ignored;
+  for (fs::directory_iterator it(folder, error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
+    const bool is_file = it->symlink_status(ignored).type() == fs::file_type::regular;
+    if (is_file && is_temporary(it->path().filename().string())) fs::remove(it->path(), ignored);
+  }
+}
+
 Result<std::vector<std::string>> list_json(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {
@@ -113,11 +151,7 @@ Result<std::vector<std::string>> list_json(const std::string& path) {
   std::vector<std::string> files;
   fs::recursive_directory_iterator it(path, error);
   for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    const fs::path& file = it->path();
-    if (file.extension() == ".json" && !file.filename().string().starts_with(kTemporary) &&
-        !it->is_directory()) {
-      files.push_back(file.string());
-    }
+    if (is_case_file(*it)) files.push_back(it->path().string());
   }
   if (error) return problem(path, "list", error.value());
   std::sort(files.begin(), files.end());

@@ -22,9 +22,13 @@ std::optional<Problem> make_folder(const std::filesystem::path& path);
 // Refused: folders, devices, files above 256 MiB.
 Result<std::string> read_file(const std::filesystem::path& path);
 
-// A file as it is; a folder as its *.json, recursively and sorted. Temporary files that a killed writer left
-// are not among them.
+// A path that is no folder as it is; a folder as the cases in it: its *.json, recursively and sorted, without
+// pipes and devices, a campaign's campaign.json, stats.json and verdict.json, a case.json that stands beside
+// its min.json, and temporary files that a killed writer left.
 Result<std::vector<std::string>> list_json(const std::string& path);
+
+// Those temporary files, directly in the folder. Nobody may be writing there.
+void remove_temporary_files(const std::filesystem::path& folder);
 
 // Keeps a folder to one process: nothing when another process holds it. Held until destruction, or until the
 // process ends.

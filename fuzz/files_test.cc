@@ -77,6 +77,38 @@ TEST(Files, ListsJsonSortedAndRecursively) {
   EXPECT_FALSE(list_json(folder / "none").ok());
 }
 
+TEST(Files, FoldersStandForTheirCases) {
+  const TemporaryFolder folder;
+  for (const char* name : {"campaign.json", "stats.json", "findings/x/case.json", "findings/x/min.json",
+                           "findings/x/verdict.json", "findings/y/case.json", "findings/y/verdict.json"})
+    folder.file(name, "{}");
+  ASSERT_EQ(mkfifo((folder / "pipe.json").c_str(), 0600), 0);
+  fs::create_directory(folder / "folder.json");
+  fs::create_symlink("/dev/zero", folder / "device.json");
+  fs::create_symlink("nowhere", folder / "dangling.json");
+  fs::create_symlink("loop.json", folder / "loop.json");
+  const auto files = list_json(folder.string());
+  ASSERT_TRUE(files.ok()) << files.problem();
+  EXPECT_EQ(*files, (std::vector<std::string>{folder / "dangling.json", folder / "findings/x/min.json",
+                                              folder / "findings/y/case.json", folder / "loop.json"}));
+  const std::string named = folder / "findings/x/verdict.json";
+  EXPECT_EQ(*list_json(named), std::vector<std::string>{named}) << "what is named is meant";
+}
+
+TEST(Files, OnlyLeftoversOfWritersAreRemoved) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> kept = {".tmp-",           ".tmp-1-x.json", ".tmp-1-2",
+                                         ".tmp-a-0-x.json", "tmp-1-0-x",     "below/.tmp-1-0-x"};
+  for (const std::string& name : kept) folder.file(name, "");
+  for (const char* name : {".tmp-1-0-x.json", ".tmp-4711-12-report.md", ".tmp-1-0-"}) folder.file(name, "");
+  fs::create_symlink("tmp-1-0-x", folder / ".tmp-2-0-link");
+  remove_temporary_files(folder.string());
+  for (const std::string& name : kept) EXPECT_TRUE(fs::exists(folder / name)) << name;
+  EXPECT_TRUE(fs::is_symlink(folder / ".tmp-2-0-link"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.string()), fs::directory_iterator()), 7);
+  remove_temporary_files(folder / "none");
+}
+
 TEST(Files, LockIsForOneAtATime) {
   const TemporaryFolder folder;
   {

@@ -65,6 +65,12 @@ std::string report_text(const Report& report, const std::string& start, const Fi
   return text + "The graph:\n\n```\n" + to_string(report.test_case.graph) + "```\n";
 }
 
+std::optional<Problem> write_verdict(const std::filesystem::path& folder, const CaseRun& run) {
+  const auto json = to_json(run.verdict, region_differences(run));
+  return write_file(folder / "verdict.json",
+                    json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
 }  // namespace
 
 std::optional<Problem> finish_finding(const std::filesystem::path& folder, const std::string& signature,
@@ -74,10 +80,7 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
   const auto start = read_case_file(file);
   if (!start) return Problem{start.problem()};
   Report report{signature, *start, options.judging.run(*start), file, "not minimized"};
-  const auto differences = region_differences(report.run);
-  const std::string verdict =
-      to_json(report.run.verdict, differences).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (auto problem = write_file(folder / "verdict.json", verdict + "\n")) return problem;
+  if (auto problem = write_verdict(folder, report.run)) return problem;
 
   if (!report.run.verdict.finding || report.run.verdict.signature != signature) {
     report.how_small = "it did not fail in this way when it was judged again";
@@ -94,6 +97,20 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
                 "minimized: " + shrink_text(result)};
     }
   }
+  return write_file(folder / "report.md", report_text(report, file, options));
+}
+
+std::optional<Problem> report_unrun(const std::filesystem::path& folder, const Verdict& verdict,
+                                    const std::string& why, const FindingOptions& options) {
+  const auto file = (folder / "case.json").string();
+  const auto test_case = read_case_file(file);
+  if (!test_case) return Problem{test_case.problem()};
+  CaseRun run;
+  run.verdict = verdict;
+  if (!std::filesystem::exists(folder / "verdict.json")) {
+    if (auto problem = write_verdict(folder, run)) return problem;
+  }
+  const Report report{verdict.signature, *test_case, std::move(run), file, "not minimized: " + why};
   return write_file(folder / "report.md", report_text(report, file, options));
 }
 

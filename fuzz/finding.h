@@ -27,4 +27,9 @@ std::optional<Problem> finish_finding(
     const std::filesystem::path& folder, const std::string& signature, const FindingOptions& options,
     const std::function<void(const std::string& signature, const Case&)>& others = {});
 
+// For a finding that is not to be run again: writes report.md, and verdict.json unless it is there, from what
+// is known. `why`: why it was not minimized.
+std::optional<Problem> report_unrun(const std::filesystem::path& folder, const Verdict& verdict,
+                                    const std::string& why, const FindingOptions& options);
+
 }  // namespace fusesmith

@@ -25,12 +25,8 @@ void add_flags(FuzzFlags& f, std::vector<Flag>& flags) {
                    .value = "I/N",
                    .doc = "Part I of N, from 0: machines with other parts judge other cases.",
                    .identity = true});
-  flags.push_back({.name = "jobs",
-                   .target = &f.jobs,
-                   .value = "N",
-                   .doc = "Threads.",
-                   .default_text = "all cores",
-                   .hi = 1024});
+  flags.push_back(
+      {.name = "jobs", .target = &f.jobs, .value = "N", .doc = "Threads; 0: all cores.", .hi = 1024});
   f.judge.add_to(flags, true);
   flags.push_back({.name = "engine",
                    .target = &f.engine,
@@ -64,14 +60,23 @@ FlagTable FuzzFlags::table() {
       "campaign gives "
       "the same verdict counts with any --jobs.\n"
       "\n"
-      "Started again in the same work directory it goes on where it stopped, however it was stopped. Each "
-      "finding is in "
+      "Started again in the same work directory it goes on where it stopped, however it was stopped, with "
+      "the "
+      "pair of backends that it began with. Each finding is in "
       "WORKDIR/findings/SIGNATURE/: case.json, min.json (minimized), verdict.json (evidence), report.md "
       "(start there).\n"
       "\n"
-      "Exit codes: 0 clean, 1 wrong usage or a corpus file that cannot be read, 71 out of memory, 72 "
-      "interrupted, 73 cannot "
-      "write, 77 the work directory holds findings.";
+      "When the GPU fails, what ran is saved in WORKDIR/suspects/. Started again, the campaign runs each of "
+      "these alone "
+      "first; the one that makes the GPU fail again is a finding and is left out from then on. A case that "
+      "is too large for "
+      "memory is counted.\n"
+      "\n"
+      "Exit codes: 0 clean, 1 wrong usage or a corpus file that cannot be read, 71 out of memory (20 cases "
+      "in "
+      "a row, or of the host), "
+      "72 interrupted, 73 cannot write, 76 the GPU is missing or failed, 77 the work directory holds "
+      "findings.";
   table.positional = {"[CORPUS_DIR...]", &corpus, 0};
   add_flags(*this, table.flags);
   table.examples = {

@@ -6,6 +6,7 @@
 #include "fuzz/campaign.h"
 #include "fuzz/files.h"
 #include "fuzz/generator.h"
+#include "fuzz/interrupt.h"
 #include "fuzz/table.h"
 
 namespace fusesmith {
@@ -21,7 +22,9 @@ FlagTable GenerateFlags::table() {
   table.command = "generate";
   table.doc = "write generated cases as files.";
   table.details =
-      "Case number n is the one that `fusesmith fuzz` with the same seed and shard judges as its number n.";
+      "Case number n is the one that `fusesmith fuzz` with the same seed and shard judges as its number n.\n"
+      "\n"
+      "Exit codes: 0 clean, 1 wrong usage, 72 interrupted (what was written stays), 73 cannot write.";
   table.flags.push_back({.name = "output",
                          .target = &output,
                          .value = "DIR",
@@ -47,8 +50,10 @@ int run(GenerateFlags& flags, Console& console) {
   if (!shard) return fail(console, kName, shard.problem());
   const std::filesystem::path folder(flags.output);
   if (auto problem = make_folder(folder)) return fail(console, kName, problem->what, kCannotWrite);
-  nlohmann::json files = nlohmann::json::array();
-  for (uint64_t counter = flags.first; counter < flags.first + flags.count; ++counter) {
+  const InterruptGuard guard;
+  std::vector<std::string> files;
+  for (uint64_t i = 0; i < flags.count && !InterruptGuard::interrupted(); ++i) {
+    const uint64_t counter = flags.first + i;
     const std::string file_name =
         std::to_string(flags.seed) + "-" + std::to_string(*shard) + "-" + std::to_string(counter) + ".json";
     const auto file = (folder / file_name).string();
@@ -57,10 +62,14 @@ int run(GenerateFlags& flags, Console& console) {
       return fail(console, kName, problem->what, kCannotWrite);
     files.push_back(file);
   }
+  const std::string count = counted(static_cast<int64_t>(files.size()), "case");
   if (flags.json)
-    console.out << nlohmann::json{{"files", files}}.dump(2) << "\n";
+    console.out << nlohmann::json{{"files", files}}.dump(2, ' ', false,
+                                                         nlohmann::json::error_handler_t::replace)
+                << "\n";
   else
-    console.out << counted(static_cast<int64_t>(flags.count), "case") << " in " << folder.string() << "\n";
+    console.out << count << " in " << folder.string() << "\n";
+  if (files.size() < flags.count) return fail(console, kName, "interrupted after " + count, kInterrupted);
   return kClean;
 }
 

@@ -18,7 +18,7 @@ struct GenerateFlags {
   FlagTable table();
 };
 
-// Exit code: 0, 1, 73.
+// Exit code: 0, 1, 72, 73.
 int run(GenerateFlags& flags, Console& console);
 
 }  // namespace fusesmith

@@ -1,7 +1,8 @@
-// SIGINT and SIGTERM: the first asks to finish what is in flight, the second ends the process at once (exit
-// 72).
+// SIGINT, SIGTERM and SIGHUP (unless it was ignored, as under nohup): the first asks to finish what is in
+// flight, the second ends the process at once (exit 72).
 #pragma once
 
+#include <array>
 #include <csignal>
 
 namespace fusesmith {
@@ -9,7 +10,8 @@ namespace fusesmith {
 // While one lives, the signals are caught; the handlers of before come back afterwards. One at a time.
 class InterruptGuard {
  public:
-  InterruptGuard();
+  enum class First { asks, ends };  // what the first signal does
+  explicit InterruptGuard(First first = First::asks);
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
   ~InterruptGuard();
@@ -18,7 +20,7 @@ class InterruptGuard {
   static bool interrupted();
 
  private:
-  struct sigaction old_int_ = {}, old_term_ = {};
+  std::array<struct sigaction, 3> old_ = {};
 };
 
 }  // namespace fusesmith

@@ -29,25 +29,48 @@ std::vector<std::string> fault_names() {
   return names;
 }
 
+bool can_run(std::string_view name) {
+  const Backend* backend = find_backend(name);
+  return backend && !backend->unavailable();
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
   return text;
 }
 
-CaseRun broken(VerdictClass verdict, const Judging& judging, const Case& test_case,
-               const std::string& reason) {
-  CaseRun run;
-  run.verdict.verdict = verdict;
-  run.verdict.reason = reason;
-  run.verdict.baseline.backend = judging.baseline;
-  run.verdict.candidate.backend = judging.candidate;
-  // Counted, but no findings: a build without the backend, a machine without the memory.
-  if (verdict == VerdictClass::unsupported || verdict == VerdictClass::out_of_memory) return run;
-  run.verdict.finding = true;
+std::string why_not_run(const std::string& baseline, const std::string& candidate) {
+  for (const std::string& name : {baseline, candidate}) {
+    const Backend* backend = find_backend(name);
+    if (!backend) return "no backend '" + name + "' here; this build has " + list_text(backend_names());
+    if (const auto why = backend->unavailable()) return name + " cannot run here now: " + *why;
+  }
+  return "";
+}
+
+Verdict broken(VerdictClass verdict, const Judging& judging, const std::string& reason) {
+  Verdict broken;
+  broken.verdict = verdict;
+  broken.reason = reason;
+  broken.baseline.backend = judging.baseline;
+  broken.candidate.backend = judging.candidate;
+  return broken;
+}
+
+Verdict crash(const Judging& judging, const Case& test_case, const std::string& reason,
+              const std::string& symptom) {
+  Verdict verdict = broken(VerdictClass::crash, judging, reason);
+  verdict.finding = true;
   const std::string culprit =
       test_case.graph.nodes().size() == 1 ? semantic_name(test_case.graph.nodes()[0].op) : "graph";
-  run.verdict.signature = make_signature(verdict, judging.candidate, culprit, "any", "thrown");
+  verdict.signature = make_signature(VerdictClass::crash, judging.candidate, culprit, "any", symptom);
+  return verdict;
+}
+
+CaseRun without_programs(Verdict verdict) {
+  CaseRun run;
+  run.verdict = std::move(verdict);
   return run;
 }
 
@@ -107,12 +130,26 @@ std::string JudgeFlags::text() const {
   return text;
 }
 
-std::string default_baseline() { return find_backend("cuda") ? "cuda" : "cpu"; }
-std::string default_candidate() { return find_backend("cuda_fused") ? "cuda_fused" : "cpu_fused"; }
+std::optional<std::string> JudgeFlags::unavailable() const {
+  const std::pair<const char*, const std::string&> chosen[] = {{"baseline", baseline},
+                                                               {"candidate", candidate}};
+  for (const auto& [flag, name] : chosen) {
+    const Backend* backend = find_backend(name);
+    const auto why = backend ? backend->unavailable() : std::nullopt;
+    if (why)
+      return std::string("--") + flag + "=" + name + " cannot run here now: " + *why +
+             "; `fusesmith list backends` says what can";
+  }
+  return {};
+}
+
+std::string default_baseline() { return can_run("cuda") ? "cuda" : "cpu"; }
+std::string default_candidate() { return can_run("cuda_fused") ? "cuda_fused" : "cpu_fused"; }
 
 Judging::Judging(const JudgeFlags& flags)
     : baseline(flags.baseline.empty() ? default_baseline() : flags.baseline),
-      candidate(flags.candidate.empty() ? default_candidate() : flags.candidate) {
+      candidate(flags.candidate.empty() ? default_candidate() : flags.candidate),
+      why_not(why_not_run(baseline, candidate)) {
   options.faults = Faults(flags.faults);
   options.skip_patterns = flags.skip_patterns;
   if (flags.policy == "lawful") options.implicit_casts = Policy::ImplicitCasts::may_elide;
@@ -129,30 +166,33 @@ Judging::Judging(const JudgeFlags& flags, const Case& test_case) : Judging(flags
   if (!test_case.expect || test_case.expect->backends.size() != 2) return;
   if (flags.baseline.empty()) baseline = test_case.expect->backends[0];
   if (flags.candidate.empty()) candidate = test_case.expect->backends[1];
+  why_not = why_not_run(baseline, candidate);
 }
 
-std::string Judging::missing() const {
-  for (const std::string& name : {baseline, candidate}) {
-    if (!find_backend(name)) return name;
-  }
-  return "";
-}
-
-CaseRun Judging::run(const Case& test_case) const {
-  if (const std::string name = missing(); !name.empty()) {
-    return broken(VerdictClass::unsupported, *this, test_case,
-                  "no backend '" + name + "' here; this build has " + list_text(backend_names()));
-  }
+CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>& then) const {
+  if (!why_not.empty()) return without_programs(broken(VerdictClass::unsupported, *this, why_not));
+  const DeviceWatch::Run on_device(watch, test_case);
   try {
     CaseRun run = run_case_traced(test_case, *find_backend(baseline), *find_backend(candidate), options);
     run.verdict.baseline.backend = baseline;  // an unsupported case was not judged
     run.verdict.candidate.backend = candidate;
+    if (then) then(run);
     return run;
+  } catch (const DeviceError& error) {
+    if (error.kind() == DeviceError::Kind::unhealthy) {
+      if (watch) watch->fail();
+      throw;
+    }
+    return without_programs(broken(VerdictClass::out_of_memory, *this, error.what()));
   } catch (const std::bad_alloc&) {
-    return broken(VerdictClass::out_of_memory, *this, test_case, "out of memory");
+    return without_programs(broken(VerdictClass::out_of_memory, *this, "out of memory"));
   } catch (const std::exception& error) {
-    return broken(VerdictClass::crash, *this, test_case, error.what());
+    return without_programs(crash(*this, test_case, error.what(), "thrown"));
   }
+}
+
+Verdict Judging::device_failure(const Case& test_case, const DeviceError& error) const {
+  return crash(*this, test_case, error.what(), "device_error");
 }
 
 std::string shell_quoted(const std::string& word) {

@@ -2,9 +2,13 @@
 // flags that set them.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "backends/device_error.h"
+#include "fuzz/device_watch.h"
 #include "fuzz/flags.h"
 #include "fuzz/run_case.h"
 
@@ -23,15 +27,21 @@ struct JudgeFlags {
   JudgeFlags beside_case() const;
   // " --candidate=cpu_fused --faults=x": what was set, ready to be pasted after a command.
   std::string text() const;
+  // One line when a backend that these flags name cannot run on this machine now.
+  std::optional<std::string> unavailable() const;
 };
 
-// "cuda" and "cuda_fused" in builds and on machines that have them, else "cpu" and "cpu_fused".
+// "cuda" and "cuda_fused" in builds that have them, where they can run; else "cpu" and "cpu_fused".
 std::string default_baseline();
 std::string default_candidate();
 
 struct Judging {
   std::string baseline, candidate;  // names
+  // Why the pair cannot run here, in one line: a backend is not in this build, or could not run when the pair
+  // was chosen; else empty.
+  std::string why_not;
   RunOptions options;
+  DeviceWatch* watch = nullptr;  // told which cases run, and when the device fails; not owned
 
   explicit Judging(const JudgeFlags& flags);
   // As flags say, with the pair that the case's expectation names where they name none.
@@ -40,13 +50,14 @@ struct Judging {
   // The same verdicts for less: of the declared deviations it names all, not only those that are needed.
   Judging quick() const;
 
-  // The one of the two backends that this build lacks; empty when it has both.
-  std::string missing() const;
+  // What run_case_traced gives; `then`, if given, goes on with it. A pair that cannot run here:
+  // `unsupported`. What a backend throws becomes a verdict too: memory that ran out `out_of_memory`; anything
+  // else `crash`, a finding that names the candidate. Except DeviceError::unhealthy, which is passed on: what
+  // runs after it would fail too, whatever it is.
+  CaseRun run(const Case& test_case, const std::function<void(CaseRun&)>& then = {}) const;
 
-  // What run_case_traced gives. A backend that this build lacks: `unsupported`. What a backend throws becomes
-  // a verdict too (memory that ran out: `out_of_memory`; anything else: `crash`), a finding that names the
-  // candidate.
-  CaseRun run(const Case& test_case) const;
+  // The verdict on a case that alone makes the device fail.
+  Verdict device_failure(const Case& test_case, const DeviceError& error) const;
 };
 
 // The word quoted for a shell where it needs that.

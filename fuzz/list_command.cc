@@ -13,8 +13,10 @@ namespace fusesmith {
 
 namespace {
 
-// Rows of columns; the heading's words are the JSON keys.
-using Rows = std::vector<std::vector<std::string>>;
+using Json = nlohmann::ordered_json;
+
+// Rows of columns; the heading's words are the JSON keys. Cells are strings or bools.
+using Rows = std::vector<std::vector<Json>>;
 
 Rows op_rows() {
   Rows rows = {{"name", "inputs", "attributes", "doc"}};
@@ -37,16 +39,23 @@ Rows pattern_rows() {
 }
 
 Rows backend_rows() {
-  Rows rows = {{"name", "doc"}};
-  for (const Backend* backend : all_backends())
-    rows.push_back({std::string(backend->name()), std::string(backend->doc())});
+  Rows rows = {{"name", "available", "why_not", "doc"}};
+  for (const Backend* backend : all_backends()) {
+    const auto why_not = backend->unavailable();
+    rows.push_back(
+        {std::string(backend->name()), !why_not, why_not.value_or(""), std::string(backend->doc())});
+  }
   return rows;
 }
 
 Rows fault_rows() {
-  Rows rows = {{"name", "pattern", "doc"}};
+  Rows rows = {{"name", "pattern", "backends", "doc"}};
   for (const FaultInfo& fault : all_faults()) {
-    rows.push_back({std::string(fault.name), std::string(fault.pattern), std::string(fault.doc)});
+    std::string carriers;
+    for (const char* backend : {"cpu_fused", "cuda_fused"}) {
+      if (fault.strikes(backend)) carriers += (carriers.empty() ? "" : ",") + std::string(backend);
+    }
+    rows.push_back({std::string(fault.name), std::string(fault.pattern), carriers, std::string(fault.doc)});
   }
   return rows;
 }
@@ -69,13 +78,35 @@ const std::vector<Listing>& all_listings() {
 }
 
 std::string json_text(const std::string& key, const Rows& rows) {
-  nlohmann::ordered_json items = nlohmann::ordered_json::array();
+  Json items = Json::array();
   for (size_t i = 1; i < rows.size(); ++i) {
-    nlohmann::ordered_json item;
-    for (size_t column = 0; column < rows[0].size(); ++column) item[rows[0][column]] = rows[i][column];
+    Json item;
+    for (size_t column = 0; column < rows[0].size(); ++column)
+      item[rows[0][column].get<std::string>()] = rows[i][column];
     items.push_back(item);
   }
-  return nlohmann::ordered_json{{key, items}}.dump(2) + "\n";
+  return Json{{key, items}}.dump(2) + "\n";
+}
+
+std::string cell_text(const Json& cell) {
+  if (cell.is_boolean()) return cell.get<bool>() ? "yes" : "no";
+  return cell.get<std::string>();
+}
+
+// Without the columns that are empty in every row.
+std::string plain_text(const Rows& rows) {
+  const auto row_text = [&](const std::vector<Json>& row) {
+    std::vector<std::string> cells;
+    for (size_t column = 0; column < row.size(); ++column) {
+      const bool shown = std::any_of(rows.begin() + 1, rows.end(),
+                                     [&](const auto& other) { return !cell_text(other[column]).empty(); });
+      if (shown) cells.push_back(cell_text(row[column]));
+    }
+    return cells;
+  };
+  Table table(row_text(rows[0]));
+  for (size_t i = 1; i < rows.size(); ++i) table.add(row_text(rows[i]));
+  return table.text();
 }
 
 }  // namespace
@@ -111,9 +142,7 @@ int run(ListFlags& flags, Console& console) {
   } else if (rows.size() == 1) {
     console.out << listing.when_empty;
   } else {
-    Table table(rows[0]);
-    for (size_t i = 1; i < rows.size(); ++i) table.add(rows[i]);
-    console.out << table.text();
+    console.out << plain_text(rows);
   }
   return kClean;
 }

@@ -5,6 +5,7 @@
 
 #include "fuzz/files.h"
 #include "fuzz/interrupt.h"
+#include "fuzz/known_names.h"
 #include "fuzz/shrinking.h"
 
 namespace fusesmith {
@@ -15,9 +16,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kName = "minimize";
 
-std::string default_output(const std::string& file) {
+// "DIR/CASE.min.json" for "DIR/CASE.json".
+std::string beside(const std::string& file, const char* ending) {
   const std::filesystem::path path(file);
-  return (path.parent_path() / path.stem()).string() + ".min.json";
+  return (path.parent_path() / path.stem()).string() + ending;
 }
 
 Json size_json(const Measure& size) { return {{"nodes", size.nodes}, {"elements", size.elements}}; }
@@ -45,6 +47,45 @@ std::string text_of(const MinimizeResult& result, const std::string& output, con
          " replay " + shell_quoted(output) + flags.judge.text() + "\n";
 }
 
+int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& watch, Console& console) {
+  const std::string& file = flags.files[0];
+  Judging judging(flags.judge, start);
+  judging.watch = &watch;
+  const std::string output = flags.output.empty() ? beside(file, ".min.json") : flags.output;
+  const InterruptGuard guard;
+  Case wanted = with_options(start, judging.options);
+  wanted.expect.reset();  // speaks of the start
+
+  std::vector<std::string> others;
+  MinimizeOptions options;
+  options.max_seconds = flags.max_seconds;
+  options.max_queries = flags.max_queries;
+  options.on_other = [&](const std::string& signature, const Case&) { others.push_back(signature); };
+  const MinimizeResult result =
+      shrink(wanted, judging, options, [] { return InterruptGuard::interrupted(); });
+  if (InterruptGuard::interrupted())
+    return fail(console, kName, "interrupted, nothing written", kInterrupted);
+  const auto print_json = [&] {
+    console.out << json_of(result, file, output, others).dump(2, ' ', false, Json::error_handler_t::replace)
+                << "\n";
+  };
+  if (!result.fails) {
+    const VerdictClass verdict = judging.run(start).verdict.verdict;
+    if (flags.json)
+      print_json();
+    else
+      console.out << file << ": does not fail (" << name(verdict) << "), nothing to minimize\n";
+    return verdict == VerdictClass::out_of_memory ? kOutOfMemory : kClean;
+  }
+  if (auto problem = write_file(output, to_json(result.test_case)))
+    return fail(console, kName, problem->what, kCannotWrite);
+  if (flags.json)
+    print_json();
+  else
+    console.out << text_of(result, output, flags, console);
+  return kFindings;
+}
+
 }  // namespace
 
 FlagTable MinimizeFlags::table() {
@@ -57,8 +98,9 @@ FlagTable MinimizeFlags::table() {
       "written.\n"
       "\n"
       "Exit codes: 77 the case fails and was minimized, 0 it does not fail (nothing is written), 1 it cannot "
-      "be read, 72 "
-      "interrupted (nothing is written), 73 cannot write.";
+      "be read, 71 out "
+      "of memory, 72 interrupted (nothing is written), 73 cannot write, 76 the GPU is missing, or it failed: "
+      "then the case that ran is in CASE.suspect.json.";
   table.positional = {"CASE.json", &files, 1, 1};
   table.flags.push_back({.name = "output",
                          .target = &output,
@@ -88,36 +130,20 @@ FlagTable MinimizeFlags::table() {
 
 int run(MinimizeFlags& flags, Console& console) {
   const std::string& file = flags.files[0];
-  auto start = read_case_file(file);
+  auto start = read_known_case(file);
   if (!start) return fail(console, kName, start.problem());
-  const Judging judging(flags.judge, *start);
-  const std::string output = flags.output.empty() ? default_output(file) : flags.output;
-  const InterruptGuard guard;
-  Case wanted = with_options(*start, judging.options);
-  wanted.expect.reset();  // speaks of the start
-
-  std::vector<std::string> others;
-  MinimizeOptions options;
-  options.max_seconds = flags.max_seconds;
-  options.max_queries = flags.max_queries;
-  options.on_other = [&](const std::string& signature, const Case&) { others.push_back(signature); };
-  const MinimizeResult result =
-      shrink(wanted, judging, options, [] { return InterruptGuard::interrupted(); });
-  if (InterruptGuard::interrupted())
-    return fail(console, kName, "interrupted, nothing written", kInterrupted);
-  if (result.fails) {
-    if (auto problem = write_file(output, to_json(result.test_case)))
-      return fail(console, kName, problem->what, kCannotWrite);
+  if (const auto why = flags.judge.unavailable()) return fail(console, kName, *why, kDeviceUnhealthy);
+  const std::string suspect = beside(file, ".suspect.json");
+  std::optional<Problem> not_saved;
+  DeviceWatch watch([&](const std::vector<DeviceWatch::Running>& running) {
+    not_saved = write_file(suspect, to_json(*running.at(0).test_case));
+  });
+  try {
+    const DeviceWatch::Task task(watch, file);
+    return minimize_file(flags, *start, watch, console);
+  } catch (const DeviceError& error) {
+    return fail_device(console, kName, not_saved ? not_saved->what : "what ran is in " + suspect, error);
   }
-  if (flags.json) {
-    console.out << json_of(result, file, output, others).dump(2) << "\n";
-  } else if (result.fails) {
-    console.out << text_of(result, output, flags, console);
-  } else {
-    console.out << file << ": does not fail (" << name(judging.run(*start).verdict.verdict)
-                << "), nothing to minimize\n";
-  }
-  return result.fails ? kFindings : kClean;
 }
 
 }  // namespace fusesmith

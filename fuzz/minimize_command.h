@@ -20,8 +20,8 @@ struct MinimizeFlags {
   FlagTable table();
 };
 
-// Exit code: 77 when the case failed and was minimized, 0 when it does not fail (nothing is written), 1,
-// 72, 73.
+// Exit code: 77 when the case failed and was minimized, 0 when it does not fail (nothing is written), 1, 71,
+// 72, 73, 76.
 int run(MinimizeFlags& flags, Console& console);
 
 }  // namespace fusesmith

@@ -4,6 +4,8 @@
 #include <ostream>
 
 #include "fuzz/files.h"
+#include "fuzz/interrupt.h"
+#include "fuzz/known_names.h"
 #include "fuzz/table.h"
 #include "fuzz/verdict_json.h"
 #include "fuzz/verdict_text.h"
@@ -16,22 +18,29 @@ using Json = nlohmann::ordered_json;
 
 struct Replayed {
   std::string file;
-  Judging judging;
   CaseRun run;
+  int64_t repeats = 0;
   std::vector<std::string> reasons = {};  // why this is exit 77, one line each
   bool expected = false;                  // the expectation was compared and holds
+  bool skipped = false;                   // there is one, but nothing to compare it with
 };
 
 Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& test_case) {
-  Judging judging(flags.judge, test_case);
-  CaseRun run = judging.run(test_case);
-  repeat_run(test_case.graph, run, flags.repeat);
-  Replayed replayed{file, std::move(judging), std::move(run)};
+  const Judging judging(flags.judge, test_case);
+  Replayed replayed{file, {}};
+  replayed.run = judging.run(test_case, [&](CaseRun& judged) {
+    replayed.repeats = repeat_run(test_case.graph, judged, flags.repeat, InterruptGuard::interrupted);
+  });
   const Verdict& verdict = replayed.run.verdict;
-  if (replayed.judging.missing().empty() && is_about(test_case, verdict)) {
+  // Where memory runs out says nothing about the case.
+  const bool out_of_memory = verdict.verdict == VerdictClass::out_of_memory && test_case.expect &&
+                             test_case.expect->verdict != name(verdict.verdict);
+  if (judging.why_not.empty() && is_about(test_case, verdict) && !out_of_memory) {
     const auto broken = broken_expectation(test_case, verdict);
     if (broken) replayed.reasons.push_back(*broken);
     replayed.expected = !broken;
+  } else {
+    replayed.skipped = test_case.expect.has_value();
   }
   if (verdict.finding && !replayed.expected) replayed.reasons.push_back("finding " + verdict.signature);
   if (flags.bitwise && verdict.unequal > 0) {
@@ -41,11 +50,13 @@ Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& t
   return replayed;
 }
 
-std::string text_of(const Replayed& replayed, const ReplayFlags& flags) {
+std::string text_of(const Replayed& replayed) {
   const Verdict& verdict = replayed.run.verdict;
-  std::string text =
-      replayed.file + ": " + std::string(name(verdict.verdict)) + (replayed.expected ? ", as expected" : "") +
-      (flags.repeat > 0 && replayed.run.candidate ? ", " + counted(flags.repeat, "repeat") : "") + "\n";
+  std::string text = replayed.file + ": " + std::string(name(verdict.verdict)) +
+                     (replayed.expected  ? ", as expected"
+                      : replayed.skipped ? ", its expectation skipped"
+                                         : "") +
+                     (replayed.repeats > 0 ? ", " + counted(replayed.repeats, "repeat") : "") + "\n";
   text += "  " + sentence(verdict) + "\n";
   for (const std::string& reason : replayed.reasons) text += "  FAILED: " + reason + "\n";
   const auto differences = region_differences(replayed.run);
@@ -69,6 +80,67 @@ Json json_of(const Replayed& replayed) {
   return json;
 }
 
+// One call of the command: reads and judges what it is given until the device fails or a signal comes, if it
+// does.
+class Replay {
+ public:
+  Replay(const ReplayFlags& flags, Console& console) : flags_(flags), console_(console) {}
+
+  void add(const std::string& argument) {
+    const auto files = list_json(argument);
+    if (!files) return cannot_read(files.problem());
+    if (files->empty()) cannot_read(argument + ": no case (*.json) in this folder");
+    for (const std::string& file : *files) add_file(file);
+  }
+
+  int finish() {
+    if (flags_.json) {
+      console_.out << Json{{"cases", std::move(cases_)}}.dump(2, ' ', false, Json::error_handler_t::replace)
+                   << "\n";
+    }
+    if (device_failed_) return kDeviceUnhealthy;
+    if (InterruptGuard::interrupted())
+      return fail(console_, "replay", "interrupted after " + counted(judged_, "case"), kInterrupted);
+    return failed_ ? kFindings : out_of_memory_ ? kOutOfMemory : unreadable_ ? kUsage : kClean;
+  }
+
+ private:
+  void add_file(const std::string& file) {
+    if (device_failed_ || InterruptGuard::interrupted()) return;
+    const auto test_case = read_known_case(file);
+    if (!test_case) return cannot_read(test_case.problem());
+    try {
+      take(replay(flags_, file, *test_case));
+    } catch (const DeviceError& error) {
+      device_failed_ = true;
+      fail_device(console_, "replay", file, error);
+    }
+  }
+
+  void take(const Replayed& replayed) {
+    ++judged_;
+    failed_ = failed_ || !replayed.reasons.empty();
+    const bool out_of_memory = replayed.run.verdict.verdict == VerdictClass::out_of_memory;
+    out_of_memory_ = out_of_memory_ || (out_of_memory && !replayed.expected);
+    if (flags_.json)
+      cases_.push_back(json_of(replayed));
+    else
+      console_.out << text_of(replayed) << std::flush;
+  }
+
+  void cannot_read(const std::string& problem) {
+    unreadable_ = true;
+    fail(console_, "replay", problem);
+  }
+
+  const ReplayFlags& flags_;
+  Console& console_;
+  const InterruptGuard guard_;
+  Json cases_ = Json::array();
+  int64_t judged_ = 0;
+  bool unreadable_ = false, failed_ = false, out_of_memory_ = false, device_failed_ = false;
+};
+
 }  // namespace
 
 FlagTable ReplayFlags::table() {
@@ -80,11 +152,14 @@ FlagTable ReplayFlags::table() {
       "that were rewritten "
       "or are worst: worst and median error as shares of what floating point allows there, and the "
       "difference to the "
-      "baseline. Folders stand for every *.json in them.\n"
+      "baseline. Folders stand for every case (*.json) in them, a work directory's findings for their "
+      "min.json.\n"
       "\n"
       "Exit codes: 0 clean; 77 a finding that the file does not expect, an expectation (`expect`) that does "
       "not come true, or "
-      "with --bitwise an unequal output; else 1 when a file cannot be read (the others are still replayed).";
+      "with --bitwise an unequal output; else 71 when memory ran out; else 1 when a file cannot be read (the "
+      "others are still replayed). 72: interrupted; the case at hand is the last (a second signal ends at "
+      "once). 76: the GPU is missing, or it failed (the rest is not replayed).";
   table.positional = {"CASE.json|DIR...", &files, 1};
   judge.add_to(table.flags, false);
   table.flags.push_back({.name = "repeat",
@@ -108,37 +183,10 @@ FlagTable ReplayFlags::table() {
 }
 
 int run(ReplayFlags& flags, Console& console) {
-  bool unreadable = false, failed = false;
-  Json cases = Json::array();
-  const auto cannot_read = [&](const std::string& problem) {
-    unreadable = true;
-    fail(console, "replay", problem);
-  };
-  for (const std::string& argument : flags.files) {
-    const auto files = list_json(argument);
-    if (!files) {
-      cannot_read(files.problem());
-      continue;
-    }
-    if (files->empty()) cannot_read(argument + ": no *.json in this folder");
-    for (const std::string& file : *files) {
-      const auto test_case = read_case_file(file);
-      if (!test_case) {
-        cannot_read(test_case.problem());
-        continue;
-      }
-      const Replayed replayed = replay(flags, file, *test_case);
-      failed = failed || !replayed.reasons.empty();
-      if (flags.json)
-        cases.push_back(json_of(replayed));
-      else
-        console.out << text_of(replayed, flags) << std::flush;
-    }
-  }
-  if (flags.json)
-    console.out << Json{{"cases", std::move(cases)}}.dump(2, ' ', false, Json::error_handler_t::replace)
-                << "\n";
-  return failed ? kFindings : unreadable ? kUsage : kClean;
+  if (const auto why = flags.judge.unavailable()) return fail(console, "replay", *why, kDeviceUnhealthy);
+  Replay replay(flags, console);
+  for (const std::string& argument : flags.files) replay.add(argument);
+  return replay.finish();
 }
 
 }  // namespace fusesmith

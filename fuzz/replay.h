@@ -2,6 +2,7 @@
 // or asks for equal bits.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct ReplayFlags {
 };
 
 // Exit code: 77 when a case is a finding that its file does not expect, breaks its expectation, or (bitwise)
-// has unequal outputs; else 1 when a file could not be read; else 0.
+// has unequal outputs; else 71 when memory ran out; else 1 when a file could not be read; else 0. 72 when
+// interrupted, 76 when the device failed: the rest is not replayed.
 int run(ReplayFlags& flags, Console& console);
 
 // Whether the case has an expectation, and it is about these two backends.
@@ -31,8 +33,9 @@ bool is_about(const Case& test_case, const Verdict& verdict);
 // the expectation is not about it.
 std::optional<std::string> broken_expectation(const Case& test_case, const Verdict& verdict);
 
-// Runs the judged step again `times` times, both backends, on the same inputs. When bits differ the verdict,
-// unless it is a finding already, becomes `nondeterministic`.
-void repeat_run(const Graph& graph, CaseRun& run, int64_t times);
+// Runs the judged step again up to `times` times, both backends, on the same inputs. When bits differ the
+// verdict, unless it is a finding already, becomes `nondeterministic`. Ends early then, and when `stop`, if
+// given, says so; how often it ran.
+int64_t repeat_run(const Graph& graph, CaseRun& run, int64_t times, const std::function<bool()>& stop = {});
 
 }  // namespace fusesmith

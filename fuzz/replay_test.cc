@@ -61,8 +61,12 @@ TEST(Replay, HoldsCasesToTheirExpectations) {
   EXPECT_EQ(code({{"cpu", "cpu"}, "identical", {}, ""}), kClean);
   EXPECT_EQ(code({{"cpu", "cpu"}, "reassociation", {}, ""}), kFindings);
   EXPECT_EQ(code({{"cpu", "cpu"}, "identical", {}, "defect-x"}), kFindings);
-  EXPECT_EQ(code({{"cpu", "cuda_of_tomorrow"}, "reassociation", {}, ""}), kClean)
+  EXPECT_EQ(code({{"cpu", "remote:tomorrow"}, "reassociation", {}, ""}), kClean)
       << "about a backend that is not here";
+  EXPECT_NE(replay(folder / "a.json").out.find("a.json: unsupported, its expectation skipped\n"),
+            std::string::npos);
+  EXPECT_EQ(code({{"cpu", "cpu_fusd"}, "reassociation", {}, ""}), kUsage) << "there is no such backend";
+  EXPECT_EQ(code({{"cpu", "cpu"}, "identicl", {}, ""}), kUsage);
   test_case.expect = Expect{{"cpu", "cpu_fused"}, "defect", {}, ""};
   const std::string file = folder.file("a.json", to_json(test_case));
   EXPECT_EQ(replay(file, {"--candidate=cpu"}).code, kClean) << "the expectation is about another pair";
@@ -89,6 +93,70 @@ TEST(Replay, ExpectationsAboutDeviationsAreExact) {
   EXPECT_EQ(broken_expectation(test_case, verdict), "expected deviations [drop s], got [drop s, move p]");
 }
 
+// Scripts that look at the exit code must not take a case that did not fit for one that is clean, nor for a
+// finding.
+TEST(Replay, OutOfMemoryIs71) {
+  const TemporaryFolder folder;
+  const FailingBackend host([](const Graph&) { throw std::bad_alloc(); }, "full");
+  Case test_case = small_case();
+  const std::string plain = folder.file("a.json", to_json(test_case));
+  test_case.expect = Expect{{"cpu", "full"}, "identical", {}, ""};
+  const std::string wanted = folder.file("b.json", to_json(test_case));
+  test_case.expect->verdict = "out_of_memory";
+  const std::string expected = folder.file("c.json", to_json(test_case));
+  // A build without this backend would refuse the name.
+  for (const std::string& file : {plain, wanted})
+    EXPECT_EQ(replay(file, {"--baseline=cpu", "--candidate=full"}).code, kOutOfMemory) << file;
+  EXPECT_EQ(replay(expected).code, kClean);
+  EXPECT_EQ(fusesmith_command({"explain", wanted}).code, kOutOfMemory);
+  EXPECT_EQ(fusesmith_command({"minimize", wanted}).code, kOutOfMemory);
+}
+
+TEST(Replay, FindingsOfAWorkDirectoryAreTheirSmallestCases) {
+  const TemporaryFolder folder;
+  const std::string text = to_json(small_case());
+  folder.file("findings/a/case.json", text);
+  folder.file("findings/a/verdict.json", "{}");
+  folder.file("findings/b/case.json", text);
+  folder.file("findings/b/min.json", text);
+  folder.file("stats.json", "{}");
+  const Ran ran = replay(folder.string(), {"--json"});
+  EXPECT_EQ(ran.code, kClean) << ran.err;
+  std::vector<std::string> files;
+  const Json json = Json::parse(ran.out);
+  for (const Json& one : json["cases"]) files.push_back(one["file"]);
+  EXPECT_EQ(files,
+            (std::vector<std::string>{folder / "findings/a/case.json", folder / "findings/b/min.json"}));
+}
+
+TEST(Replay, TheExampleOfTheDocumentationIsAsItExpects) {
+  const TemporaryFolder folder;
+  const auto docs = read_file(std::string(FUSESMITH_SOURCE_DIR) + "/docs/case.md");
+  ASSERT_TRUE(docs.ok()) << docs.problem();
+  const std::string begin = "```json\n";
+  const size_t from = docs->find(begin) + begin.size(), to = docs->find("```", from);
+  ASSERT_LT(from, to);
+  const Ran ran = replay(folder.file("example.json", docs->substr(from, to - from)));
+  EXPECT_EQ(ran.code, kClean) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find(", as expected\n"), std::string::npos) << ran.out;
+}
+
+// Paths are bytes; JSON is not.
+TEST(Replay, JsonOutputSurvivesPathsThatAreNoUtf8) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("\xff.json", to_json(small_case()));
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+           {"replay", "--json", file},
+           {"explain", "--json", file},
+           {"minimize", "--json", file},
+           {"generate", "--json", "--count=1", "--output=" + (folder / "g\xff")}}) {
+    const Ran ran = fusesmith_command(args);
+    EXPECT_EQ(ran.code, kClean) << args[0] << ": " << ran.err;
+    EXPECT_FALSE(Json::parse(ran.out, nullptr, false).is_discarded()) << args[0];
+    EXPECT_NE(ran.out.find("\xef\xbf\xbd"), std::string::npos) << args[0] << ": " << ran.out;
+  }
+}
+
 TEST(Replay, UnreadableFilesDoNotStopTheOthers) {
   const TemporaryFolder folder;
   folder.file("a.json", "{");
@@ -113,6 +181,9 @@ class Flaky : public Program {
     trace.values.back() = std::make_shared<const Tensor>(std::move(changed));
     return trace;
   }
+  std::optional<Disagreement> recheck(std::span<const TensorPtr>, const Trace&) override {
+    return std::nullopt;
+  }
 
  private:
   Program& program_;
@@ -135,6 +206,13 @@ TEST(Replay, RepeatsThatDifferAreNondeterministic) {
   EXPECT_EQ(run.verdict.verdict, VerdictClass::nondeterministic);
   EXPECT_TRUE(run.verdict.finding);
   EXPECT_TRUE(run.verdict.signature.starts_with("nondeterministic-cpu_fused-")) << run.verdict.signature;
+}
+
+TEST(Replay, RepeatsEndWhenTheyAreToldTo) {
+  const Case test_case = small_case();
+  CaseRun run = Judging(JudgeFlags{}).run(test_case);
+  int asked = 0;
+  EXPECT_EQ(repeat_run(test_case.graph, run, 100, [&] { return ++asked > 4; }), 4);
 }
 
 TEST(Replay, BitwiseDemandsEqualBits) {

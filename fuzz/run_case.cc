@@ -16,14 +16,20 @@ Tensors first_states(const Case& test_case) {
   return states;
 }
 
+struct StepRun {
+  Trace trace;
+  std::optional<Disagreement> disagreement;
+};
+
 // Inputs are shared between the backends; each goes on from its own states.
-Trace run_step(Program& program, const Graph& graph, const Tensors& inputs, Tensors& states) {
+StepRun run_step(Program& program, const Graph& graph, const Tensors& inputs, Tensors& states) {
   Tensors sources = inputs;
   sources.insert(sources.end(), states.begin(), states.end());
-  Trace trace = program.run(sources);
+  StepRun run{program.run(sources), {}};
+  run.disagreement = program.recheck(sources, run.trace);
   for (size_t i = 0; i < states.size(); ++i)
-    states[i] = trace.values[static_cast<size_t>(graph.states()[i].next)];
-  return trace;
+    states[i] = run.trace.values[static_cast<size_t>(graph.states()[i].next)];
+  return run;
 }
 
 // Null, with the verdict set, where the backend cannot.
@@ -50,16 +56,18 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
   for (int64_t step = 0; step < test_case.steps; ++step) {
     Tensors inputs;
     for (Tensor& tensor : make_inputs(test_case, step)) inputs.push_back(shared(std::move(tensor)));
-    Trace base_trace = run_step(*run.baseline, test_case.graph, inputs, base_states);
-    Trace fused_trace = run_step(*run.candidate, test_case.graph, inputs, fused_states);
-    Verdict verdict =
-        judge(test_case, {std::string(baseline.name()), &run.baseline->plan(), &base_trace},
-              {std::string(candidate.name()), &run.candidate->plan(), &fused_trace}, options.judge);
+    StepRun base_run = run_step(*run.baseline, test_case.graph, inputs, base_states);
+    StepRun fused_run = run_step(*run.candidate, test_case.graph, inputs, fused_states);
+    Verdict verdict = judge(
+        test_case,
+        {std::string(baseline.name()), &run.baseline->plan(), &base_run.trace, base_run.disagreement},
+        {std::string(candidate.name()), &run.candidate->plan(), &fused_run.trace, fused_run.disagreement},
+        options.judge);
     if (step > 0 && verdict.verdict <= run.verdict.verdict) continue;
     run.verdict = std::move(verdict);
     run.step = step;
-    run.baseline_trace = std::move(base_trace);
-    run.candidate_trace = std::move(fused_trace);
+    run.baseline_trace = std::move(base_run.trace);
+    run.candidate_trace = std::move(fused_run.trace);
   }
   return run;
 }

@@ -12,6 +12,7 @@ class Unable : public Backend {
  public:
   std::string_view name() const override { return "unable"; }
   std::string_view doc() const override { return "compiles nothing"; }
+  std::optional<std::string> unavailable() const override { return {}; }
   Result<std::unique_ptr<Program>> compile(const Graph&, const CompileOptions&) const override {
     return Problem{"no kernel for anything"};
   }
@@ -38,6 +39,7 @@ class Summing : public Backend {
   explicit Summing(int64_t wrong_step) : wrong_step_(wrong_step) {}
   std::string_view name() const override { return "summing"; }
   std::string_view doc() const override { return "adds its input to its state"; }
+  std::optional<std::string> unavailable() const override { return {}; }
 
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions&) const override {
     return std::unique_ptr<Program>(new Sum(graph, wrong_step_));
@@ -54,6 +56,7 @@ class Summing : public Backend {
         next.set(i, sources[0]->value(i) + sources[1]->value(i) + mistake);
       return {{sources[0], sources[1], std::make_shared<const Tensor>(std::move(next))}};
     }
+    std::optional<Disagreement> recheck(std::span<const TensorPtr>, const Trace&) override { return {}; }
     Plan regions;
     int64_t wrong_step, step = 0;
   };

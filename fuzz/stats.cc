@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/rewrite/pattern.h"
+#include "graph/json_place.h"
+#include "graph/json_strict.h"
 
 namespace fusesmith {
 
@@ -31,25 +33,82 @@ Json coverage_json(const GenerationCoverage& coverage) {
   return json;
 }
 
-Stats stats_of(const Json& json) {
+// Counts stay far below what would overflow when more is added.
+constexpr int64_t kMaxCount = int64_t{1} << 53;
+constexpr double kMaxSeconds = 1e10;
+
+void read_count(const Place& place, int64_t& count) {
+  place.read(count);
+  if (count < 0 || count > kMaxCount) place.fail_expected("a count between 0 and 2^53");
+}
+
+// The required member, or the object itself once there is a problem.
+Place member(const Place& object, std::string_view key) { return object.member(key, true).value_or(object); }
+
+template <class T>
+T read_value(const Place& object, std::string_view key) {
+  T value{};
+  if (const auto place = object.member(key, true)) place->read(value);
+  return value;
+}
+
+int64_t read_count(const Place& object, std::string_view key) {
+  int64_t count = 0;
+  if (const auto place = object.member(key, true)) read_count(*place, count);
+  return count;
+}
+
+void read_counts(const Place& object, std::string_view key, Counts& counts) {
+  const auto place = object.member(key, true);
+  if (!place) return;
+  for (const auto& [name, entry] : place->members()) read_count(entry, counts[name]);
+}
+
+// What holds however a campaign was cut up.
+void check_sums(const Place& place, const Stats& stats) {
+  const auto must_be = [&](const char* key, bool holds, const std::string& what) {
+    if (!holds) member(place, key).fail_expected(what);
+  };
+  const int64_t judged = stats.cases + stats.invalid;
+  int64_t sum = 0;
+  for (const int64_t count : stats.verdicts) sum += count;
+  must_be("next_counter", stats.next <= static_cast<uint64_t>(judged),
+          "at most cases + invalid (" + std::to_string(judged) + ")");
+  if (stats.corpus_done > judged - static_cast<int64_t>(stats.next)) {
+    member(member(place, "corpus"), "done")
+        .fail_expected("at most cases + invalid - next_counter (" +
+                       std::to_string(judged - static_cast<int64_t>(stats.next)) + ")");
+  }
+  must_be("cases", sum == stats.cases, "the sum of the verdicts (" + std::to_string(sum) + ")");
+  must_be("elapsed_s", stats.elapsed_s >= 0 && stats.elapsed_s <= kMaxSeconds,
+          "a number between 0 and " + number_text(kMaxSeconds));
+}
+
+Stats stats_of(const Place& place) {
   Stats stats = Stats::with_patterns();
-  stats.seed = json.at("seed");
-  stats.next = json.at("next_counter");
-  stats.shard = json.at("shard");
-  stats.cases = json.at("cases");
-  stats.invalid = json.at("invalid");
-  stats.elapsed_s = json.at("elapsed_s");
-  stats.corpus_done = json.at("corpus").at("done");
-  stats.corpus_digest = json.at("corpus").at("digest");
+  stats.seed = read_value<uint64_t>(place, "seed");
+  stats.next = static_cast<uint64_t>(read_count(place, "next_counter"));
+  stats.shard = read_value<std::string>(place, "shard");
+  stats.cases = read_count(place, "cases");
+  stats.invalid = read_count(place, "invalid");
+  stats.elapsed_s = read_value<double>(place, "elapsed_s");
+  const Place corpus = member(place, "corpus");
+  stats.corpus_done = read_count(corpus, "done");
+  stats.corpus_digest = read_value<std::string>(corpus, "digest");
+  const Place verdicts = member(place, "verdicts");
   for (size_t i = 0; i < stats.verdicts.size(); ++i)
-    stats.verdicts[i] = json.at("verdicts").at(std::string(kVerdictNames[i]));
-  add_counts(stats.unsupported, json.at("unsupported").get<Counts>());
-  add_counts(stats.patterns, json.at("patterns_fired").get<Counts>());
-  add_counts(stats.findings, json.at("findings").get<Counts>());
-  stats.coverage.nodes = json.at("coverage").at("nodes");
-  for_each_count(stats.coverage, [&](const char* key, Counts& counts) {
-    counts = json.at("coverage").at(key).get<Counts>();
-  });
+    stats.verdicts[i] = read_count(verdicts, kVerdictNames[i]);
+  read_counts(place, "unsupported", stats.unsupported);
+  read_counts(place, "patterns_fired", stats.patterns);
+  read_counts(place, "findings", stats.findings);
+  if (const auto convicted = place.member("convicted")) {
+    for (const auto& [name, signature] : convicted->members()) signature.read(stats.convicted[name]);
+  }
+  const Place coverage = member(place, "coverage");
+  stats.coverage.nodes = read_count(coverage, "nodes");
+  for_each_count(stats.coverage,
+                 [&](const char* key, Counts& counts) { read_counts(coverage, key, counts); });
+  check_sums(place, stats);
   return stats;
 }
 
@@ -106,6 +165,7 @@ std::string to_json(const Stats& stats) {
                      {"patterns_fired", stats.patterns},
                      {"coverage", coverage_json(stats.coverage)},
                      {"findings", stats.findings},
+                     {"convicted", stats.convicted},
                      {"invalid", stats.invalid},
                      {"seed", stats.seed},
                      {"shard", stats.shard},
@@ -116,14 +176,15 @@ std::string to_json(const Stats& stats) {
 }
 
 Result<Stats> parse_stats(const std::string& text) {
-  try {
-    Stats stats = stats_of(Json::parse(text));
-    if (stats.cases < 0 || stats.invalid < 0) return Problem{"expected counts of 0 or more"};
-    stats.coverage.cases = stats.cases;
-    return stats;
-  } catch (const Json::exception& error) {
-    return Problem{error.what()};
-  }
+  auto tree = parse_strict_json(text);
+  if (!tree) return Problem{tree.problem()};
+  std::optional<Problem> problem;
+  Stats stats = stats_of(Place(*tree, problem));
+  if (problem) return *problem;
+  stats.coverage.cases = stats.cases;
+  std::erase_if(stats.findings,
+                [](const auto& finding) { return finding.second == 0; });  // had a folder then
+  return stats;
 }
 
 }  // namespace fusesmith

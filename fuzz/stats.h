@@ -22,6 +22,7 @@ struct CaseOutcome {
   VerdictClass verdict = VerdictClass::identical;
   std::string signature;              // of a finding, else empty
   std::string unsupported;            // reason
+  std::string out_of_memory;          // reason
   std::vector<std::string> patterns;  // of every region of the candidate, once for each
   GenerationCoverage coverage;
   bool invalid = false;  // the generator's graph does not read back: nothing else is set
@@ -38,6 +39,9 @@ struct Stats {
   std::string corpus_digest;
   std::array<int64_t, kVerdictNames.size()> verdicts{};
   Counts unsupported, patterns, findings;  // by reason, name, signature
+  // Cases ahead that are not to be run, because they alone made the device fail: signatures by the case's
+  // name.
+  std::map<std::string, std::string> convicted;
   GenerationCoverage coverage;
 
   // All patterns are there from the start, so that one that never fired shows as 0.
@@ -49,6 +53,8 @@ struct Stats {
 };
 
 std::string to_json(const Stats& stats);
+// Refused, with the key: what is missing, of a wrong type, negative, too large, or at odds with another
+// count.
 Result<Stats> parse_stats(const std::string& text);
 
 }  // namespace fusesmith

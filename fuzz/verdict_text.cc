@@ -48,7 +48,8 @@ const RegionVerdict* worst_of(const BackendVerdict& verdict) {
 // "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25".
 std::string unequal_text(const Verdict& verdict) {
   return std::to_string(verdict.unequal) + " of " + counted(verdict.output_elements, "output element") +
-         " differ between " + verdict.baseline.backend + " and " + verdict.candidate.backend +
+         (verdict.unequal == 1 ? " differs between " : " differ between ") + verdict.baseline.backend +
+         " and " + verdict.candidate.backend +
          (verdict.unequal > 0 ? ", by at most " + short_number(verdict.max_difference) : "");
 }
 
@@ -134,8 +135,10 @@ std::string sentence(const Verdict& verdict) {
   const std::string pair = verdict.baseline.backend + " and " + verdict.candidate.backend;
   switch (verdict.verdict) {
     case VerdictClass::identical:
-      return "All " + counted(verdict.output_elements, "output element") + " have the same bits on " + pair +
-             worst_text(verdict) + ".";
+      return (verdict.output_elements == 1
+                  ? "The output element has"
+                  : "All " + counted(verdict.output_elements, "output element") + " have") +
+             " the same bits on " + pair + worst_text(verdict) + ".";
     case VerdictClass::reassociation:
       return unequal_text(verdict) +
              "; every region is lawful on the inputs that it got, with every rounding " +

@@ -73,6 +73,19 @@ TEST(VerdictText, PolicySentenceNamesTheDeviations) {
   EXPECT_NE(sentence(verdict).find("which no contract declares"), std::string::npos);
 }
 
+TEST(VerdictText, CountsAgreeWithTheirVerbs) {
+  Verdict verdict;
+  verdict.baseline.backend = "cpu";
+  verdict.candidate.backend = "cuda";
+  verdict.output_elements = 1;
+  EXPECT_EQ(sentence(verdict), "The output element has the same bits on cpu and cuda.");
+  verdict.output_elements = 2;
+  EXPECT_EQ(sentence(verdict), "All 2 output elements have the same bits on cpu and cuda.");
+  verdict.verdict = VerdictClass::inconclusive;
+  verdict.unequal = 1;
+  EXPECT_TRUE(sentence(verdict).starts_with("1 of 2 output elements differs between cpu and cuda"));
+}
+
 TEST(VerdictText, NotableRegionsAreRewrittenOrWorstOrFindings) {
   BackendVerdict backend;
   for (size_t i = 0; i < 8; ++i)

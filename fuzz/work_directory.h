@@ -1,5 +1,5 @@
-// A campaign's work directory: campaign.json, stats.json, corpus/, findings/<signature>/. Used by one process
-// at a time. All functions may be called from any thread; all files are atomic (fuzz/files.h).
+// A campaign's work directory: campaign.json, stats.json, corpus/, findings/<signature>/, suspects/. Used by
+// one process at a time. All functions may be called from any thread; all files are atomic (fuzz/files.h).
 #pragma once
 
 #include <filesystem>
@@ -18,15 +18,21 @@ namespace fusesmith {
 
 class WorkDirectory {
  public:
-  // Makes the folder, or takes up the campaign in it. The table's `identity` flags are its identity: when
-  // campaign.json has other values, the problem names the first that differs. `cannot_write` tells the two
-  // kinds of problem apart.
+  // Makes the folder, or takes up the campaign in it, without what a killed one left half done. The table's
+  // `identity` flags are its identity: when campaign.json has other values, the problem names the first that
+  // differs. `cannot_write` tells the two kinds of problem apart.
   static Result<WorkDirectory> open(const std::string& path, const FlagTable& table, bool& cannot_write);
+
+  // What the campaign there, if there is one, has for a flag of type string; else empty.
+  static std::string recorded(const std::string& path, std::string_view flag);
 
   const std::filesystem::path& path() const { return path_; }
   bool resumed() const { return resumed_; }
   // As stats.json had them when the directory was opened.
   const Stats& stats() const { return stats_; }
+
+  // A problem when stats.json has more cases of this very corpus than it has.
+  std::optional<Problem> check_corpus(const std::string& digest, size_t size) const;
 
   // stats.json, and the `count` of each finding that changed.
   std::optional<Problem> save(const Stats& stats);
@@ -41,6 +47,18 @@ class WorkDirectory {
   // Writes case.json of a finding that is new, before anything else is done with it; false where its
   // signature is known.
   Result<bool> add_finding(const std::string& signature, const std::string& case_text);
+  // A further case of a known finding, beside its case.json.
+  std::optional<Problem> add_case(const std::string& signature, const std::string& name,
+                                  const std::string& case_text);
+
+  // Cases that ran when the device failed: suspects/<name>.json. Names, counters first and in order.
+  std::vector<std::string> suspects() const;
+  std::filesystem::path suspect(const std::string& name) const {
+    return path_ / "suspects" / (name + ".json");
+  }
+  std::optional<Problem> save_suspect(const std::string& name, const std::string& case_text);
+  // Fine where it is not there.
+  void drop_suspect(const std::string& name);
 
  private:
   WorkDirectory(std::filesystem::path path, FolderLock lock)

@@ -40,8 +40,12 @@ void read_attribute(const Place& place, T& value, [[maybe_unused]] const Domain&
     value.clear();
     for (const Place& element : place.elements(kMaxStrings)) element.read(value.emplace_back());
   } else if constexpr (Range<Domain>) {
-    place.read(value);
-    if (!(value >= domain.lo && value <= domain.hi)) place.fail_expected("a number " + range_text(domain));
+    const std::string wanted = "a number " + range_text(domain);
+    if constexpr (std::same_as<T, double>)
+      place.read_finite(value, wanted);
+    else
+      place.read(value);
+    if (!(value >= domain.lo && value <= domain.hi)) place.fail_expected(wanted);
   } else {
     place.read(value);
   }

@@ -58,6 +58,12 @@ std::string did_you_mean(std::string_view text, std::span<const std::string_view
 
 }  // namespace
 
+std::string unknown_text(const std::string& what, std::string_view got,
+                         std::span<const std::string_view> choices) {
+  const std::string list = choices.size() <= 100 ? ", expected one of " + quoted_list(choices) : "";
+  return "unknown " + what + " \"" + shortened(got) + "\"" + list + did_you_mean(got, choices);
+}
+
 void Place::fail(const std::string& what) const {
   if (ok()) *problem_ = Problem{(path_.empty() ? "top level" : path_) + ": " + shortened(what, 2000)};
 }
@@ -68,9 +74,7 @@ void Place::fail_expected(const std::string& what) const {
 
 void Place::fail_unknown(const std::string& what, std::string_view got,
                          std::span<const std::string_view> choices) const {
-  if (!ok()) return;
-  const std::string list = choices.size() <= 100 ? ", expected one of " + quoted_list(choices) : "";
-  fail("unknown " + what + " \"" + shortened(got) + "\"" + list + did_you_mean(got, choices));
+  if (ok()) fail(unknown_text(what, got, choices));
 }
 
 bool Place::has_keys(std::span<const JsonKey> keys) const {
@@ -101,9 +105,10 @@ std::optional<std::string> Place::only_key() const {
 
 std::optional<Place> Place::member(std::string_view key, bool required) const {
   if (value_->is_object() && value_->contains(key)) return at(key);
-  if (required)
-    fail(value_->is_object() ? "expected the key \"" + std::string(key) + "\", which is missing"
-                             : "expected an object");
+  if (required && value_->is_object())
+    fail("expected the key \"" + std::string(key) + "\", which is missing");
+  else if (required)
+    fail_expected("an object");
   return std::nullopt;
 }
 
@@ -111,6 +116,15 @@ Place Place::at(std::string_view key) const {
   const auto found = value_->find(key);
   check(found != value_->end(), "Place::at: no such key");
   return {*found, *problem_, path_.empty() ? std::string(key) : path_ + "." + std::string(key)};
+}
+
+std::vector<std::pair<std::string, Place>> Place::members() const {
+  std::vector<std::pair<std::string, Place>> members;
+  if (!ok()) return members;
+  if (!value_->is_object()) fail_expected("an object");
+  if (!ok()) return members;
+  for (const auto& item : value_->items()) members.emplace_back(item.key(), at(item.key()));
+  return members;
 }
 
 std::vector<Place> Place::elements(size_t limit) const {
@@ -145,7 +159,8 @@ void Place::read(int64_t& value) const {
 }
 
 void Place::read(uint64_t& value) const {
-  if (value_->is_number_unsigned())
+  // "-0" is the integer 0, but not unsigned.
+  if (value_->is_number_unsigned() || (value_->is_number_integer() && value_->get<int64_t>() >= 0))
     value = value_->get<uint64_t>();
   else
     fail_expected("an integer between 0 and 2^64 - 1");
@@ -160,6 +175,13 @@ void Place::read(double& value) const {
     value = -std::numeric_limits<double>::infinity();
   else
     fail_expected("a number, \"inf\" or \"-inf\"");
+}
+
+void Place::read_finite(double& value, const std::string& wanted) const {
+  if (value_->is_number())
+    value = value_->get<double>();
+  else
+    fail_expected(wanted);
 }
 
 void Place::read(std::string& value) const {

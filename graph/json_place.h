@@ -20,6 +20,10 @@ struct JsonKey {
   bool required;
 };
 
+// "unknown op "sofmax", expected one of "softmax", ...; did you mean "softmax"?"
+std::string unknown_text(const std::string& what, std::string_view got,
+                         std::span<const std::string_view> choices);
+
 class Place {
  public:
   Place(nlohmann::json& value, std::optional<Problem>& problem) : value_(&value), problem_(&problem) {}
@@ -28,7 +32,7 @@ class Place {
   const std::string& path() const { return path_; }
   void fail(const std::string& what) const;           // "path: what"
   void fail_expected(const std::string& what) const;  // "path: expected what, got <the value, shortened>"
-  // "path: unknown op "sofmax", expected one of ...; did you mean "softmax"?"
+  // "path: " and unknown_text.
   void fail_unknown(const std::string& what, std::string_view got,
                     std::span<const std::string_view> choices) const;
 
@@ -40,13 +44,16 @@ class Place {
   std::optional<Place> member(std::string_view key, bool required = false) const;
   // The member that has_keys has found.
   Place at(std::string_view key) const;
+  // The members of an object, in order of their keys; none, with a problem, where it is none.
+  std::vector<std::pair<std::string, Place>> members() const;
   // The elements of an array; none, with a problem, where it is not one or has more than `limit` elements.
   std::vector<Place> elements(size_t limit) const;
 
   void read(bool& value) const;
   void read(int64_t& value) const;
   void read(uint64_t& value) const;
-  void read(double& value) const;  // also "inf" and "-inf"
+  void read(double& value) const;                                    // also "inf" and "-inf"
+  void read_finite(double& value, const std::string& wanted) const;  // `wanted` is what a problem asks for
   void read(std::string& value) const;
   // The index of the string among the choices; 0, with a problem that lists them, where it is none.
   size_t read_choice(const std::string& what, std::span<const std::string_view> choices) const;

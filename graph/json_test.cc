@@ -136,6 +136,9 @@ TEST(Json, NumbersKeepTheirBits) {
     EXPECT_EQ(read, value);
     EXPECT_EQ(std::signbit(read), std::signbit(value));
   }
+  const auto zero = parse_case(replaced(kSmall, "42", "-0"));
+  ASSERT_TRUE(zero) << zero.problem();
+  EXPECT_EQ(zero->seed, 0u);
   const auto seed = parse_case(replaced(kSmall, "42", "18446744073709551615"));
   ASSERT_TRUE(seed) << seed.problem();
   EXPECT_EQ(seed->seed, std::numeric_limits<uint64_t>::max());
@@ -154,12 +157,15 @@ const Edit kDocumentEdits[] = {
     {"\"fusesmith\": 1", "\"fusesmith\": \"1\"", "fusesmith: expected an integer, got \"1\""},
     {"\"fusesmith\": 1, ", "", "top level: expected the key \"fusesmith\", which is missing"},
     {"\"seed\": 42", "\"seed\": -1", "seed: expected an integer between 0 and 2^64 - 1, got -1"},
+    {"\"seed\": 42", "\"seed\": -0.0", "seed: expected an integer between 0 and 2^64 - 1, got -0.0"},
     {"\"seed\": 42", "\"seed\": 18446744073709551616",
      "seed: expected an integer between 0 and 2^64 - 1, got 1.8446744073709552e+19"},
     {"\"seed\": 42", "\"seed\": 42.0", "seed: expected an integer between 0 and 2^64 - 1, got 42.0"},
     {"\"steps\": 1", "\"steps\": 0", "steps: expected a number between 1 and 1048576, got 0"},
     {"\"steps\": 1", "\"steps\": 1.5", "steps: expected an integer, got 1.5"},
     {"\"steps\": 1", "\"steps\": null", "steps: expected an integer, got null"},
+    {"{\"tf32\": false, \"implicit_casts\": \"may_elide\"}", "[0]",
+     "policy: expected an object, got an array of 1"},
     {"\"steps\"", "\"step\"", "top level: unknown key \"step\", expected one of "},
     {"\"seed\": 42", "\"seed\": 42, \"seed\": 42", "top level: expected every key once, got \"seed\" twice"},
     {"\"tf32\": false", "\"tf32\": 0", "policy.tf32: expected true or false, got 0"},
@@ -167,6 +173,15 @@ const Edit kDocumentEdits[] = {
      "policy.implicit_casts: unknown value \"elide\", expected one of \"may_elide\", \"strict\""},
     {"\"verdict\": \"reassociation\"", "\"verdict\": 3", "expect.verdict: expected a string, got 3"},
     {", \"verdict\": \"reassociation\"", "", "expect: expected the key \"verdict\", which is missing"},
+    {"[\"cpu\", \"cpu_fused\"]", "[\"cpu\"]",
+     "expect.backends: expected exactly two names, the baseline's and the candidate's, got an array of 1"},
+    {"[\"cpu\", \"cpu_fused\"]", "[]", "expect.backends: expected exactly two names"},
+    {"[\"cpu\", \"cpu_fused\"]", "[\"cpu\", \"cpu\", \"cpu\"]",
+     "expect.backends: expected exactly two names"},
+    {"[\"cpu\", \"cpu_fused\"]", "[\"cpu\", \"the gpu\"]",
+     "expect.backends[1]: expected the name of a backend, got \"the gpu\""},
+    {"[\"cpu\", \"cpu_fused\"]", "[\"\", \"cpu\"]",
+     "expect.backends[0]: expected the name of a backend, got \"\""},
     {"[\"cpu\", \"cpu_fused\"]", "\"cpu\"", "expect.backends: expected an array, got \"cpu\""},
     {"\"states\": []", "\"states\": {}", "graph.states: expected an array, got an object of 0"},
 };
@@ -196,7 +211,9 @@ const Edit kSourceEdits[] = {
     {"\"stddev\": 1", "\"stddev\": \"inf\"",
      "graph.inputs[0].fill.normal.stddev: expected a number between 0 and 1e+06, got \"inf\""},
     {"\"stddev\": 1", "\"stddev\": \"big\"",
-     "graph.inputs[0].fill.normal.stddev: expected a number, \"inf\" or \"-inf\", got \"big\""},
+     "graph.inputs[0].fill.normal.stddev: expected a number between 0 and 1e+06, got \"big\""},
+    {"\"stddev\": 1", "\"mean\": null",
+     "graph.inputs[0].fill.normal.mean: expected a number between -1e+06 and 1e+06, got null"},
     {"\"name\": \"m\"", "\"name\": \"x\"", "graph.inputs[1]: x: expected every name once; this one is taken"},
     {"\"name\": \"m\"", "\"name\": \"a\\nb\"", "graph.inputs[1]: \"a?b\": expected a name of 1 to 64"},
 };
@@ -224,6 +241,10 @@ const Edit kNodeEdits[] = {
     {"[\"p\", \"m\"]", "[\"p\", \"x\"]", "graph.nodes[1]: y: masked_fill expected"},
     {"\"name\": \"y\"", "\"name\": \"\"", "graph.nodes[1]: expected a name, got \"\""},
     {"\"name\": \"y\", ", "", "graph.nodes[1]: expected the key \"name\", which is missing"},
+    {"\"value\": 1e-3", "\"value\": null",
+     "graph.nodes[1].value: expected a number, \"inf\" or \"-inf\", got null"},
+    {"{\"name\": \"p\", \"op\": \"softmax\", \"inputs\": [\"x\"], \"axis\": -1}", "3",
+     "graph.nodes[0]: expected an object, got 3"},
     {"\"value\": 1e-3", "\"inverted\": true", "graph.nodes[1]: expected the key \"value\", which is missing"},
     {"\"outputs\": [\"y\"]", "\"outputs\": [\"z\"]", "graph.outputs[0]: unknown value \"z\""},
     {"\"outputs\": [\"y\"]", "\"outputs\": []", "graph: outputs: expected at least one output"},

@@ -119,6 +119,9 @@ ordered_json definitions() {
                                 {"inputs", "nodes", "outputs"});
   defs["policy"] = struct_schema("What the user allows.", attribute_infos<Policy>());
   defs["expect"] = struct_schema("What replay must find.", attribute_infos<Expect>());
+  ordered_json& backends = defs["expect"]["properties"]["backends"];  // a pair, or absent
+  backends.erase("default");
+  backends["minItems"] = backends["maxItems"] = 2;
   return defs;
 }
 

@@ -28,16 +28,23 @@ struct Arithmetic {
   double rsqrt = 3;  // 1 / sqrtf: two correctly rounded steps and a reciprocal's share
   double div = 1;
   double smallest = 0x1p-126;  // any result may be off by this much where it underflows
+  // Products of f32 operands may round or truncate them to tf32 (f32 with 10 bits after the leading one).
+  bool tf32 = false;
   bool operator==(const Arithmetic&) const = default;
 };
 
-// One implicit rounding that a region may leave out or do elsewhere. `value` names an inner value of the
-// region: a node, or "node/inner" for an inner value of a composite op.
+// The value inside softmax that libraries are known to store in 16 bits: "p/exponentials" for the node p.
+inline constexpr const char* kExponentials = "/exponentials";
+
+// One implicit rounding that a region may leave out, do elsewhere or do in addition. `value` names an inner
+// value of the region: a node, or "node/inner" for an inner value of a composite op, or of softmax.
 struct Deviation {
   enum class Kind : uint8_t {
     drop,  // the value is passed on in f32, without its rounding to `dtype`
     move,  // instead it is rounded to `dtype` at another place, on a scale of at most 1 / value: off by
            // `relative` of each element, or by half of the smallest subnormal of `dtype`
+    add,   // a value inside one op, which the graph does not name, is rounded to `dtype`: the op's result is
+          // off by `relative` of each element and by half of the smallest subnormal of `dtype`
   };
   Kind kind = Kind::drop;
   std::string value;

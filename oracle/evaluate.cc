@@ -34,6 +34,18 @@ using Values = std::vector<BoundedPtr>;  // by ValueId
 Bounded compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name,
                      const Context& context);
 
+// Half of the smallest subnormal: how far a rounding is off at most where it underflows.
+double half_subnormal(Dtype dtype) { return std::ldexp(1.0, min_exponent(dtype) - precision(dtype)); }
+
+// A rounding inside the op that the graph does not show.
+void add_rounding(Bounded& value, const Deviation& added) {
+  for (size_t i = 0; i < value.v.size(); ++i) {
+    const double v = std::fabs(value.v[i]), e = value.error(i);
+    if (std::isfinite(v))
+      value.set(i, value.v[i], e + added.relative * (v + e) + half_subnormal(added.dtype));
+  }
+}
+
 // The value as its readers inside the region see it.
 Bounded round_inner(Bounded value, const Op& op, const std::string& name, const Context& context) {
   const bool computed = computes(op);
@@ -42,8 +54,7 @@ Bounded round_inner(Bounded value, const Op& op, const std::string& name, const 
   // A rounding done elsewhere may also meet the subnormals of its dtype: then it is off by half of the
   // smallest one.
   const bool moved = deviation && deviation->kind == Deviation::Kind::move;
-  const double absolute =
-      moved ? std::ldexp(1.0, min_exponent(deviation->dtype) - precision(deviation->dtype)) : 0;
+  const double absolute = moved ? half_subnormal(deviation->dtype) : 0;
   if (computed || relative > 0) pass_on(value, computed, deviation == nullptr, relative, absolute);
   return value;
 }
@@ -93,6 +104,7 @@ Bounded compute_node(const Graph& graph, const Node& node, const Values& values,
   if (std::find(unnormalised.begin(), unnormalised.end(), name) != unnormalised.end()) {
     forget_overflowing(value, *inputs[0], *inputs[1]);
   }
+  if (const Deviation* added = context.deviation(name + kExponentials)) add_rounding(value, *added);
   return value;
 }
 

@@ -105,6 +105,24 @@ void compare_outputs(const Graph& graph, const Trace& a, const Trace& b, Verdict
   }
 }
 
+// A region that disagrees with itself is guilty whatever its bounds say: what it holds in one run proves
+// nothing of the next.
+void convict_disagreement(const Graph& graph, const Execution& execution, BackendVerdict& verdict) {
+  if (!execution.disagreement) return;
+  const Disagreement& found = *execution.disagreement;
+  RegionVerdict& region = verdict.regions.at(found.region);
+  region.verdict =
+      found.kind == Disagreement::Kind::repeat ? VerdictClass::nondeterministic : VerdictClass::defect;
+  region.symptom = std::string(name(found.kind));
+  region.inherited = false;
+  if (found.kind == Disagreement::Kind::guard) return;
+  region.worst = {};
+  region.worst.value = graph.name(found.value);
+  region.worst.element = found.element;
+  region.worst.got = found.second;
+  region.worst.want = region.worst.lo = region.worst.hi = found.first;
+}
+
 // The finding, if there is one: its class, and the signature of the first guilty region.
 void conclude(const Case& test_case, std::optional<ValueId> changed, Verdict& verdict) {
   if (changed) {
@@ -152,12 +170,27 @@ std::string make_signature(VerdictClass verdict, const std::string& backend, con
   return text;
 }
 
+std::string_view name(Disagreement::Kind kind) {
+  switch (kind) {
+    case Disagreement::Kind::guard:
+      return "guard_overwritten";
+    case Disagreement::Kind::poison:
+      return "depends_on_unwritten_memory";
+    case Disagreement::Kind::repeat:
+      return "repeat_differs";
+    case Disagreement::Kind::production:
+      return "production_differs";
+  }
+  return "";
+}
+
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
   BackendVerdict verdict{execution.backend, {}, {}};
   for (size_t r = 0; r < execution.plan->regions.size(); ++r) {
     verdict.regions.push_back(
         judge_region(graph, *execution.plan, r, *execution.trace, {options.minimal_deviations}));
   }
+  convict_disagreement(graph, execution, verdict);
   verdict.verdict = gravest(verdict.regions);
   return verdict;
 }
@@ -179,6 +212,7 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
         known ? *known
               : judge_region(graph, *candidate.plan, r, *candidate.trace, {options.minimal_deviations}));
   }
+  convict_disagreement(graph, candidate, verdict.candidate);
   verdict.candidate.verdict = gravest(verdict.candidate.regions);
   compare_outputs(graph, *baseline.trace, *candidate.trace, verdict);
   verdict.verdict = std::max(verdict.baseline.verdict, verdict.candidate.verdict);

@@ -12,6 +12,9 @@
 
 namespace fusesmith {
 
+// The symptom of a finding that a disagreement proves: "repeat_differs", ...
+std::string_view name(Disagreement::Kind kind);
+
 // In order of gravity within one judgement: the whole run's class is the gravest of its regions'.
 enum class VerdictClass : uint8_t {
   identical,
@@ -85,6 +88,7 @@ struct Execution {
   std::string backend;
   const Plan* plan = nullptr;
   const Trace* trace = nullptr;
+  std::optional<Disagreement> disagreement = {};  // between this run and a second look at it
 };
 
 struct JudgeOptions {

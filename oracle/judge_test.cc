@@ -211,6 +211,63 @@ TEST_F(Judge, ZerosAreNotInconclusive) {
             VerdictClass::identical);
 }
 
+// What a second look shows is convicted whatever the bounds say, and names the region.
+TEST_F(Judge, ADisagreementConvictsItsRegion) {
+  using Kind = Disagreement::Kind;
+  const Trace trace = candidate({});
+  const ValueId y = graph().outputs()[0];
+  for (const Kind kind : {Kind::guard, Kind::poison, Kind::repeat, Kind::production}) {
+    Execution looked_at{"cpu_fused", &candidate_plan_, &trace};
+    looked_at.disagreement = Disagreement{kind, 0, y, 7, 1, 2};
+    const Verdict verdict = judge(test_case_, {"cpu", &baseline_plan_, &baseline_}, looked_at);
+    EXPECT_TRUE(verdict.finding);
+    EXPECT_EQ(verdict.verdict, kind == Kind::repeat ? VerdictClass::nondeterministic : VerdictClass::defect);
+    EXPECT_NE(verdict.signature.find(name(kind)), std::string::npos) << verdict.signature;
+    if (kind != Kind::guard) {
+      EXPECT_EQ(verdict.candidate.regions[0].worst.element, 7);
+    }
+  }
+}
+
+// softmax of rows of 200 whose exponentials a library stores in the dtype before it divides.
+Tensor softmax_of_rounded_exponentials(const Tensor& x, Dtype dtype) {
+  Tensor y(x.type);
+  const int64_t n = x.type.shape.back();
+  for (int64_t row = 0; row < x.size(); row += n) {
+    double max = x.value(row), sum = 0;
+    for (int64_t i = 0; i < n; ++i) max = std::max(max, x.value(row + i));
+    for (int64_t i = 0; i < n; ++i) sum += round_to(dtype, std::exp(x.value(row + i) - max));
+    for (int64_t i = 0; i < n; ++i) y.set(row + i, round_to(dtype, std::exp(x.value(row + i) - max)) / sum);
+  }
+  return y;
+}
+
+TEST_F(Judge, ExponentialsRoundedInAdditionAreNamedWhereDeclared) {
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+    Builder b;
+    const TensorType type{dtype, {16, 200}};
+    b.output(b.node(Softmax{}, {b.input("x", type, Normal{})}, "y"));
+    test_case_.graph = *b.build();
+    Rng rng(3);
+    const Tensor x = make_tensor(type, [&](int64_t) { return 2 * rng.normal(); });
+    Trace trace;
+    trace.values = {std::make_shared<Tensor>(x),
+                    std::make_shared<Tensor>(softmax_of_rounded_exponentials(x, dtype))};
+    Plan plan = unfused(graph());
+    const auto verdict = [&] { return judge_backend(graph(), {"cuda", &plan, &trace}); };
+    EXPECT_EQ(verdict().verdict, VerdictClass::defect) << "no contract says so";
+    const double u = unit_roundoff(dtype);
+    plan.regions[0].contract.deviations = {
+        {Deviation::Kind::add, "y/exponentials", dtype, 2 * u / (1 - u) + 200 * 0x1p-25, "stored"}};
+    const BackendVerdict declared = verdict();
+    EXPECT_EQ(declared.verdict, VerdictClass::precision_policy);
+    ASSERT_EQ(declared.regions[0].deviations.size(), 1u);
+    EXPECT_EQ(to_string(declared.regions[0].deviations[0]), "add y/exponentials");
+    tamper(trace, 1, 5, trace.values[1]->value(5) * (1 + 8 * u));
+    EXPECT_EQ(verdict().verdict, VerdictClass::defect) << "a larger error is no rounding";
+  }
+}
+
 TEST(Signature, IsAFileName) {
   EXPECT_EQ(make_signature(VerdictClass::defect, "cpu_fused", "sdpa.both.causal", "bf16", "out_of_bounds"),
             "defect-cpu_fused-sdpa.both.causal-bf16-out_of_bounds");

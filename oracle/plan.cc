@@ -10,7 +10,15 @@ bool contains(const auto& list, auto x) { return std::find(list.begin(), list.en
 }  // namespace
 
 std::string to_string(const Deviation& deviation) {
-  return (deviation.kind == Deviation::Kind::drop ? "drop " : "move ") + deviation.value;
+  switch (deviation.kind) {
+    case Deviation::Kind::drop:
+      return "drop " + deviation.value;
+    case Deviation::Kind::move:
+      return "move " + deviation.value;
+    case Deviation::Kind::add:
+      return "add " + deviation.value;
+  }
+  return deviation.value;
 }
 
 Region make_region(const Graph& graph, std::vector<int> nodes) {
@@ -35,6 +43,21 @@ Region make_region(const Graph& graph, std::vector<int> nodes) {
   }
   region.nodes = std::move(nodes);
   return region;
+}
+
+std::optional<Disagreement> first_difference(Disagreement::Kind kind, const Plan& plan, const Trace& first,
+                                             const Trace& second) {
+  for (size_t r = 0; r < plan.regions.size(); ++r) {
+    for (ValueId v : plan.regions[r].outputs) {
+      const TensorPtr &a = first.values[static_cast<size_t>(v)], &b = second.values[static_cast<size_t>(v)];
+      if (a == b || (a && b && *a == *b)) continue;
+      if (!a || !b) return Disagreement{kind, r, v, 0, 0, 0};
+      const auto at = std::mismatch(a->bytes.begin(), a->bytes.end(), b->bytes.begin()).first;
+      const int64_t element = (at - a->bytes.begin()) / size_of(a->type.dtype);
+      return Disagreement{kind, r, v, element, a->value(element), b->value(element)};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace fusesmith

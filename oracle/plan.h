@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,5 +36,25 @@ using TensorPtr = std::shared_ptr<const Tensor>;
 struct Trace {
   std::vector<TensorPtr> values;
 };
+
+// What a second look at one execution showed: a defect that needs no bound.
+struct Disagreement {
+  enum class Kind : uint8_t {
+    guard,       // a write outside every tensor
+    poison,      // the result depends on what memory held before
+    repeat,      // the same run again gave other bits
+    production,  // memory used again and several streams gave other bits
+  };
+  Kind kind = Kind::repeat;
+  size_t region = 0;  // the first one that disagrees
+  ValueId value = -1;
+  int64_t element = 0;
+  double first = 0, second = 0;  // that element in both runs
+};
+
+// The first region in the plan's order that left other bits in one trace than in the other, on its first
+// element that differs.
+std::optional<Disagreement> first_difference(Disagreement::Kind kind, const Plan& plan, const Trace& first,
+                                             const Trace& second);
 
 }  // namespace fusesmith

@@ -37,4 +37,14 @@ Trace run_plan(const Graph& graph, const Plan& plan, std::span<const TensorPtr> 
   return trace;
 }
 
+std::optional<Disagreement> repeat_plan(Program& program, std::span<const TensorPtr> inputs,
+                                        const Trace& trace) {
+  constexpr int kTimes = 2;
+  for (int i = 0; i < kTimes; ++i) {
+    if (auto found = first_difference(Disagreement::Kind::repeat, program.plan(), trace, program.run(inputs)))
+      return found;
+  }
+  return std::nullopt;
+}
+
 }  // namespace fusesmith

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 
+#include "backends/backend.h"
 #include "oracle/plan.h"
 
 namespace fusesmith {
@@ -15,5 +16,9 @@ using RunRegion = std::function<void(const Region& region, std::span<TensorPtr> 
 // Inputs as the graph lists them, then states. The trace holds them and every region output, nothing else.
 Trace run_plan(const Graph& graph, const Plan& plan, std::span<const TensorPtr> inputs,
                const RunRegion& run_region);
+
+// The same again, twice: the first region whose outputs are other bits than those of `trace`.
+std::optional<Disagreement> repeat_plan(Program& program, std::span<const TensorPtr> inputs,
+                                        const Trace& trace);
 
 }  // namespace fusesmith

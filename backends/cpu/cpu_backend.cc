@@ -21,6 +21,10 @@ class CpuProgram : public Program {
     });
   }
 
+  std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) override {
+    return repeat_plan(*this, inputs, trace);
+  }
+
  private:
   Graph graph_;
   Plan plan_;  // contracts are the default: f32 accumulators, two-pass variance, no deviation
@@ -32,6 +36,7 @@ class CpuBackend : public Backend {
   std::string_view doc() const override {
     return "Unfused: a kernel per op, rounded where the graph says; needs no GPU.";
   }
+  std::optional<std::string> unavailable() const override { return {}; }
 
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
     if (options.tf32) return Problem{"tf32 products are not supported by cpu"};

@@ -47,6 +47,10 @@ class CpuFusedProgram final : public Program {
     });
   }
 
+  std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) override {
+    return repeat_plan(*this, inputs, trace);
+  }
+
  private:
   void run_region(const Region& region, const FusedOp& op, std::span<TensorPtr> values) const {
     if (const auto* single = std::get_if<SingleNode>(&op)) return run_node(graph_, single->node, values);
@@ -73,6 +77,7 @@ class CpuFusedBackend final : public Backend {
   std::string_view doc() const override {
     return "fused: the rewritten plan with a GPU's fused algorithms, on one CPU thread";
   }
+  std::optional<std::string> unavailable() const override { return {}; }
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
     return std::unique_ptr<Program>(std::make_unique<CpuFusedProgram>(graph, options));
   }

@@ -4,9 +4,10 @@
 
 namespace fusesmith {
 
-MatchContext::MatchContext(const Graph& graph, const CompileOptions& options)
+MatchContext::MatchContext(const Graph& graph, const CompileOptions& options, const Arithmetic& arithmetic)
     : graph_(graph),
       options_(options),
+      arithmetic_(arithmetic),
       consumers_(graph.consumers()),
       claimed_(graph.nodes().size(), false) {}
 

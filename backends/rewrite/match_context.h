@@ -14,8 +14,8 @@ namespace fusesmith {
 
 class MatchContext {
  public:
-  // Both must outlive the context.
-  MatchContext(const Graph& graph, const CompileOptions& options);
+  // All must outlive the context.
+  MatchContext(const Graph& graph, const CompileOptions& options, const Arithmetic& arithmetic);
 
   const Graph& graph() const { return graph_; }
   const Node& node(int n) const { return graph_.nodes()[static_cast<size_t>(n)]; }
@@ -25,6 +25,7 @@ class MatchContext {
   // Whether this pattern is not among those to skip.
   bool enabled(std::string_view pattern) const;
   const Faults& faults() const { return options_.faults; }
+  const Arithmetic& arithmetic() const { return arithmetic_; }  // of the executor
 
   bool is_free(int n) const { return !claimed_[static_cast<size_t>(n)]; }
   void claim(const std::vector<int>& nodes);
@@ -52,6 +53,7 @@ class MatchContext {
  private:
   const Graph& graph_;
   const CompileOptions& options_;
+  const Arithmetic& arithmetic_;
   std::vector<std::vector<int>> consumers_;
   std::vector<bool> claimed_;
 };

@@ -17,6 +17,8 @@ struct FusedRegion {
 
 // Every node in exactly one region: patterns claim nodes in the list's order, what is left becomes single
 // nodes. Regions are ordered by their last node, which is an order in which they can run.
-std::vector<FusedRegion> rewrite(const Graph& graph, const CompileOptions& options);
+// `arithmetic`: worst errors of the executor's scalar functions, for the contracts.
+std::vector<FusedRegion> rewrite(const Graph& graph, const CompileOptions& options,
+                                 const Arithmetic& arithmetic = {});
 
 }  // namespace fusesmith

@@ -24,8 +24,8 @@ MatrixOperand matrix_operand(const Graph& graph, ValueId value, const Shape& bat
   return operand;
 }
 
-void declare_probabilities(Contract& contract, const FusedAttention& attention, const std::string& p,
-                           const std::string& product) {
+void declare_probabilities(Contract& contract, const FusedAttention& attention, const Arithmetic& arithmetic,
+                           const std::string& p, const std::string& product) {
   contract.unnormalised.push_back(product);
   if (is_16_bit(attention.p_dtype)) {
     contract.deviations.push_back({Deviation::Kind::move, p, attention.p_dtype,
@@ -34,7 +34,7 @@ void declare_probabilities(Contract& contract, const FusedAttention& attention, 
   }
   const int64_t rescales = (attention.keys + attention.key_tile - 1) / attention.key_tile - 1;
   if (rescales > 0) {
-    contract.slacks.push_back({p, static_cast<double>(rescales) * (contract.arithmetic.exp + 2) * kU,
+    contract.slacks.push_back({p, static_cast<double>(rescales) * (arithmetic.exp + 2) * kU,
                                "rescaled each time the running maximum moves"});
   }
 }

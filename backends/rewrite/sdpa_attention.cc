@@ -196,7 +196,8 @@ std::optional<Match> match_attention(const MatchContext& context, int n) {
   found.nodes.insert(found.nodes.end(), inner.begin(), inner.end());
   FusedAttention attention = attention_of(context, *masked, n, p);
   for (int m : inner) drop_rounding(found.contract, context.graph(), m);
-  declare_probabilities(found.contract, attention, context.node(*softmax).name, context.node(n).name);
+  declare_probabilities(found.contract, attention, context.arithmetic(), context.node(*softmax).name,
+                        context.node(n).name);
   found.op = std::move(attention);
   return found;
 }

@@ -29,9 +29,10 @@ AttentionMask mask_of(const Graph& graph, const Node& node, const FusedAttention
 }
 
 // Which values of the expansion the kernel never rounds.
-void declare(Contract& contract, const Graph& graph, const Node& node, const FusedAttention& attention) {
+void declare(Contract& contract, const MatchContext& context, const Node& node,
+             const FusedAttention& attention) {
   const auto& op = std::get<Sdpa>(node.op);
-  const Dtype dtype = graph.type(node.first_output).dtype;
+  const Dtype dtype = context.graph().type(node.first_output).dtype;
   if (is_16_bit(dtype) && !op.upcast) {
     const bool both = op.scale_on == Sdpa::ScaleOn::both;
     const auto drop = [&](const char* inner) {
@@ -44,7 +45,7 @@ void declare(Contract& contract, const Graph& graph, const Node& node, const Fus
     if (!both) drop("scaled");
     if (op.mask == Sdpa::Mask::additive) drop("masked");
   }
-  declare_probabilities(contract, attention, node.name + "/p", node.name + "/out");
+  declare_probabilities(contract, attention, context.arithmetic(), node.name + "/p", node.name + "/out");
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ std::optional<Match> match_composite_sdpa(const MatchContext& context, int n) {
   attention.mask = mask_of(graph, node, attention);
   attention.p_dtype = op.upcast ? Dtype::f32 : graph.type(node.first_output).dtype;
   Match found{{n}, {"sdpa"}, {}, SingleNode{}};
-  declare(found.contract, graph, node, attention);
+  declare(found.contract, context, node, attention);
   found.op = std::move(attention);
   return found;
 }

@@ -19,8 +19,8 @@ MatrixOperand matrix_operand(const Graph& graph, ValueId value, const Shape& bat
 // Declares how the fused kernel treats its probabilities, the inner value `p`: rounded before their
 // normalisation, and rescaled each time that the running maximum moves. The inner value `product` (with v) is
 // summed before it is normalised.
-void declare_probabilities(Contract& contract, const FusedAttention& attention, const std::string& p,
-                           const std::string& product);
+void declare_probabilities(Contract& contract, const FusedAttention& attention, const Arithmetic& arithmetic,
+                           const std::string& p, const std::string& product);
 
 std::span<const GraphRecipe> sdpa_examples();
 std::span<const GraphRecipe> sdpa_near_misses();

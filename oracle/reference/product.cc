@@ -3,7 +3,13 @@
 //   section 3.1)
 // plus what inexact inputs bring; e = 0 where every term is a multiple of 2^g and s <= 2^(24+g), since then
 // every partial sum in every order is an f32.
+//
+// tf32: an f32 operand a is read as a', |a' - a| <= w |a|, w = 2^-10 where the lower 13 bits are cut off,
+// half of that where they are rounded; nothing where they are 0 already. Such an operand has the error w |a|,
+// and the propagation of input errors makes of it sum |a|' |b|' - |a| |b| <= ((1 + w)^2 - 1) s = (2 w + w^2)
+// s.
 #include <Eigen/Core>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -14,6 +20,7 @@ namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr int kAnyGranularity = 4096;  // of zeros: they are multiples of everything
 
 // One group of axes: sizes, and strides in the operands that have them (0 elsewhere).
@@ -51,25 +58,49 @@ int granularity(double x) {
   return exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(significand));
 }
 
-// One operand of one batch entry, gathered: values, magnitudes, errors, and the granularity of each row (a)
-// or column (b).
+// Whether x is an f32 whose lower 13 bits are 0 (NaN: whether it stays one).
+bool is_tf32(double x) {
+  const auto f = static_cast<float>(x);
+  if (std::isnan(f)) return true;
+  return static_cast<double>(f) == x && (std::bit_cast<uint32_t>(f) & 0x1fffu) == 0;
+}
+
+// An f32 operand as tensor cores may read it. Subnormals lose up to w of the smallest normal number; what
+// rounds to more than the largest tf32 may become infinite.
+Bounded read_as_tf32(const Bounded& x) {
+  constexpr double w = 0x1p-10, overflows = 0x1.ffep127;
+  Bounded read = x;
+  for (size_t i = 0; i < x.v.size(); ++i) {
+    const double e = x.error(i), largest = std::fabs(x.v[i]) + e;
+    if (e == 0 && is_tf32(x.v[i])) continue;
+    if (std::isinf(e)) continue;
+    read.set(i, x.v[i], largest >= overflows ? kInfinity : e + w * std::fmax(largest, 0x1p-126));
+  }
+  return read;
+}
+
+// One operand of one batch entry, gathered: values, magnitudes, errors; and for each row (a) or column (b)
+// its granularity and whether a NaN stands there for certain.
 struct Operand {
   Matrix v, magnitude, e;
   std::vector<int> granularities;
+  std::vector<bool> nan;
 };
 
 Operand gather(const Bounded& x, const std::vector<int64_t>& rows, const std::vector<int64_t>& cols,
                int64_t base, bool by_row) {
   const auto r = static_cast<Eigen::Index>(rows.size()), c = static_cast<Eigen::Index>(cols.size());
-  Operand o{Matrix(r, c), {}, {}, std::vector<int>(by_row ? rows.size() : cols.size(), kAnyGranularity)};
+  const size_t lines = by_row ? rows.size() : cols.size();
+  Operand o{Matrix(r, c), {}, {}, std::vector<int>(lines, kAnyGranularity), std::vector<bool>(lines, false)};
   if (!x.exact()) o.e.resize(r, c);
   for (Eigen::Index i = 0; i < r; ++i) {
     for (Eigen::Index j = 0; j < c; ++j) {
       const auto at = static_cast<size_t>(base + rows[static_cast<size_t>(i)] + cols[static_cast<size_t>(j)]);
       o.v(i, j) = x.v[at];
       if (!x.exact()) o.e(i, j) = x.e[at];
-      int& g = o.granularities[static_cast<size_t>(by_row ? i : j)];
-      g = std::min(g, granularity(x.v[at]));
+      const auto line = static_cast<size_t>(by_row ? i : j);
+      o.granularities[line] = std::min(o.granularities[line], granularity(x.v[at]));
+      if (std::isnan(x.v[at]) && x.error(at) == 0) o.nan[line] = true;
     }
   }
   o.magnitude = o.v.cwiseAbs();
@@ -94,7 +125,7 @@ double product_error(double v, double s, double inputs, double k, int g, bool on
   return inputs + n / (1 - n) * magnitude + k * 0x1p-53 * magnitude + k * arithmetic.smallest;
 }
 
-struct Problem2 {
+struct Factors {
   const Bounded &a, &b;
   const Bounded* bias;  // read at the n axes
   const ProductView& view;
@@ -121,7 +152,7 @@ bool one_sign(const Operand& a, const Operand& b, Eigen::Index i, Eigen::Index j
   return !(up && down);
 }
 
-void multiply_batch(const Problem2& p, const Operand& a, const Operand& b, int64_t out_base, Bounded& y) {
+void multiply_batch(const Factors& p, const Operand& a, const Operand& b, int64_t out_base, Bounded& y) {
   const Matrix v = a.v * b.v;
   const Matrix s = a.magnitude * b.magnitude;
   const bool exact = p.a.exact() && p.b.exact() && (!p.bias || p.bias->exact());
@@ -136,6 +167,11 @@ void multiply_batch(const Problem2& p, const Operand& a, const Operand& b, int64
   for (Eigen::Index i = 0; i < v.rows(); ++i) {
     for (Eigen::Index j = 0; j < v.cols(); ++j) {
       const auto column = static_cast<size_t>(j);
+      const auto at = static_cast<size_t>(out_base + out_m[static_cast<size_t>(i)] + out_n[column]);
+      if (a.nan[static_cast<size_t>(i)] || b.nan[column]) {  // whatever the other terms are
+        y.set(at, kNaN, 0);
+        continue;
+      }
       double value = v(i, j), sum = std::isinf(value) ? finite_magnitude(a, b, i, j) : s(i, j);
       double from_inputs = exact ? 0 : inputs(i, j);
       int g = std::min(a.granularities[static_cast<size_t>(i)] + b.granularities[column], kAnyGranularity);
@@ -146,7 +182,6 @@ void multiply_batch(const Problem2& p, const Operand& a, const Operand& b, int64
         g = std::min(g, granularity(p.bias->v[column]));
       }
       if (std::isnan(from_inputs)) from_inputs = kInfinity;
-      const auto at = static_cast<size_t>(out_base + out_m[static_cast<size_t>(i)] + out_n[column]);
       const bool huge = !(sum < 1e38);  // only then do the terms' signs matter
       const bool same_signs = huge && one_sign(a, b, i, j, p.bias ? p.bias->v[column] : 0);
       y.set(at, value, product_error(value, sum, from_inputs, k, g, same_signs, p.arithmetic));
@@ -154,7 +189,13 @@ void multiply_batch(const Problem2& p, const Operand& a, const Operand& b, int64
   }
 }
 
-Bounded multiply(const Problem2& p, const TensorType& out) {
+Bounded multiply(const Factors& p, const TensorType& out) {
+  if (p.arithmetic.tf32 && p.a.type.dtype == Dtype::f32) {
+    const Bounded a = read_as_tf32(p.a), b = read_as_tf32(p.b);
+    Arithmetic rest = p.arithmetic;
+    rest.tf32 = false;
+    return multiply({a, b, p.bias, p.view, rest}, out);
+  }
   Bounded y(out);
   const ProductView& view = p.view;
   const auto batch_a = offsets(view.batch.sizes, view.batch.a),

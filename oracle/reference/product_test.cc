@@ -2,6 +2,9 @@
 // not idle. The shares of the bound that were reached stand in the test's properties (--gtest_output=json).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "graph/ops/einsum.h"
 #include "oracle/test_support.h"
 
@@ -59,6 +62,28 @@ struct Dot {
   }
 };
 
+// One element in every order.
+void check_element(const Dot& dot, Data data, Dtype dtype, double v, double e, Shares& shares) {
+  if (data == Data::lattice) {
+    EXPECT_EQ(e, 0);
+  }
+  for (Visit visit : kVisits) {
+    for (Join join : kJoins) {
+      for (bool fused : {false, true}) {
+        const double got = store(dtype, dot(visit, join, fused));
+        EXPECT_TRUE(lawful(dtype, v, e, got))
+            << "depth " << dot.depth << " data " << kDataNames[static_cast<int>(data)] << " visit "
+            << static_cast<int>(visit) << " join " << static_cast<int>(join) << " fused " << fused << ": got "
+            << got << " want " << v << " +- " << e;
+        if (data == Data::lattice) {
+          EXPECT_EQ(got, round_to(dtype, v));
+        }
+        shares.add(share(dtype, v, e, got));
+      }
+    }
+  }
+}
+
 // Checks every element of one product in every order; returns the shares reached.
 class Orders : public ::testing::TestWithParam<Dtype> {
  protected:
@@ -87,29 +112,7 @@ class Orders : public ::testing::TestWithParam<Dtype> {
       if (!with_bias) {
         ASSERT_EQ(matmul.error(i), y.error(i));
       }
-      check_element(dot, data, y.v[i], y.error(i), shares);
-    }
-  }
-
-  void check_element(const Dot& dot, Data data, double v, double e, Shares& shares) {
-    const Dtype dtype = GetParam();
-    if (data == Data::lattice) {
-      EXPECT_EQ(e, 0);
-    }
-    for (Visit visit : kVisits) {
-      for (Join join : kJoins) {
-        for (bool fused : {false, true}) {
-          const double got = store(dtype, dot(visit, join, fused));
-          EXPECT_TRUE(lawful(dtype, v, e, got))
-              << "depth " << dot.depth << " data " << kDataNames[static_cast<int>(data)] << " visit "
-              << static_cast<int>(visit) << " join " << static_cast<int>(join) << " fused " << fused
-              << ": got " << got << " want " << v << " +- " << e;
-          if (data == Data::lattice) {
-            EXPECT_EQ(got, round_to(dtype, v));
-          }
-          shares.add(share(dtype, v, e, got));
-        }
-      }
+      check_element(dot, data, dtype, y.v[i], y.error(i), shares);
     }
   }
 };
@@ -200,6 +203,104 @@ TEST(Product, InexactInputs) {
     EXPECT_GE(y.e[0], worst);
     EXPECT_LE(y.e[0], worst + 2 * static_cast<double>(depth + 2) * kU * (spread + worst));
   }
+}
+
+// How tensor cores read an f32: the lower 13 bits cut off, or rounded to nearest even.
+float truncated(float x) { return std::bit_cast<float>(std::bit_cast<uint32_t>(x) & ~0x1fffu); }
+float rounded(float x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  return truncated(std::bit_cast<float>(bits + 0xfffu + (bits >> 13 & 1u)));
+}
+
+constexpr Arithmetic with_tf32() {
+  Arithmetic arithmetic;
+  arithmetic.tf32 = true;
+  return arithmetic;
+}
+
+TEST(Tf32, EveryOrderStaysInBounds) {
+  for (Data data : kData) {
+    for (int64_t depth : kDepths) {
+      Rng rng(static_cast<uint64_t>(depth));
+      const Tensor a = operand(rng, data, Dtype::f32, 3, depth, true),
+                   b = operand(rng, data, Dtype::f32, 4, depth, false);
+      const Bounded y = evaluate_op(Matmul{false, true}, {Bounded(a), Bounded(b)}, with_tf32());
+      Shares shares;
+      for (const auto read : {truncated, rounded}) {
+        auto fa = to_f32(a), fb = to_f32(b);
+        std::transform(fa.begin(), fa.end(), fa.begin(), read);
+        std::transform(fb.begin(), fb.end(), fb.begin(), read);
+        for (size_t i = 0; i < y.v.size(); ++i) {
+          const auto k = static_cast<size_t>(depth);
+          check_element({fa.data() + i / 4 * k, fb.data() + i % 4 * k, k, 0}, data, Dtype::f32, y.v[i],
+                        y.error(i), shares);
+        }
+      }
+      RecordProperty(std::string(kDataNames[static_cast<int>(data)]) + "_K" + std::to_string(depth),
+                     shares.text());
+      if (data == Data::one_signed) {
+        EXPECT_GT(shares.worst(), 0.2) << "K=" << depth;  // truncation has one direction
+      }
+    }
+  }
+}
+
+// tf32 where ieee was asked is seen; bf16 values in f32 are the same in both.
+TEST(Tf32, OnlyInexactOperandsOfF32Count) {
+  Rng rng(3);
+  const auto shares_of_ieee = [&](Dtype data_dtype) {
+    const Tensor x = operand(rng, Data::normal, data_dtype, 8, 64, false);
+    const Tensor stored = from_f32(to_f32(x), {Dtype::f32, {8, 64}});
+    const Bounded ieee = evaluate_op(Matmul{false, true}, {Bounded(stored), Bounded(stored)}),
+                  tf32 = evaluate_op(Matmul{false, true}, {Bounded(stored), Bounded(stored)}, with_tf32());
+    return tf32.error(0) / ieee.error(0);
+  };
+  EXPECT_EQ(shares_of_ieee(Dtype::bf16), 1);
+  EXPECT_GT(shares_of_ieee(Dtype::f32), 100);
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+    const Bounded x(operand(rng, Data::normal, dtype, 8, 64, false));
+    EXPECT_EQ(evaluate_op(Linear{}, {x, x}, with_tf32()).e, evaluate_op(Linear{}, {x, x}).e);
+  }
+}
+
+TEST(Tf32, TheBiasIsNotRounded) {
+  const Bounded one(make_tensor({Dtype::f32, {1, 1}}, {1})),
+      bias(make_tensor({Dtype::f32, {1}}, {0x1.000002p0}));
+  EXPECT_EQ(evaluate_op(Linear{}, {one, one, bias}, with_tf32()).error(0),
+            evaluate_op(Linear{}, {one, one, bias}).error(0));
+}
+
+// Probabilities that are known up to some error are rounded as well, wherever in their interval they lie.
+TEST(Tf32, InexactOperandsAreRoundedToo) {
+  const Bounded p =
+      with_error(Bounded(make_tensor({Dtype::f32, {1, 1}}, {1})), [](size_t) { return 0x1p-12; });
+  const Bounded v(make_tensor({Dtype::f32, {1, 1}}, {1}));
+  const Bounded y = evaluate_op(Matmul{}, {p, v}, with_tf32());
+  const float furthest = 1 - 0x1p-12f;
+  EXPECT_TRUE(lawful(Dtype::f32, y.v[0], y.error(0), static_cast<double>(truncated(furthest))));
+  EXPECT_LT(y.error(0), 0x1p-10 + 0x1p-11);
+}
+
+// Subnormals lose more than others; the largest numbers may become infinite, and what is NaN stays so.
+TEST(Tf32, Edges) {
+  const auto product = [](double a, double b) {
+    const auto operand = [](double x) { return Bounded(make_tensor({Dtype::f32, {1, 1}}, {x})); };
+    return evaluate_op(Matmul{}, {operand(a), operand(b)}, with_tf32());
+  };
+  const float subnormal = 0x1.7fp-138f, large = 0x1p100f;
+  const Bounded small = product(static_cast<double>(subnormal), static_cast<double>(large));
+  for (const float read : {truncated(subnormal), rounded(subnormal)})
+    EXPECT_TRUE(lawful(Dtype::f32, small.v[0], small.error(0), static_cast<double>(read * large)));
+  EXPECT_EQ(rounded(0x1.fffp127f), static_cast<float>(kInf));
+  EXPECT_EQ(product(0x1.fffp127, 0x1p-20).error(0), kInf);
+  EXPECT_LT(product(0x1.ffdp127, 0x1p-20).error(0), 0x1p98);
+  EXPECT_EQ(product(kInf, 2).error(0), 0);
+
+  const Bounded a(make_tensor({Dtype::f32, {1, 2}}, {kNan, 0.1})),
+      b(make_tensor({Dtype::f32, {2, 1}}, {0.1, 0.2}));
+  const Bounded y = evaluate_op(Matmul{}, {a, b}, with_tf32());
+  EXPECT_TRUE(std::isnan(y.v[0]));
+  EXPECT_EQ(y.error(0), 0);
 }
 
 // Every equation against a loop over all its letters, on data whose sums are exact.

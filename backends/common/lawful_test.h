@@ -1,0 +1,107 @@
+// For tests: every op case as a graph of one node, run by a backend and judged.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "backends/backend.h"
+#include "backends/common/op_cases.h"
+#include "graph/case.h"
+#include "oracle/judge.h"
+
+namespace fusesmith::testing_cases {
+
+inline Result<Graph> one_node(const OpCase& one, Dtype dtype, const Fill& fill) {
+  Builder b;
+  std::vector<ValueId> inputs;
+  for (TensorType type : one.inputs) {
+    Fill own = fill;
+    if (type.dtype == Dtype::boolean)
+      own = Bernoulli{0.6};
+    else if (type.dtype == Dtype::i32)
+      own = Tokens{8};
+    else
+      type.dtype = dtype;
+    inputs.push_back(b.input("input" + std::to_string(inputs.size()), type, own));
+  }
+  b.output(b.node(one.op, inputs, "y"));
+  return b.build();
+}
+
+// The graph on inputs of this seed, run, looked at again, and judged by itself.
+inline BackendVerdict judge_on(const Backend& backend, const Graph& graph, uint64_t seed,
+                               const CompileOptions& options = {}) {
+  Case test_case;
+  test_case.seed = seed;
+  test_case.graph = graph;
+  std::vector<TensorPtr> inputs;
+  for (Tensor& tensor : make_inputs(test_case))
+    inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
+  const auto program = std::move(*backend.compile(graph, options));
+  const Trace trace = program->run(inputs);
+  Execution execution;
+  execution.backend = backend.name();
+  execution.plan = &program->plan();
+  execution.trace = &trace;
+  execution.disagreement = program->recheck(inputs, trace);
+  return judge_backend(graph, execution);
+}
+
+inline std::string evidence(const RegionVerdict& region) {
+  const ElementEvidence& worst = region.worst;
+  return std::string(name(region.verdict)) + " " + region.symptom + ": element " +
+         std::to_string(worst.element) + " of " + worst.value + " is " + number_text(worst.got) +
+         ", expected " + number_text(worst.lo) + " to " + number_text(worst.hi) + ", outside " +
+         std::to_string(region.outside) + " of " + std::to_string(region.elements);
+}
+
+// Calls f(verdict) for every op case, dtype and two seeds.
+template <class F>
+void for_each_verdict(const Backend& backend, const Fill& fill, F f) {
+  for (const OpCase& one : op_cases()) {
+    for (Dtype dtype : kFloatDtypes) {
+      for (uint64_t seed = 1; seed <= 2; ++seed) {
+        SCOPED_TRACE(to_string(one.op) + " in " + std::string(name(dtype)) + ", " + std::string(name(fill)));
+        const auto graph = one_node(one, dtype, fill);
+        ASSERT_TRUE(graph.ok()) << graph.problem();
+        f(judge_on(backend, *graph, seed));
+      }
+    }
+  }
+}
+
+// Roundings that a library adds are lawful where the contract says so; nothing else is.
+inline bool only_adds(const RegionVerdict& region) {
+  const auto adds = [](const Deviation& d) { return d.kind == Deviation::Kind::add; };
+  return region.declared && std::all_of(region.deviations.begin(), region.deviations.end(), adds);
+}
+
+// The law of an unfused backend on data where bounds are tight: every node within its bounds, with every
+// rounding where the graph puts it.
+inline void expect_lawful_on_ordinary_data(const Backend& backend) {
+  for (const Fill& fill : {Fill{Normal{}}, Fill{Normal{100, 1}}, Fill{Normal{0, 20}}, Fill{Lattice{}},
+                           Fill{Constant{3}}, Fill{OneHot{}}}) {
+    for_each_verdict(backend, fill, [](const BackendVerdict& verdict) {
+      const RegionVerdict& region = verdict.regions.at(0);
+      EXPECT_LE(verdict.verdict, VerdictClass::precision_policy) << evidence(region);
+      EXPECT_TRUE(only_adds(region));
+      EXPECT_EQ(region.outside, 0);
+    });
+  }
+}
+
+// Zeros of both signs, subnormals, huge values, infinities and NaN. Bounds may be too loose to say, never
+// broken.
+inline void expect_lawful_on_special_data(const Backend& backend) {
+  for (const Fill& fill :
+       {Fill{Special{0.3, false}}, Fill{Special{0.05, true}}, Fill{Uniform{-1e-38, 1e-38}}}) {
+    for_each_verdict(backend, fill, [](const BackendVerdict& verdict) {
+      EXPECT_LE(verdict.verdict, VerdictClass::inconclusive) << evidence(verdict.regions.at(0));
+      EXPECT_TRUE(only_adds(verdict.regions.at(0)));
+      EXPECT_EQ(verdict.regions.at(0).outside, 0);
+    });
+  }
+}
+
+}  // namespace fusesmith::testing_cases

@@ -1,0 +1,20 @@
+// What CUDA's scalar functions may be off by, as nvcc compiles them without fast-math: the figures in the
+// contracts of `cuda` and `cuda_fused`. Measured on an H200 over every finite f32 (docs/benchmarks.md);
+// `fusesmith calibrate` measures them again on another card.
+#pragma once
+
+#include "oracle/contract.h"
+
+namespace fusesmith {
+
+inline Arithmetic cuda_arithmetic() {
+  Arithmetic arithmetic;
+  arithmetic.exp = 2.56;
+  arithmetic.erf = 1.42;
+  arithmetic.tanh = 3.33;
+  arithmetic.rsqrt = 2.09;
+  arithmetic.div = 1;
+  return arithmetic;
+}
+
+}  // namespace fusesmith

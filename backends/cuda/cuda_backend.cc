@@ -1,0 +1,45 @@
+#include "backends/cuda/cuda_backend.h"
+
+#include "backends/cuda/arithmetic.h"
+#include "backends/cuda/device_program.h"
+#include "backends/cuda/library_contract.h"
+#include "backends/cuda/worker.h"
+
+namespace fusesmith {
+namespace {
+
+class CudaBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "cuda"; }
+  std::string_view doc() const override {
+    return "Unfused on a GPU: products by cuBLAS, softmax and activations by cuDNN, a kernel per op for the "
+           "rest.";
+  }
+  std::optional<std::string> unavailable() const override { return why_no_device(); }
+
+  Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
+    if (!graph.states().empty()) return Problem{"states are not supported yet by cuda"};
+    Plan plan;
+    for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node) {
+      plan.regions.push_back(make_region(graph, {node}));
+      plan.regions.back().contract.arithmetic = cuda_arithmetic();
+      plan.regions.back().contract.arithmetic.tf32 = options.tf32;
+      declare_library_roundings(graph, plan.regions.back());
+    }
+    ProgramBuilder builder(graph, plan, options.tf32);
+    for (const Region& region : plan.regions) {
+      builder.next_region();
+      builder.emit_nodes(region);
+    }
+    return builder.build();
+  }
+};
+
+}  // namespace
+
+const Backend& cuda_backend() {
+  static const CudaBackend backend;
+  return backend;
+}
+
+}  // namespace fusesmith

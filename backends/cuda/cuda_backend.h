@@ -1,0 +1,10 @@
+// `cuda`: the unfused executor on an NVIDIA GPU.
+#pragma once
+
+#include "backends/backend.h"
+
+namespace fusesmith {
+
+const Backend& cuda_backend();
+
+}  // namespace fusesmith

@@ -1,0 +1,31 @@
+// Kernels that move elements bit for bit.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "backends/cuda/index_space.h"
+
+namespace fusesmith {
+
+// to[i] = from[offset of i] for every i of the space; `to` is contiguous.
+struct StridedCopy {
+  IndexSpace space;
+  int strides[kMaxAxes];  // of `from`, in elements
+  int element_bytes;      // 1, 2 or 4
+  const void* from;
+  void* to;
+};
+cudaError_t launch_strided_copy(const StridedCopy& copy, cudaStream_t stream);
+
+// Row r of `to` is row indices[r] of `table`; every index is in range.
+struct RowGather {
+  int count;          // elements of `to`
+  int row;            // elements of one row
+  int element_bytes;  // 1, 2 or 4
+  const void* table;
+  const int* indices;
+  void* to;
+};
+cudaError_t launch_gather(const RowGather& gather, cudaStream_t stream);
+
+}  // namespace fusesmith

@@ -1,0 +1,133 @@
+// What the two attention kernels share: scores from scaling to padding, and the running softmax. A kernel's
+// Place says which scores a thread holds: score e is of query row(e) and key key(e) of the tile, in row
+// local_row(e) of the thread's kRows; kLanes neighbouring lanes share a row. Only .cu files include this.
+#pragma once
+
+#include "backends/cuda_fused/attention_tile.cuh"
+
+namespace fusesmith::device {
+
+inline constexpr unsigned kWholeWarp = 0xffffffffu;
+
+// From the bare product to what softmax sees: scaled, masked, padded keys taken out.
+template <class Place>
+class ScoreRules {
+ public:
+  using Scores = float (&)[Place::kScores];
+
+  __device__ ScoreRules(const AttentionParams& p, const AttentionStarts& starts)
+      : p_(p), starts_(starts), scale_(p.score_scale) {}
+
+  // The tile's first query and key; `keys` of its keys exist.
+  __device__ void apply(const Place& place, int query, int key, int keys, Scores s) const {
+    if (scale_.scales()) {
+      for_each(s, [&](int e) { s[e] = scale_(s[e]); });
+      if (planted(p_.faults.scale_applied_twice)) for_each(s, [&](int e) { s[e] = scale_(s[e]); });
+    }
+    mask(place, query, key, s);
+    if (keys < Place::kKeys && !planted(p_.faults.stale_shared_tail)) {
+      const float padding = planted(p_.faults.last_key_tile_not_masked) ? 0.0f : -INFINITY;
+      for_each(s, [&](int e) { s[e] = place.key(e) < keys ? s[e] : padding; });
+    }
+  }
+
+ private:
+  template <class F>
+  __device__ static void for_each(Scores, F f) {
+#pragma unroll
+    for (int e = 0; e < Place::kScores; ++e) f(e);
+  }
+
+  __device__ void mask(const Place& place, int query, int key, Scores s) const {
+    const auto row = [&](int e) { return query + place.row(e); };
+    const auto column = [&](int e) { return key + place.key(e); };
+    const auto exists = [&](int e) { return row(e) < p_.queries && column(e) < p_.keys; };
+    const auto index = [&](const AttentionMatrix& m, int start, int e) {
+      return start + row(e) * m.row + column(e) * m.column;
+    };
+    const auto hidden = [&](int e) {
+      return exists(e) &&
+             (static_cast<const uint8_t*>(p_.mask.data)[index(p_.mask, starts_.mask, e)] != 0) == p_.hidden;
+    };
+    switch (p_.mask_kind) {
+      case AttentionMaskKind::none:
+        return;
+      case AttentionMaskKind::causal:
+        return for_each(s, [&](int e) { s[e] = column(e) > row(e) + p_.causal_offset ? -INFINITY : s[e]; });
+      case AttentionMaskKind::boolean:
+        if (planted(p_.faults.boolean_mask_as_additive))
+          return for_each(s, [&](int e) { s[e] += hidden(e) ? 0.0f : 1.0f; });
+        return for_each(s, [&](int e) { s[e] = hidden(e) ? -INFINITY : s[e]; });
+      case AttentionMaskKind::additive:
+        return for_each(s, [&](int e) {
+          s[e] += exists(e) ? load_branchless(p_.mask, index(p_.mask, starts_.mask, e)) : 0.0f;
+        });
+      case AttentionMaskKind::select:
+        return for_each(s, [&](int e) {
+          s[e] = hidden(e) ? load_branchless(p_.other, index(p_.other, starts_.other, e)) : s[e];
+        });
+    }
+  }
+
+  const AttentionParams& p_;
+  const AttentionStarts& starts_;
+  Factor scale_;
+};
+
+// The running maximum, and this thread's part of the running sum, of each of its rows.
+template <class Place>
+class RunningSoftmax {
+ public:
+  using Rows = float (&)[Place::kRows];
+
+  __device__ explicit RunningSoftmax(const AttentionParams& p) {
+#pragma unroll
+    for (int r = 0; r < Place::kRows; ++r) {
+      maximum_[r] = planted(p.faults.running_max_starts_at_zero) ? 0.0f : -INFINITY;
+      sum_[r] = 0;
+    }
+  }
+
+  // Turns scores into exponentials below the new maximum; what was summed before shrinks by `shrink`. A NaN
+  // never is the maximum. A row of -inf alone, whose differences would be NaN, is taken against 0.
+  __device__ void advance(float (&s)[Place::kScores], Rows shrink) {
+    float next[Place::kRows], base[Place::kRows];
+#pragma unroll
+    for (int r = 0; r < Place::kRows; ++r) next[r] = maximum_[r];
+#pragma unroll
+    for (int e = 0; e < Place::kScores; ++e)
+      next[Place::local_row(e)] = fmaxf(next[Place::local_row(e)], s[e]);
+#pragma unroll
+    for (int r = 0; r < Place::kRows; ++r) {
+#pragma unroll
+      for (int lanes = Place::kLanes / 2; lanes > 0; lanes /= 2)
+        next[r] = fmaxf(next[r], __shfl_xor_sync(kWholeWarp, next[r], lanes));
+      base[r] = next[r] == -INFINITY ? 0.0f : next[r];
+      shrink[r] = expf(maximum_[r] - base[r]);
+      maximum_[r] = next[r];
+      sum_[r] *= shrink[r];
+    }
+#pragma unroll
+    for (int e = 0; e < Place::kScores; ++e) {
+      s[e] = expf(s[e] - base[Place::local_row(e)]);
+      sum_[Place::local_row(e)] += s[e];
+    }
+  }
+
+  // The sums of whole rows. Called once, by whole warps.
+  __device__ void finish(const AttentionParams& p, Rows sum) const {
+#pragma unroll
+    for (int r = 0; r < Place::kRows; ++r) {
+      sum[r] = sum_[r];
+#pragma unroll
+      for (int lanes = Place::kLanes / 2; lanes > 0; lanes /= 2)
+        sum[r] += __shfl_xor_sync(kWholeWarp, sum[r], lanes);
+      if (planted(p.faults.extra_zero_logit)) sum[r] += expf(-maximum_[r]);
+    }
+  }
+
+ private:
+  float maximum_[Place::kRows], sum_[Place::kRows];
+};
+
+}  // namespace fusesmith::device

@@ -1,0 +1,38 @@
+// Every pattern keeps its word on cuda_fused, at the tile boundaries of the GPU's kernels too, in ieee f32
+// and in tf32; each run repeated, with its memory checked.
+#include "backends/cuda_fused/cuda_fused_backend.h"
+#include "backends/rewrite/kept_contract_test.h"
+
+namespace fusesmith {
+namespace {
+
+constexpr ExampleDims kGpuDims[] = {{1, 2, 64, 64, 64, 64},    {1, 1, 65, 127, 40, 72},
+                                    {2, 3, 129, 63, 128, 128}, {1, 1, 100, 200, 256, 250},
+                                    {1, 1, 31, 70, 300, 40}};
+
+class CudaPatternContract : public testing::TestWithParam<const Pattern*> {
+ protected:
+  void SetUp() override {
+    if (const auto why = cuda_fused_backend().unavailable()) GTEST_SKIP() << *why;
+  }
+};
+
+TEST_P(CudaPatternContract, CoversItsExamples) {
+  testing_cases::expect_contract_kept(cuda_fused_backend(), *GetParam());
+}
+
+TEST_P(CudaPatternContract, CoversTileBoundaries) {
+  testing_cases::expect_contract_kept(cuda_fused_backend(), *GetParam(), kGpuDims);
+}
+
+TEST_P(CudaPatternContract, CoversTf32) {
+  CompileOptions options;
+  options.tf32 = true;
+  testing_cases::expect_contract_kept(cuda_fused_backend(), *GetParam(), kGpuDims, options);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaPatternContract, testing::ValuesIn(testing_cases::pattern_pointers()),
+                         [](const auto& param_info) { return std::string(param_info.param->name); });
+
+}  // namespace
+}  // namespace fusesmith

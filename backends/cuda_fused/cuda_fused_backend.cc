@@ -1,0 +1,71 @@
+#include "backends/cuda_fused/cuda_fused_backend.h"
+
+#include "backends/cuda/arithmetic.h"
+#include "backends/cuda/device_program.h"
+#include "backends/cuda/library_contract.h"
+#include "backends/cuda/worker.h"
+#include "backends/cuda_fused/emit_fused.h"
+#include "backends/rewrite/rewrite.h"
+
+namespace fusesmith {
+
+bool FusedScope::planted(std::string_view fault) const {
+  if (!faults.has(fault)) return false;
+  for (const FaultInfo& known : all_faults()) {
+    if (known.name == fault) return known.pattern == pattern;
+  }
+  return false;
+}
+
+namespace {
+
+// Whether a fused kernel takes the region.
+bool emit_kernel(const FusedRegion& fused, const Faults& faults, ProgramBuilder& builder) {
+  if (std::holds_alternative<SingleNode>(fused.op)) return false;
+  const FusedScope scope{builder.values(), fused.region.patterns.front(), faults};
+  const DeviceTensor& out = builder.values()[static_cast<size_t>(fused.region.outputs.back())];
+  return std::visit(
+      [&](const auto& op) -> Emitted {
+        if constexpr (std::is_same_v<decltype(op), const SingleNode&>)
+          return false;
+        else
+          return emit_fused(op, scope, out, builder.emitter());
+      },
+      fused.op);
+}
+
+class CudaFusedBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "cuda_fused"; }
+  std::string_view doc() const override {
+    return "Fused on a GPU: the rewritten plan with flash attention, GEMM epilogues, Welford and chain "
+           "kernels.";
+  }
+  std::optional<std::string> unavailable() const override { return why_no_device(); }
+
+  Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
+    if (!graph.states().empty()) return Problem{"states are not supported yet by cuda_fused"};
+    Arithmetic arithmetic = cuda_arithmetic();
+    arithmetic.tf32 = options.tf32;
+    const std::vector<FusedRegion> fused = rewrite(graph, options, arithmetic);
+    Plan plan;
+    for (const FusedRegion& region : fused) plan.regions.push_back(region.region);
+    ProgramBuilder builder(graph, plan, options.tf32);
+    for (size_t r = 0; r < fused.size(); ++r) {
+      builder.next_region();
+      if (emit_kernel(fused[r], options.faults, builder)) continue;
+      builder.emit_nodes(plan.regions[r]);  // node by node, which every contract allows
+      declare_library_roundings(graph, plan.regions[r]);
+    }
+    return builder.build();
+  }
+};
+
+}  // namespace
+
+const Backend& cuda_fused_backend() {
+  static const CudaFusedBackend backend;
+  return backend;
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,39 @@
+// The kernels behind fused regions: one overload per fused op, each in its own file. Each reads its stored
+// operands as f32, keeps f32 inside, and rounds its result once to the type of `out`, unless the op says
+// where it rounds more.
+#pragma once
+
+#include <string_view>
+
+#include "backends/cuda/launch.h"
+#include "backends/rewrite/fused_op.h"
+
+namespace fusesmith {
+
+// What the emission of one region may see.
+struct FusedScope {
+  std::span<const DeviceTensor> values;  // by ValueId; those that the region reads are set
+  std::string_view pattern;              // the one to blame for this region
+  const Faults& faults;
+
+  const DeviceTensor& at(ValueId value) const { return values[static_cast<size_t>(value)]; }
+  // Whether a planted fault strikes here: it is on, and this region's pattern is the one to blame for it.
+  bool planted(std::string_view fault) const;
+};
+
+// False, with nothing emitted, where no kernel takes this shape; the region then runs node by node.
+using Emitted = bool;
+
+Emitted emit_fused(const FusedGemm& gemm, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter);
+Emitted emit_fused(const MultiplyReduce& reduction, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter);
+Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter);
+Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter);
+Emitted emit_fused(const PointwiseChain& chain, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter);
+Emitted emit_fused(const Identity& identity, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter);
+
+}  // namespace fusesmith

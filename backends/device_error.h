@@ -1,0 +1,22 @@
+// What a device executor throws when its device fails; CUDA-free, so that campaigns can tell it from a crash.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace fusesmith {
+
+class DeviceError : public std::runtime_error {
+ public:
+  enum class Kind {
+    unhealthy,      // a call failed; after most such errors nothing runs on the device in this process
+    out_of_memory,  // the device is well, the case is too large for it
+  };
+  DeviceError(Kind kind, const std::string& what) : std::runtime_error(what), kind_(kind) {}
+  Kind kind() const { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
+}  // namespace fusesmith

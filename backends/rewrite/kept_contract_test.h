@@ -1,0 +1,45 @@
+// For tests: a fusing backend keeps a pattern's word. Every example, dtype and size is lawful, with no
+// deviation that its contract does not declare, and with none at all in f32.
+#pragma once
+
+#include "backends/common/lawful_test.h"
+#include "backends/rewrite/pattern.h"
+
+namespace fusesmith::testing_cases {
+
+// Boundary sizes of tiles and warps, on both sides.
+inline constexpr ExampleDims kContractDims[] = {{},
+                                                {1, 1, 1, 1, 1, 1},
+                                                {2, 1, 15, 33, 31, 17},
+                                                {1, 2, 17, 65, 64, 16},
+                                                {2, 2, 16, 130, 8, 8},
+                                                {1, 1, 3, 5, 257, 4}};
+
+inline void expect_contract_kept(const Backend& backend, const Pattern& pattern,
+                                 std::span<const ExampleDims> all_dims = kContractDims,
+                                 const CompileOptions& options = {}) {
+  for (const GraphRecipe& recipe : pattern.examples) {
+    for (Dtype dtype : kFloatDtypes) {
+      for (size_t i = 0; i < all_dims.size(); ++i) {
+        SCOPED_TRACE(std::string(recipe.name) + " " + std::string(name(dtype)) + " dims " +
+                     std::to_string(i));
+        const BackendVerdict verdict = judge_on(backend, recipe.build(dtype, all_dims[i]), i, options);
+        for (const RegionVerdict& region : verdict.regions) {
+          EXPECT_LE(region.verdict, VerdictClass::precision_policy) << evidence(region);
+          EXPECT_TRUE(region.declared);
+          if (dtype == Dtype::f32) {
+            EXPECT_TRUE(region.deviations.empty());
+          }
+        }
+      }
+    }
+  }
+}
+
+inline std::vector<const Pattern*> pattern_pointers() {
+  std::vector<const Pattern*> result;
+  for (const Pattern& pattern : all_patterns()) result.push_back(&pattern);
+  return result;
+}
+
+}  // namespace fusesmith::testing_cases
