@@ -79,22 +79,26 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
   const auto file = (folder / "case.json").string();
   const auto start = read_case_file(file);
   if (!start) return Problem{start.problem()};
-  Report report{signature, *start, options.judging.run(*start), file, "not minimized"};
+  const auto failing_run = [&](const Case& test_case) {
+    return run_until_failing(test_case, signature, options.judging, kMostTrials, options.stop);
+  };
+  Report report{signature, *start, failing_run(*start), file, "not minimized"};
   if (auto problem = write_verdict(folder, report.run)) return problem;
 
   if (!report.run.verdict.finding || report.run.verdict.signature != signature) {
-    report.how_small = "it did not fail in this way when it was judged again";
+    report.how_small =
+        "it did not fail in this way when it was judged again, " + counted(kMostTrials, "time");
   } else if (options.minimize) {
     MinimizeOptions minimize_options;
     minimize_options.max_seconds = kMinimizeSeconds;
     minimize_options.on_other = others;
-    const MinimizeResult result = shrink(*start, options.judging, minimize_options, options.stop);
+    const Shrunk shrunk = shrink(*start, signature, options.judging, minimize_options, options.stop);
     if (options.stop && options.stop()) return {};  // without report.md: a resumed campaign does it again
-    if (result.fails) {
+    if (shrunk.result.fails) {
       const auto min = (folder / "min.json").string();
-      if (auto problem = write_file(min, to_json(result.test_case))) return problem;
-      report = {signature, result.test_case, options.judging.run(result.test_case), min,
-                "minimized: " + shrink_text(result)};
+      if (auto problem = write_file(min, to_json(shrunk.result.test_case))) return problem;
+      report = {signature, shrunk.result.test_case, failing_run(shrunk.result.test_case), min,
+                "minimized: " + shrink_text(shrunk)};
     }
   }
   return write_file(folder / "report.md", report_text(report, file, options));

@@ -20,7 +20,8 @@ struct FindingOptions {
 };
 
 // Judges the folder's case.json again and writes verdict.json, then min.json, then report.md, each as soon as
-// it is known. A case that does not fail again (a nondeterministic executor) is reported so. The problem is a
+// it is known. A case that fails only sometimes (a nondeterministic executor) is tried again and again, and
+// reported with its rate; one that never fails again is reported so. The problem is a
 // file that cannot be read or written. `others`, if given, is called with each case of another signature that
 // the minimizer came across.
 std::optional<Problem> finish_finding(

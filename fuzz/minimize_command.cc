@@ -24,8 +24,9 @@ std::string beside(const std::string& file, const char* ending) {
 
 Json size_json(const Measure& size) { return {{"nodes", size.nodes}, {"elements", size.elements}}; }
 
-Json json_of(const MinimizeResult& result, const std::string& file, const std::string& output,
+Json json_of(const Shrunk& shrunk, const std::string& file, const std::string& output,
              const std::vector<std::string>& others) {
+  const MinimizeResult& result = shrunk.result;
   Json json = {{"file", file}, {"reproduced", result.fails}};
   if (!result.fails) return json;
   json.update({{"output", output},
@@ -35,15 +36,16 @@ Json json_of(const MinimizeResult& result, const std::string& file, const std::s
                {"queries", result.queries},
                {"seconds", result.seconds},
                {"exhausted", result.exhausted},
-               {"flaky", result.flaky},
+               {"flaky", shrunk.rate.sometimes()},
+               {"failure_rate", {{"failed", shrunk.rate.failed}, {"runs", shrunk.rate.runs}}},
                {"edits", result.edits},
                {"other_signatures", others}});
   return json;
 }
 
-std::string text_of(const MinimizeResult& result, const std::string& output, const MinimizeFlags& flags,
+std::string text_of(const Shrunk& shrunk, const std::string& output, const MinimizeFlags& flags,
                     const Console& console) {
-  return result.signature + "\n" + shrink_text(result) + "\nReplay it with:\n  " + console.program +
+  return shrunk.result.signature + "\n" + shrink_text(shrunk) + "\nReplay it with:\n  " + console.program +
          " replay " + shell_quoted(output) + flags.judge.text() + "\n";
 }
 
@@ -61,12 +63,12 @@ int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& wa
   options.max_seconds = flags.max_seconds;
   options.max_queries = flags.max_queries;
   options.on_other = [&](const std::string& signature, const Case&) { others.push_back(signature); };
-  const MinimizeResult result =
-      shrink(wanted, judging, options, [] { return InterruptGuard::interrupted(); });
+  const Shrunk shrunk = shrink(wanted, {}, judging, options, [] { return InterruptGuard::interrupted(); });
+  const MinimizeResult& result = shrunk.result;
   if (InterruptGuard::interrupted())
     return fail(console, kName, "interrupted, nothing written", kInterrupted);
   const auto print_json = [&] {
-    console.out << json_of(result, file, output, others).dump(2, ' ', false, Json::error_handler_t::replace)
+    console.out << json_of(shrunk, file, output, others).dump(2, ' ', false, Json::error_handler_t::replace)
                 << "\n";
   };
   if (!result.fails) {
@@ -82,7 +84,7 @@ int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& wa
   if (flags.json)
     print_json();
   else
-    console.out << text_of(result, output, flags, console);
+    console.out << text_of(shrunk, output, flags, console);
   return kFindings;
 }
 
@@ -95,7 +97,8 @@ FlagTable MinimizeFlags::table() {
   table.details =
       "A smaller case counts only if its verdict has the same signature, and the result is judged once more "
       "before it is "
-      "written.\n"
+      "written. A case that fails only sometimes is tried again and again; the result says in how many runs "
+      "it fails.\n"
       "\n"
       "Exit codes: 77 the case fails and was minimized, 0 it does not fail (nothing is written), 1 it cannot "
       "be read, 71 out "

@@ -10,6 +10,8 @@ namespace fusesmith {
 
 namespace {
 
+constexpr int kFirstTrials = 10;  // to see how a start fails
+
 Probe probe_of(const CaseRun& run, const Judging& judging) {
   Probe probe;
   probe.signature = run.verdict.signature;
@@ -30,28 +32,45 @@ std::string size_text(const Measure& measure) {
 
 }  // namespace
 
-Predicate predicate_of(const Judging& judging, std::function<bool()> stop) {
-  return [judging, stop = std::move(stop)](const Case& test_case) -> std::optional<Probe> {
+Predicate predicate_of(const Judging& judging, const Stop& stop, const std::string& signature, int trials) {
+  return [=](const Case& test_case) -> std::optional<Probe> {
     if (stop && stop()) return {};
-    const CaseRun run = judging.run(test_case);
+    const CaseRun run = run_until_failing(test_case, signature, judging, trials, stop);
     if (!run.verdict.finding) return {};
     return probe_of(run, judging);
   };
 }
 
-MinimizeResult shrink(const Case& start, const Judging& judging, MinimizeOptions options,
-                      std::function<bool()> stop) {
+Shrunk shrink(const Case& start, const std::string& signature, const Judging& judging,
+              MinimizeOptions options, const Stop& stop) {
   if (options.pattern_names.empty()) {
     for (const Pattern& pattern : all_patterns()) options.pattern_names.emplace_back(pattern.name);
   }
-  return minimize(start, predicate_of(judging.quick(), std::move(stop)), options);
+  const Judging quick = judging.quick();
+  const CaseRun first = run_until_failing(start, signature, quick, kFirstTrials, stop);
+  if (!first.verdict.finding) {
+    Shrunk passes;
+    passes.result.test_case = start;
+    passes.result.before = passes.result.after = measure(start);
+    return passes;
+  }
+  const std::string wanted = signature.empty() ? first.verdict.signature : signature;
+  const FailureRate rate = failure_rate(start, wanted, quick, stop);
+  Shrunk shrunk{minimize(start, predicate_of(quick, stop, wanted, trials_for(rate)), options), rate};
+  if (rate.sometimes() || shrunk.result.flaky)
+    shrunk.rate = failure_rate(shrunk.result.test_case, wanted, quick, stop);
+  return shrunk;
 }
 
-std::string shrink_text(const MinimizeResult& result) {
+std::string shrink_text(const Shrunk& shrunk) {
+  const MinimizeResult& result = shrunk.result;
+  const FailureRate& rate = shrunk.rate;
   return size_text(result.before) + " -> " + size_text(result.after) + "; " + std::to_string(result.queries) +
          " queries in " + short_number(result.seconds) + " s" +
          (result.exhausted ? ", stopped by its limits" : "") +
-         (result.flaky ? ", failing only sometimes" : "");
+         (rate.sometimes()
+              ? ", failing in " + std::to_string(rate.failed) + " of " + counted(rate.runs, "run")
+              : "");
 }
 
 }  // namespace fusesmith

@@ -2,23 +2,32 @@
 // which bits?
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "fuzz/judging.h"
+#include "fuzz/trials.h"
 #include "minimizer/minimize.h"
 
 namespace fusesmith {
 
-// Nothing for a case that is no finding, and for every case once `stop` says true.
-Predicate predicate_of(const Judging& judging, std::function<bool()> stop = {});
+// Nothing for a case that is no finding in any of `trials` runs, and for every case once `stop` says true.
+// Runs on past findings of other signatures than `signature`, unless that is empty.
+Predicate predicate_of(const Judging& judging, const Stop& stop = {}, const std::string& signature = {},
+                       int trials = 1);
 
-// minimize() with the rewrite patterns of this build. `stop` ends it soon; its result is then of no use.
-MinimizeResult shrink(const Case& start, const Judging& judging, MinimizeOptions options,
-                      std::function<bool()> stop = {});
+struct Shrunk {
+  MinimizeResult result;
+  FailureRate rate;  // of the result, in runs of its own
+};
 
-// "31 nodes, 20480 elements -> 2 nodes, 96 elements; 120 queries in 0.4 s".
-std::string shrink_text(const MinimizeResult& result);
+// minimize() with the rewrite patterns of this build, for a start that fails with this signature (empty: with
+// any). One that fails only sometimes is asked again and again, by its measured rate. `stop` ends it soon;
+// its result is then of no use.
+Shrunk shrink(const Case& start, const std::string& signature, const Judging& judging,
+              MinimizeOptions options, const Stop& stop = {});
+
+// "31 nodes, 20480 elements -> 2 nodes, 96 elements; 120 queries in 0.4 s, failing in 7 of 20 runs".
+std::string shrink_text(const Shrunk& shrunk);
 
 }  // namespace fusesmith

@@ -1,5 +1,8 @@
 // MultiplyReduce: each output element is a sum of products in eight f32 lanes that are added pairwise at the
 // end.
+#include <atomic>
+#include <numeric>
+
 #include "backends/common/floats.h"
 #include "backends/cpu_fused/offsets.h"
 #include "backends/cpu_fused/run_fused.h"
@@ -9,7 +12,8 @@ namespace {
 
 constexpr int64_t kLanes = 8;
 
-float dot(const float* a, const Offsets& a_at, const float* b, const Offsets& b_at, int64_t count) {
+float dot(const float* a, const Offsets& a_at, const float* b, const Offsets& b_at, int64_t count,
+          bool in_order_of_arrival) {
   if (count == 1) return a[a_at[int64_t{0}]] * b[b_at[int64_t{0}]];
   float lane[kLanes] = {};
   int64_t i = 0;
@@ -17,10 +21,17 @@ float dot(const float* a, const Offsets& a_at, const float* b, const Offsets& b_
     for (int64_t l = 0; l < kLanes; ++l) lane[l] += a[a_at[i + l]] * b[b_at[i + l]];
   }
   for (int64_t l = 0; i + l < count; ++l) lane[l] += a[a_at[i + l]] * b[b_at[i + l]];
+  if (in_order_of_arrival) return std::accumulate(lane, lane + kLanes, 0.0f);
   for (int64_t width = kLanes / 2; width > 0; width /= 2) {
     for (int64_t l = 0; l < width; ++l) lane[l] += lane[l + width];
   }
   return lane[0];
+}
+
+// Every seventh time in this process.
+bool now_and_then() {
+  static std::atomic<unsigned> times = 0;
+  return ++times % 7 == 0;
 }
 
 }  // namespace
@@ -30,10 +41,11 @@ void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor
   const AxisOffsets kept(reduction.kept), summed(reduction.summed);
   int64_t count = summed.count;
   if (scope.planted("reduction_tail_skipped") && count > kLanes) count -= count % kLanes;
+  const bool in_order_of_arrival = scope.planted("reduction_order_varies") && now_and_then();
   write_floats(out, [&](std::span<float> y) {
     for (int64_t i = 0; i < kept.count; ++i) {
       y[static_cast<size_t>(kept.out[i])] =
-          dot(a.data() + kept.a[i], summed.a, b.data() + kept.b[i], summed.b, count);
+          dot(a.data() + kept.a[i], summed.a, b.data() + kept.b[i], summed.b, count, in_order_of_arrival);
     }
   });
 }

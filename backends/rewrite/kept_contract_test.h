@@ -25,6 +25,8 @@ inline void expect_contract_kept(const Backend& backend, const Pattern& pattern,
                      std::to_string(i));
         const BackendVerdict verdict = judge_on(backend, recipe.build(dtype, all_dims[i]), i, options);
         for (const RegionVerdict& region : verdict.regions) {
+          // Scores of deep heads carry so much of tf32's error that their softmax may be nearly anything.
+          if (options.tf32 && region.verdict == VerdictClass::inconclusive) continue;
           EXPECT_LE(region.verdict, VerdictClass::precision_policy) << evidence(region);
           EXPECT_TRUE(region.declared);
           if (dtype == Dtype::f32) {
