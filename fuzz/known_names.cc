@@ -18,7 +18,7 @@ namespace {
 using Names = std::vector<std::string_view>;
 
 constexpr std::string_view kRemote = "remote:";
-constexpr std::string_view kDeviations[] = {"drop ", "move "};
+constexpr std::string_view kDeviations[] = {"drop ", "move ", "add "};
 
 std::string element(const char* list, size_t i) {
   return std::string(list) + "[" + std::to_string(i) + "]: ";
@@ -89,9 +89,17 @@ std::optional<Problem> unknown_deviation(const Expect& expect, const Graph& grap
     const auto* kind = std::find_if(std::begin(kDeviations), std::end(kDeviations),
                                     [&](std::string_view word) { return text.starts_with(word); });
     if (kind == std::end(kDeviations)) {
-      return Problem{place + "expected \"drop NODE\" or \"move NODE\", got \"" + shortened(text) + "\""};
+      return Problem{place + "expected \"drop NODE\", \"move NODE\" or \"add NODE" + kExponentials +
+                     "\", got \"" + shortened(text) + "\""};
     }
     text.remove_prefix(kind->size());
+    // An added rounding is not of a node's value but of the exponentials of a softmax.
+    if (*kind == "add ") {
+      if (!text.ends_with(kExponentials))
+        return Problem{place + "expected \"add NODE" + kExponentials + "\", got \"add " + shortened(text) +
+                       "\""};
+      text.remove_suffix(std::string_view(kExponentials).size());
+    }
     if (auto problem = check(place, "node", text, known)) return problem;
   }
   return {};

@@ -24,8 +24,10 @@ Case named_case() {
   builder.output(builder.node(Sdpa{}, {p, p, p}, "a"));
   Case test_case;
   test_case.graph = *builder.build();
-  test_case.expect =
-      Expect{{"cpu", "cpu_fused"}, "precision_policy", {"drop scores", "move p", "drop a/scores"}, ""};
+  test_case.expect = Expect{{"cpu", "cpu_fused"},
+                            "precision_policy",
+                            {"drop scores", "move p", "drop a/scores", "add p/exponentials"},
+                            ""};
   return test_case;
 }
 
@@ -88,8 +90,14 @@ TEST(KnownNames, EveryOtherNameIsRefusedWithItsPlace) {
       {[](Case& c) { c.expect->verdict = "reassociation"; },
        "expect.deviations: expected none with verdict \"reassociation\"", ""},
       {[](Case& c) { c.expect->deviations[1] = "elide p"; },
-       "expect.deviations[1]: expected \"drop NODE\" or \"move NODE\", got \"elide p\"", ""},
+       "expect.deviations[1]: expected \"drop NODE\", \"move NODE\" or \"add NODE/exponentials\", got "
+       "\"elide p\"",
+       ""},
       {[](Case& c) { c.expect->deviations[1] = "drop"; }, "expect.deviations[1]: expected \"drop NODE\"", ""},
+      {[](Case& c) { c.expect->deviations[3] = "add p"; },
+       "expect.deviations[3]: expected \"add NODE/exponentials\", got \"add p\"", ""},
+      {[](Case& c) { c.expect->deviations[3] = "add q/exponentials"; },
+       "expect.deviations[3]: unknown node \"q\"", ""},
       {[](Case& c) { c.expect->deviations[0] = "drop score"; },
        "expect.deviations[0]: unknown node \"score\", expected one of ", "\"scores\"?"},
       {[](Case& c) { c.expect->deviations[0] = "drop x"; }, "expect.deviations[0]: unknown node \"x\"", ""},
