@@ -63,7 +63,9 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
         {std::string(baseline.name()), &run.baseline->plan(), &base_run.trace, base_run.disagreement},
         {std::string(candidate.name()), &run.candidate->plan(), &fused_run.trace, fused_run.disagreement},
         options.judge);
-    if (step > 0 && verdict.verdict <= run.verdict.verdict) continue;
+    // A finding is graver than any verdict that is none.
+    const auto gravity = [](const Verdict& v) { return std::pair(v.finding, v.verdict); };
+    if (step > 0 && gravity(verdict) <= gravity(run.verdict)) continue;
     run.verdict = std::move(verdict);
     run.step = step;
     run.baseline_trace = std::move(base_run.trace);

@@ -108,6 +108,26 @@ TEST(RunCase, TheGravestStepIsTheVerdict) {
   }
 }
 
+// Huge values make some elements unknown at later steps: neither they nor those steps hide that the chain
+// keeps in f32 what the strict policy wants rounded.
+TEST(RunCase, NothingHidesAFinding) {
+  Builder b;
+  const TensorType type{Dtype::bf16, {40, 40}};
+  const ValueId x = b.input("x", type, Special{0.002, false}), y = b.input("y", type, Normal{});
+  const ValueId a = b.node(Mul{}, {b.node(Silu{}, {x}, "s"), x}, "a");
+  b.output(b.node(Mul{}, {b.node(Scale{64.5}, {a}, "b"), y}, "c"));
+  Case test_case;
+  test_case.graph = *b.build();
+  test_case.policy.implicit_casts = Policy::ImplicitCasts::strict;
+  for (test_case.steps = 1; test_case.steps <= 4; ++test_case.steps) {
+    for (test_case.seed = 1; test_case.seed <= 5; ++test_case.seed) {
+      const Verdict verdict = run_case(test_case, *find_backend("cpu"), *find_backend("cpu_fused"));
+      EXPECT_TRUE(verdict.finding) << "steps " << test_case.steps << " seed " << test_case.seed;
+      EXPECT_EQ(verdict.verdict, VerdictClass::precision_policy);
+    }
+  }
+}
+
 TEST(RunCase, OptionsOverrideThePolicy) {
   Case test_case = running_sum(1);
   test_case.policy.skip_patterns = {"sdpa"};

@@ -14,7 +14,7 @@ namespace fusesmith {
 inline constexpr double kU = 0x1p-24;
 
 // Worst relative errors of scalar functions, in units of u, and how variances are computed. Products and sums
-// accumulate in f32, in any order.
+// accumulate in f32, in any order unless `sum_height` says more.
 struct Arithmetic {
   enum class Variance : uint8_t {
     two_pass,  // mean first, then squared differences
@@ -30,6 +30,9 @@ struct Arithmetic {
   double smallest = 0x1p-126;  // any result may be off by this much where it underflows
   // Products of f32 operands may round or truncate them to tf32 (f32 with 10 bits after the leading one).
   bool tf32 = false;
+  // Most roundings between a term of a product's sum and its result, the term's own included; 0: the sum may
+  // be taken in any order.
+  double sum_height = 0;
   bool operator==(const Arithmetic&) const = default;
 };
 
@@ -44,7 +47,7 @@ struct Deviation {
     move,  // instead it is rounded to `dtype` at another place, on a scale of at most 1 / value: off by
            // `relative` of each element, or by half of the smallest subnormal of `dtype`
     add,   // a value inside one op, which the graph does not name, is rounded to `dtype`: the op's result is
-          // off by `relative` of each element and by half of the smallest subnormal of `dtype`
+           // off by `relative` of each element and by half of the smallest subnormal of `dtype`
   };
   Kind kind = Kind::drop;
   std::string value;

@@ -76,16 +76,27 @@ Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>&
   return Bounded(inner.type(last));
 }
 
-// A product of unnormalised rows knows nothing of its elements where sum |b| may overflow f32.
-void forget_overflowing(Bounded& product, const Bounded& left, const Bounded& right) {
+// A product of unnormalised rows (exponentials, at most 1 each) knows nothing of the elements where its
+// partial sums, at most sum |b|, may overflow f32.
+void forget_overflowing(Bounded& product, const Op& op, const Bounded& left, const Bounded& right,
+                        const Arithmetic& arithmetic) {
+  Bounded ones(left.type), magnitudes(right.type);
+  std::fill(ones.v.begin(), ones.v.end(), 1.0);
   double largest = 0;
   for (size_t i = 0; i < right.v.size(); ++i) {
     const double magnitude = std::fabs(right.v[i]) + right.error(i);
-    if (std::isfinite(magnitude)) largest = std::fmax(largest, magnitude);
+    if (!std::isfinite(magnitude)) continue;  // its products are not finite either
+    magnitudes.set(i, magnitude, 0);
+    largest = std::fmax(largest, magnitude);
   }
-  if (largest * static_cast<double>(left.type.shape.back()) < max_finite(Dtype::f32)) return;
-  for (size_t i = 0; i < product.v.size(); ++i)
-    product.set(i, product.v[i], std::numeric_limits<double>::infinity());
+  constexpr double kRounded = 1.01;  // sums, exponentials of 0, and tf32 may round up
+  const double safe = max_finite(Dtype::f32) / kRounded;
+  if (largest * static_cast<double>(left.v.size()) < safe) return;
+  const Bounded* operands[] = {&ones, &magnitudes};
+  const Bounded sums = reference(op, operands, product.type, arithmetic);
+  for (size_t i = 0; i < product.v.size(); ++i) {
+    if (!(sums.v[i] < safe)) product.set(i, product.v[i], std::numeric_limits<double>::infinity());
+  }
 }
 
 Bounded compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name,
@@ -102,7 +113,7 @@ Bounded compute_node(const Graph& graph, const Node& node, const Values& values,
   Bounded value = reference(node.op, inputs, graph.type(node.first_output), context.contract.arithmetic);
   const auto& unnormalised = context.contract.unnormalised;
   if (std::find(unnormalised.begin(), unnormalised.end(), name) != unnormalised.end()) {
-    forget_overflowing(value, *inputs[0], *inputs[1]);
+    forget_overflowing(value, node.op, *inputs[0], *inputs[1], context.contract.arithmetic);
   }
   if (const Deviation* added = context.deviation(name + kExponentials)) add_rounding(value, *added);
   return value;

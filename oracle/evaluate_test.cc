@@ -104,6 +104,28 @@ TEST(Evaluate, SlackIsAddedInEveryReading) {
   EXPECT_GT(out.bounded->error(0), 0.5 * 0x1p-3);
 }
 
+// p v where p is normalised only afterwards: partial sums of one column may overflow, those of the other not.
+TEST(Evaluate, OnlyWhatMayOverflowUnnormalisedIsUnknown) {
+  Builder b;
+  const ValueId p = b.input("p", {Dtype::f32, {2, 3}}, Constant{}),
+                v = b.input("v", {Dtype::f32, {3, 2}}, Constant{});
+  b.output(b.node(Matmul{}, {p, v}, "out"));
+  const Graph graph = *b.build();
+  Region region = make_region(graph, {0});
+  const Trace trace =
+      Executor().run(graph, {make_tensor({Dtype::f32, {2, 3}}, {0.5, 0.25, 0.25, 0.1, 0.2, 0.7}),
+                             make_tensor({Dtype::f32, {3, 2}}, {2e38, 1e37, 1e38, 1e37, 1e38, -1e37})});
+  const auto unknown = [&] {
+    const BoundedPtr out = evaluate(graph, region, trace, {})[0].bounded;
+    std::vector<bool> result;
+    for (size_t i = 0; i < out->v.size(); ++i) result.push_back(std::isinf(out->error(i)));
+    return result;
+  };
+  EXPECT_EQ(unknown(), std::vector<bool>(4, false));
+  region.contract.unnormalised = {"out"};
+  EXPECT_EQ(unknown(), (std::vector<bool>{true, false, true, false}));
+}
+
 // A value that is stored and read inside the region appears as an output, and its readers see it rounded.
 TEST(Evaluate, SharedValuesAreOutputsToo) {
   Builder b;

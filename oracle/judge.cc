@@ -123,6 +123,16 @@ void convict_disagreement(const Graph& graph, const Execution& execution, Backen
   region.worst.want = region.worst.lo = region.worst.hi = found.first;
 }
 
+// What the strict policy asks is known: without the roundings named the region is not lawful, whatever the
+// elements hold of which nothing is known.
+void answer_strict_policy(const Policy& policy, BackendVerdict& verdict) {
+  if (policy.implicit_casts != Policy::ImplicitCasts::strict) return;
+  for (RegionVerdict& region : verdict.regions) {
+    if (region.verdict == VerdictClass::inconclusive && !region.deviations.empty())
+      region.verdict = VerdictClass::precision_policy;
+  }
+}
+
 // The finding, if there is one: its class, and the signature of the first guilty region.
 void conclude(const Case& test_case, std::optional<ValueId> changed, Verdict& verdict) {
   if (changed) {
@@ -202,6 +212,7 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   check_plan(graph, *candidate.plan);
   Verdict verdict;
   verdict.baseline = judge_backend(graph, baseline, options);
+  answer_strict_policy(test_case.policy, verdict.baseline);
   verdict.candidate.backend = candidate.backend;
   for (size_t r = 0; r < candidate.plan->regions.size(); ++r) {
     const Region& region = candidate.plan->regions[r];
@@ -212,6 +223,7 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
         known ? *known
               : judge_region(graph, *candidate.plan, r, *candidate.trace, {options.minimal_deviations}));
   }
+  answer_strict_policy(test_case.policy, verdict.candidate);
   convict_disagreement(graph, candidate, verdict.candidate);
   verdict.candidate.verdict = gravest(verdict.candidate.regions);
   compare_outputs(graph, *baseline.trace, *candidate.trace, verdict);

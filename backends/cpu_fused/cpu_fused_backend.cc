@@ -34,6 +34,8 @@ class CpuFusedProgram final : public Program {
   CpuFusedProgram(const Graph& graph, const CompileOptions& options)
       : graph_(graph), faults_(options.faults) {
     for (FusedRegion& fused : rewrite(graph, options)) {
+      if (const auto* reduction = std::get_if<MultiplyReduce>(&fused.op))
+        fused.region.contract.arithmetic.sum_height = sum_height(*reduction);
       plan_.regions.push_back(std::move(fused.region));
       ops_.push_back(std::move(fused.op));
     }

@@ -36,6 +36,12 @@ bool now_and_then() {
 
 }  // namespace
 
+// A product, the lane's sums, three sums of lanes.
+double sum_height(const MultiplyReduce& reduction) {
+  const int64_t terms = extent(reduction.summed);
+  return static_cast<double>(1 + (terms + kLanes - 1) / kLanes + 3);
+}
+
 void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out) {
   const Floats a(scope.at(reduction.a)), b(scope.at(reduction.b));
   const AxisOffsets kept(reduction.kept), summed(reduction.summed);

@@ -25,6 +25,8 @@ struct RegionScope {
 
 void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out);
 void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out);
+// Arithmetic::sum_height of its sums.
+double sum_height(const MultiplyReduce& reduction);
 void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor& out);
 void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out);
 void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& out);

@@ -53,7 +53,11 @@ class CudaFusedBackend final : public Backend {
     ProgramBuilder builder(graph, plan, options.tf32);
     for (size_t r = 0; r < fused.size(); ++r) {
       builder.next_region();
-      if (emit_kernel(fused[r], options.faults, builder)) continue;
+      if (emit_kernel(fused[r], options.faults, builder)) {
+        if (const auto* reduction = std::get_if<MultiplyReduce>(&fused[r].op))
+          refine_contract(*reduction, plan.regions[r].contract);
+        continue;
+      }
       builder.emit_nodes(plan.regions[r]);  // node by node, which every contract allows
       declare_library_roundings(graph, plan.regions[r]);
     }

@@ -7,6 +7,7 @@
 
 #include "backends/cuda/launch.h"
 #include "backends/rewrite/fused_op.h"
+#include "oracle/contract.h"
 
 namespace fusesmith {
 
@@ -27,6 +28,8 @@ using Emitted = bool;
 Emitted emit_fused(const FusedGemm& gemm, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter);
 Emitted emit_fused(const MultiplyReduce& reduction, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
+// What its kernel promises beyond the pattern: IEEE products, added in trees.
+void refine_contract(const MultiplyReduce& reduction, Contract& contract);
 Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
 Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const DeviceTensor& out,

@@ -86,6 +86,14 @@ unsigned blocks_for(int count, int per_block) {
 
 }  // namespace
 
+// A thread's products and sums are one rounding each; adding the zeros of idle lanes is exact.
+int multiply_reduce_height(int terms) {
+  constexpr int kWarpSums = 5, kBlockSums = 3;  // log2 of kWarp and of kWarps
+  if (terms <= kThreadTerms) return terms;
+  if (terms <= kWarpTerms) return (terms + kWarp - 1) / kWarp + kWarpSums;
+  return (terms + kThreads - 1) / kThreads + kWarpSums + kBlockSums;
+}
+
 cudaError_t launch_multiply_reduce(const MultiplyReduceParams& params, cudaStream_t stream) {
   if (params.summed.count <= kThreadTerms) {
     reduce_by_thread<<<blocks_for(params.kept.count, kThreads), kThreads, 0, stream>>>(params);

@@ -31,6 +31,9 @@ struct MultiplyReduceParams {
   bool races;  // planted: the warps of a block do not wait for each other
 };
 
+// Arithmetic::sum_height of so many terms.
+int multiply_reduce_height(int terms);
+
 cudaError_t launch_multiply_reduce(const MultiplyReduceParams& params, cudaStream_t stream);
 
 }  // namespace fusesmith
