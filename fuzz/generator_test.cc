@@ -5,6 +5,7 @@
 #include "backends/rewrite/rewrite.h"
 #include "fuzz/backends.h"
 #include "fuzz/run_case.h"
+#include "fuzz/scene.h"
 
 namespace fusesmith {
 namespace {
@@ -52,6 +53,28 @@ TEST(Generator, EveryOpStandsInManyGraphs) {
     const int64_t count = found == walk().coverage.ops.end() ? 0 : found->second;
     EXPECT_GE(count, 50) << T::info.name << "\n" << to_string(walk().coverage);
   });
+}
+
+// Found by campaigns of 100,000 cases: attention over flattened axes asked for scores of 2^28 elements.
+TEST(Generator, WhatWouldBeTooLargeIsTakenBack) {
+  Choices choices(1, 0, 0);
+  Scene scene(choices, {});
+  const auto product = [](Scene& s) {
+    const Scene::Value x = s.activation({Dtype::f32, {4, 8300, 1}});
+    s.keep(s.op(Relu{}, {x}));
+    s.keep(s.op(Matmul{false, true}, {x, x}));
+    return true;
+  };
+  const int before = scene.sketch.value_count();
+  EXPECT_FALSE(scene.attempt(product));
+  EXPECT_EQ(scene.sketch.value_count(), before);
+  EXPECT_EQ(scene.sketch.node_count(), 0);
+  EXPECT_EQ(scene.sketch.work().elements, 0);
+  EXPECT_TRUE(scene.attempt([](Scene& s) {
+    s.keep(s.op(Relu{}, {s.activation({Dtype::f32, {4}})}));
+    return true;
+  }));
+  EXPECT_EQ(scene.finish().nodes().size(), 1U);
 }
 
 TEST(Generator, EveryPieceIsUsed) {

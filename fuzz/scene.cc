@@ -167,7 +167,10 @@ bool Scene::attempt(const std::function<bool(Scene&)>& piece) {
   const Sketch::Mark mark = sketch.mark();
   const std::vector<Value> pool = pool_;
   const CaseParts before = parts;
-  if (piece(*this) && within_budget() && sketch.mark().nodes > mark.nodes) return true;
+  try {
+    if (piece(*this) && within_budget() && sketch.mark().nodes > mark.nodes) return true;
+  } catch (const Sketch::TooLarge&) {  // far beyond the budget
+  }
   sketch.rollback(mark);
   pool_ = pool;
   parts = before;

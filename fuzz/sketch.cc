@@ -19,9 +19,10 @@ Sketch::Value Sketch::node(Op op, std::vector<Value> inputs) {
   for (Value v : inputs) {
     types.push_back(type(v));
     magnitudes.push_back(magnitude(v));
-    ++values_[static_cast<size_t>(v)].consumers;
   }
   const auto outputs = infer(op, types);
+  if (!outputs && is_too_large(op, types)) throw TooLarge{};
+  for (Value v : inputs) ++values_[static_cast<size_t>(v)].consumers;
   if (!outputs) check(false, (to_string(op) + " in a sketch: " + outputs.problem()).c_str());
   const Value first = value_count();
   const Work work = work_of(op, types, outputs->front());

@@ -17,7 +17,9 @@ class Sketch {
 
   // `role` ("x", "w", "mask", ...) and a number will be its name.
   Value input(std::string_view role, TensorType type, Fill fill);
-  // The first output. Aborts where the op does not accept the inputs.
+  // Thrown where a value would be larger than a graph may hold; the sketch is then as it was before the node.
+  struct TooLarge {};
+  // The first output. Aborts where the op does not accept the inputs for another reason.
   Value node(Op op, std::vector<Value> inputs);
 
   const TensorType& type(Value v) const { return values_[static_cast<size_t>(v)].type; }

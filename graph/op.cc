@@ -1,5 +1,6 @@
 #include "graph/op.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -43,6 +44,12 @@ Result<Types> infer(const Op& op, TypeSpan inputs) {
         return types;
       },
       op);
+}
+
+bool is_too_large(const Op& op, TypeSpan inputs) {
+  const auto types = std::visit([&](const auto& x) { return infer(x, inputs); }, op);
+  return types && std::any_of(types->begin(), types->end(),
+                              [](const TensorType& type) { return element_count(type) > kMaxElements; });
 }
 
 std::string to_string(const Op& op) {

@@ -60,6 +60,8 @@ std::optional<Op> default_op(std::string_view name);
 // Output types for these input types. Errors: wrong number of inputs, wrong dtypes or shapes, an attribute
 // out of its range.
 Result<Types> infer(const Op& op, TypeSpan inputs);
+// Whether infer refuses because an output would have more elements than a tensor may.
+bool is_too_large(const Op& op, TypeSpan inputs);
 
 // "softmax(axis=-1)", for people.
 std::string to_string(const Op& op);

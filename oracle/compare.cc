@@ -38,6 +38,10 @@ class Comparer {
  private:
   void element(size_t i, double v, double e, bool sampled) {
     const double got = stored_[i];
+    if (output_.copied && e == 0 && v == 0 && got == 0 && std::signbit(v) != std::signbit(got)) {
+      note(i, got, v, e, {v, v}, 0, result_.outside == 0);
+      return void(++result_.outside);
+    }
     if (e == 0 && got == round_to(dtype_, v)) {  // the common exact case
       ++result_.exact;
       return;

@@ -162,12 +162,15 @@ std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, con
     values[static_cast<size_t>(v)] = std::make_shared<Bounded>(*trace.values[static_cast<size_t>(v)]);
   }
   std::vector<RegionOutput> outputs;
+  const bool copies = std::all_of(region.nodes.begin(), region.nodes.end(), [&](int n) {
+    return info(graph.nodes()[static_cast<size_t>(n)].op).op_class == OpClass::movement;
+  });
   for (int n : region.nodes) {
     const Node& node = graph.nodes()[static_cast<size_t>(n)];
     check(node.output_count == 1, "evaluate: ops of several outputs need their reference");
     auto value = std::make_shared<const Bounded>(compute_node(graph, node, values, node.name, context));
     const bool output = is_output(region, node.first_output);
-    if (output) outputs.push_back({node.first_output, value, computes(node.op)});
+    if (output) outputs.push_back({node.first_output, value, computes(node.op), copies});
     if (output && region.nodes.size() == 1) break;
     values[static_cast<size_t>(node.first_output)] =
         std::make_shared<Bounded>(round_inner(*value, node.op, node.name, context));

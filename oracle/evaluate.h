@@ -25,11 +25,12 @@ struct InnerRounding {
   bool is_explicit;  // made by a cast node
 };
 
-// A region output before it stores, and whether its last node computed it (rather than moved or chose it).
+// A region output before it stores, and how it was made.
 struct RegionOutput {
   ValueId value;
   BoundedPtr bounded;
-  bool computed;
+  bool computed;        // by its last node, rather than moved or chosen
+  bool copied = false;  // the region only moves values: even the sign of a zero is kept
 };
 
 std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, const Trace& trace,

@@ -198,6 +198,25 @@ TEST_F(Judge, BoundsThatSayNothingAreInconclusive) {
   EXPECT_FALSE(verdict.finding);
 }
 
+// A copy keeps every bit; what is computed may lose the sign of a zero.
+TEST_F(Judge, CopiesKeepTheSignOfZero) {
+  const TensorType type{Dtype::f16, {2, 3}};
+  const auto verdict = [&](const Op& op, double zero) {
+    Builder b;
+    b.output(b.node(op, {b.input("x", type, Normal{})}, "y"));
+    test_case_.graph = *b.build();
+    const Plan plan = unfused(graph());
+    Trace trace;
+    for (const double x : {-0.0, zero})
+      trace.values.push_back(std::make_shared<const Tensor>(make_tensor(type, {2, x, 4, 6, 0.0, 8})));
+    return judge_backend(graph(), {"cpu", &plan, &trace}).verdict;
+  };
+  const Op copy = Dropout{}, computed = Scale{1};
+  EXPECT_EQ(verdict(copy, -0.0), VerdictClass::reassociation);
+  EXPECT_EQ(verdict(copy, 0.0), VerdictClass::defect);
+  EXPECT_EQ(verdict(computed, 0.0), VerdictClass::reassociation);
+}
+
 // Zeros through every activation: nothing but the underflow floor is left of the bound.
 TEST_F(Judge, ZerosAreNotInconclusive) {
   Builder b;

@@ -1,7 +1,10 @@
 // Fused attention: out = softmax(mask(scale (q_scale q) (k_scale k)^T)) v for every element of a batch. A
-// block takes 64 queries and goes once over the keys in tiles of 32 or more, with a running maximum and sum
+// block takes some queries and goes once over the keys in tiles of 32 or more, with a running maximum and sum
 // in f32 (FlashAttention, Dao et al. 2022). Exponentials are rounded to p_storage before the second product,
 // their sum is not. No key is skipped: NaN and infinities come out as softmax and the products define them.
+// Where there are too few blocks for the device, the four warps of a block take the same queries, each a
+// quarter of every 128 keys, and put their parts together at the end: one more rescale, three in four fewer
+// before.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,9 +13,9 @@
 
 namespace fusesmith {
 
-inline constexpr int kAttentionQueries = 64;   // of one block
-inline constexpr int kAttentionThreads = 128;  // of one block; each warp takes 16 queries
-inline constexpr int kLargestHead = 256;       // most columns of q, k and v
+inline constexpr int kAttentionThreads = 128;  // of one block
+inline constexpr int kAttentionWarps = kAttentionThreads / 32;
+inline constexpr int kLargestHead = 256;  // most columns of q, k and v
 inline constexpr int kSmallestKeyTile = 32;
 
 // A matrix of each element of the batch: element (i, r, c) stands at batch . i + r row + c column.
@@ -70,6 +73,10 @@ cudaError_t launch_attention_fma(const AttentionParams& params, cudaStream_t str
 // Whether tensor cores may do it: q, k, v and probabilities of one 16-bit type, or f32 under tf32. A scaled
 // 16-bit q or k, which the contract keeps in f32, no longer fits.
 bool attention_fits_tensor_cores(const AttentionParams& params);
+// Whether blocks of so many queries give each of the device's processors most of what it can hold at once.
+bool attention_fills_device(const AttentionParams& p, int queries, int blocks_at_once);
+// Whether they leave most of it idle, and keys are many enough to be shared.
+bool attention_splits_keys(const AttentionParams& p, int queries);
 cudaError_t launch_attention_f16(const AttentionParams& params, cudaStream_t stream);
 cudaError_t launch_attention_bf16(const AttentionParams& params, cudaStream_t stream);
 cudaError_t launch_attention_tf32(const AttentionParams& params, cudaStream_t stream);

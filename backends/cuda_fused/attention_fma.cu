@@ -1,168 +1,126 @@
-// Fused attention in IEEE f32: any storage, layout and scale. Each warp takes 16 queries and all keys of a
-// tile, so that rows of scores never leave it; each thread keeps 8 x 4 (8 x 2 for large heads) of them in
-// registers.
-#include "backends/cuda_fused/attention_scores.cuh"
+// Fused attention in IEEE f32: any storage, layout and scale. A thread keeps kRows x kPerRow scores in
+// registers, of every fourth query and every eighth key of its warp's.
+#include "backends/cuda_fused/attention_block.cuh"
 
 namespace fusesmith {
 namespace {
 
 using namespace device;
 
-constexpr int kRows = 8;      // of a thread: every other one of its warp's
-constexpr int kColumns = 16;  // threads of a row
+constexpr int kColumns = 8;  // threads of a row
 
-// Scores (i, j) of a thread: of query first + 2 i and key lane + 16 j.
-template <int kTileKeys>
-struct FmaPlace {
-  static constexpr int kKeys = kTileKeys, kRows = fusesmith::kRows, kLanes = kColumns;
-  static constexpr int kPerRow = kTileKeys / kColumns, kScores = kRows * kPerRow;
-  int first, lane;
+template <int kHeadColumns, int kThreadRows, int kPerRow, int kKeyWarps, int kBlocksAtOnce>
+struct FmaWork : BlockShape<float, false, kHeadColumns, 4 * kThreadRows, kColumns * kPerRow, kKeyWarps> {
+  using Shape = BlockShape<float, false, kHeadColumns, 4 * kThreadRows, kColumns * kPerRow, kKeyWarps>;
+  using Shape::kHead, Shape::kPitch, Shape::kWarpKeys, Shape::kKeys, Shape::kWarpQueries;
+  static constexpr int kRows = kThreadRows, kLanes = kColumns, kScores = kRows * kPerRow;
+  static constexpr int kPerSum = kHead / kColumns, kSums = kRows * kPerSum;
+  static constexpr int kBlocks = kBlocksAtOnce;
+  // Exponentials: neighbouring rows stand in different banks, whether one is written or four are read.
+  static constexpr int kWeightPitch = kWarpKeys + 8, kWeights = kWarpQueries * kWeightPitch;
+  static constexpr int kBytes = Shape::kQueryBytes + 2 * Shape::kKeyBytes +
+                                kAttentionWarps * kWeights * static_cast<int>(sizeof(float));
+
+  int lane, first, first_key;
+  const float *q, *k, *v;  // from this thread's first row, key and column on
+  float* weights;          // from its first row on
+
+  __device__ FmaWork(const float* queries, const float* keys, float* values)
+      : lane(threadIdx.x % kColumns),
+        first(Shape::first_query() + threadIdx.x % 32 / kColumns),
+        first_key(Shape::split() * kWarpKeys),
+        q(queries + first * kPitch),
+        k(keys + (first_key + lane) * kPitch),
+        v(values + first_key * kPitch + 4 * lane),
+        weights(values + kKeys * kPitch + threadIdx.x / 32 * kWeights +
+                threadIdx.x % 32 / kColumns * kWeightPitch) {}
 
   __device__ static constexpr int local_row(int e) { return e / kPerRow; }
-  __device__ int row(int e) const { return first + 2 * (e / kPerRow); }
-  __device__ int key(int e) const { return lane + kColumns * (e % kPerRow); }
-};
+  __device__ int thread_row(int r) const { return first + 4 * r; }
+  __device__ int row(int e) const { return thread_row(local_row(e)); }
+  __device__ int key(int e) const { return first_key + lane + kColumns * (e % kPerRow); }
+  __device__ static constexpr int local_sum_row(int e) { return e / kPerSum; }
+  __device__ int sum_row(int e) const { return thread_row(local_sum_row(e)); }
+  // Four neighbours, then the next four 32 columns on.
+  __device__ int sum_column(int e) const { return e % kPerSum / 4 * 32 + 4 * lane + e % 4; }
 
-__device__ float4 four(const float* at) { return *reinterpret_cast<const float4*>(at); }
-
-__device__ void add_dot(float& sum, const float4& a, const float4& b) {
-  sum = fmaf(a.x, b.x, sum);
-  sum = fmaf(a.y, b.y, sum);
-  sum = fmaf(a.z, b.z, sum);
-  sum = fmaf(a.w, b.w, sum);
-}
-
-// s = q k^T. Rows and keys of neighbouring threads are neighbours: their banks differ.
-template <class Place>
-__device__ void multiply_scores(const Place& place, const float* q, const float* k, int pitch, int depth,
-                                float (&s)[Place::kScores]) {
-  const float *q_row = q + place.first * pitch, *k_row = k + place.lane * pitch;
-#pragma unroll
-  for (int e = 0; e < Place::kScores; ++e) s[e] = 0;
-#pragma unroll 2
-  for (int c = 0; c < depth; c += 4) {
-    float4 keys[Place::kPerRow];
-#pragma unroll
-    for (int j = 0; j < Place::kPerRow; ++j) keys[j] = four(k_row + j * kColumns * pitch + c);
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      const float4 query = four(q_row + 2 * i * pitch + c);
-#pragma unroll
-      for (int j = 0; j < Place::kPerRow; ++j) add_dot(s[i * Place::kPerRow + j], query, keys[j]);
-    }
+  __device__ static float4 four(const float* at) { return *reinterpret_cast<const float4*>(at); }
+  __device__ static void add_dot(float& sum, const float4& a, const float4& b) {
+    sum = fmaf(a.x, b.x, sum);
+    sum = fmaf(a.y, b.y, sum);
+    sum = fmaf(a.z, b.z, sum);
+    sum = fmaf(a.w, b.w, sum);
   }
-}
 
-// sums += p v. This thread's columns are 4 lane + 64 g, four each.
-template <int kHead, class Place>
-__device__ void add_values(const Place& place, const float* p, const float* v, int keys, int width,
-                           float (&sums)[kRows][kHead / kColumns]) {
-  constexpr int kPitch = tile_pitch<float>(Place::kKeys);
-  for (int key = 0; key < keys; key += 4) {
-    float4 weight[kRows];
+  // s = q k^T. Columns past `depth` are zero.
+  __device__ void multiply_scores(int depth, float (&s)[kScores]) const {
+    constexpr int kStep = kScores > 16 ? 8 : 16;
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) weight[i] = four(p + (place.first + 2 * i) * kPitch + key);
+    for (float& score : s) score = 0;
+#pragma unroll 1
+    for (int from = 0; from < depth; from += kStep) {
 #pragma unroll
-    for (int g = 0; g < kHead / 64; ++g) {
-      if (64 * g >= width) continue;
-      const float* column = v + key * kHead + 64 * g + 4 * place.lane;
-      const float4 a = four(column), b = four(column + kHead), c = four(column + 2 * kHead),
-                   d = four(column + 3 * kHead);
+      for (int c = from; c < from + kStep; c += 4) {
+        float4 keys[kPerRow];
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) {
-        float* sum = sums[i] + 4 * g;
-        add_dot(sum[0], weight[i], {a.x, b.x, c.x, d.x});
-        add_dot(sum[1], weight[i], {a.y, b.y, c.y, d.y});
-        add_dot(sum[2], weight[i], {a.z, b.z, c.z, d.z});
-        add_dot(sum[3], weight[i], {a.w, b.w, c.w, d.w});
+        for (int j = 0; j < kPerRow; ++j) keys[j] = four(k + j * kColumns * kPitch + c);
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+          const float4 query = four(q + 4 * i * kPitch + c);
+#pragma unroll
+          for (int j = 0; j < kPerRow; ++j) add_dot(s[i * kPerRow + j], query, keys[j]);
+        }
       }
     }
   }
-}
 
-// Shared memory, in floats: q, k, v and the exponentials.
-template <int kHead, int kKeys>
-constexpr int fma_floats(int depth) {
-  return (kAttentionQueries + kKeys) * tile_pitch<float>(depth) + kKeys * kHead +
-         kAttentionQueries * tile_pitch<float>(kKeys);
-}
-
-template <int kHead, int kKeys, int kBlocks>
-__global__ void __launch_bounds__(kAttentionThreads, kBlocks)
-    attention_fma(const __grid_constant__ AttentionParams p) {
-  using Place = FmaPlace<kKeys>;
-  extern __shared__ float4 shared[];
-  const int pitch = tile_pitch<float>(p.depth), depth = padded_columns<float>(p.depth);
-  float* q = reinterpret_cast<float*>(shared);
-  float *k = q + kAttentionQueries * pitch, *v = k + kKeys * pitch, *weights = v + kKeys * kHead;
-  const QueryTile tile(p);
-  if (tile.dropped(p)) return;
-  const AttentionStarts starts(p, tile.batch);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const Place place{16 * warp + lane / kColumns, lane % kColumns};
-  const bool busy = tile.has_rows_from(p, 16 * warp);
-  const ScoreRules<Place> rules(p, starts);
-  RunningSoftmax<Place> softmax(p);
-  float sums[kRows][kHead / kColumns] = {};
-  load_tile<kAttentionQueries>(q, pitch, {p.q, starts.q + tile.first * p.q.row, tile.rows, p.depth}, true,
-                               Factor(p.q_scale));
-  const Factor k_scale(p.k_scale);
-  const bool clear = !planted(p.faults.stale_shared_tail);
-  for (int key = 0; key < p.keys; key += kKeys) {
-    const int keys = min(kKeys, p.keys - key);
-    if (key > 0) barrier_between_uses(p);
-    load_tile<kKeys>(k, pitch, {p.k, starts.k + key * p.k.row, keys, p.depth}, clear, k_scale);
-    load_tile<kKeys>(v, kHead, {p.v, starts.v + key * p.v.row, keys, p.width}, clear,
-                     [](float x) { return x; });
-    key > 0 ? barrier_between_uses(p) : __syncthreads();
-    if (!busy) continue;
-    float s[Place::kScores], shrink[kRows];
-    multiply_scores(place, q, k, pitch, depth, s);
-    rules.apply(place, tile.first, key, keys, s);
-    softmax.advance(s, shrink);
+  // Exponentials go to shared memory, for the other threads of their rows.
+  __device__ void keep(const AttentionParams& p, const float (&s)[kScores]) const {
+    __syncwarp();  // the last step's have been read
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-      for (float& sum : sums[i]) sum = planted(p.faults.no_rescale) ? sum : sum * shrink[i];
-    }
-    __syncwarp();  // the last tile's exponentials have been read
-#pragma unroll
-    for (int e = 0; e < Place::kScores; ++e)
-      weights[place.row(e) * tile_pitch<float>(kKeys) + place.key(e)] = round_to(p.p_storage, s[e]);
+    for (int e = 0; e < kScores; ++e)
+      weights[4 * local_row(e) * kWeightPitch + lane + kColumns * (e % kPerRow)] =
+          round_to(p.p_storage, s[e]);
     __syncwarp();
-    add_values<kHead>(place, weights, v, clear ? keys : kKeys, p.width, sums);
   }
-  if (!busy) return;
-  float total[kRows];
-  softmax.finish(p, total);
-#pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-    for (int c = 0; c < kHead / kColumns; ++c)
-      tile.store(p, place.first + 2 * i, c / 4 * 64 + 4 * place.lane + c % 4, sums[i][c] / total[i]);
-  }
-}
 
-template <int kHead, int kKeys, int kBlocks>
-cudaError_t launch(const AttentionParams& p, cudaStream_t stream) {
-  static_assert(kKeys >= kSmallestKeyTile);
-  const auto kernel = attention_fma<kHead, kKeys, kBlocks>;
-  constexpr int kSize = static_cast<int>(sizeof(float));
-  static const cudaError_t allowed = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                          fma_floats<kHead, kKeys>(kHead) * kSize);
-  if (allowed != cudaSuccess) return allowed;
-  const auto bytes = static_cast<size_t>(fma_floats<kHead, kKeys>(p.depth) * kSize);
-  kernel<<<attention_blocks(p), kAttentionThreads, bytes, stream>>>(p);
-  return cudaGetLastError();
-}
+  // sums += p v.
+  __device__ void add_values(const float (&)[kScores], int width, float (&sums)[kSums]) const {
+#pragma unroll 2
+    for (int key = 0; key < kWarpKeys; key += 4) {
+      float4 weight[kRows];
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) weight[i] = four(weights + 4 * i * kWeightPitch + key);
+#pragma unroll
+      for (int c = 0; c < kHead; c += 32) {
+        if (c == 128 && c >= width) break;
+        const float* column = v + key * kPitch + c;
+        const float4 a = four(column), b = four(column + kPitch), d = four(column + 2 * kPitch),
+                     e = four(column + 3 * kPitch);
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+          float* sum = sums + i * kPerSum + c / 8;
+          add_dot(sum[0], weight[i], {a.x, b.x, d.x, e.x});
+          add_dot(sum[1], weight[i], {a.y, b.y, d.y, e.y});
+          add_dot(sum[2], weight[i], {a.z, b.z, d.z, e.z});
+          add_dot(sum[3], weight[i], {a.w, b.w, d.w, e.w});
+        }
+      }
+    }
+  }
+};
 
 }  // namespace
 
 cudaError_t launch_attention_fma(const AttentionParams& params, cudaStream_t stream) {
   const int head = params.depth > params.width ? params.depth : params.width;
-  if (head <= 64) return launch<64, 64, 3>(params, stream);
-  if (head <= 128) return launch<128, 32, 2>(params, stream);
-  return launch<kLargestHead, 32, 1>(params, stream);
+  if (head <= 64 && attention_splits_keys(params, 64))
+    return launch_attention_as<FmaWork<64, 4, 4, 4, 2>>(params, stream);
+  if (head <= 64 && !attention_fills_device(params, 128, 2))
+    return launch_attention_as<FmaWork<64, 4, 8, 1, 3>>(params, stream);
+  if (head <= 64) return launch_attention_as<FmaWork<64, 8, 8, 1, 2>>(params, stream);
+  if (head <= 128) return launch_attention_as<FmaWork<128, 4, 4, 1, 2>>(params, stream);
+  return launch_attention_as<FmaWork<kLargestHead, 4, 4, 1, 1>>(params, stream);
 }
 
 }  // namespace fusesmith

@@ -3,7 +3,7 @@
 namespace fusesmith {
 
 cudaError_t launch_attention_bf16(const AttentionParams& params, cudaStream_t stream) {
-  return device::launch_mma<__nv_bfloat16, 64>(params, stream);
+  return device::launch_mma<__nv_bfloat16, 32>(params, stream);
 }
 
 }  // namespace fusesmith

@@ -3,7 +3,7 @@
 namespace fusesmith {
 
 cudaError_t launch_attention_f16(const AttentionParams& params, cudaStream_t stream) {
-  return device::launch_mma<__half, 64>(params, stream);
+  return device::launch_mma<__half, 32>(params, stream);
 }
 
 }  // namespace fusesmith

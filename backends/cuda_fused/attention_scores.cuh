@@ -1,6 +1,7 @@
 // What the two attention kernels share: scores from scaling to padding, and the running softmax. A kernel's
-// Place says which scores a thread holds: score e is of query row(e) and key key(e) of the tile, in row
-// local_row(e) of the thread's kRows; kLanes neighbouring lanes share a row. Only .cu files include this.
+// Place says which scores a thread holds: score e is of the block's query row(e) and key key(e) of the step,
+// in row local_row(e) of the thread's kRows; kLanes neighbouring lanes share a row. Only .cu files include
+// this.
 #pragma once
 
 #include "backends/cuda_fused/attention_tile.cuh"
@@ -18,11 +19,11 @@ class ScoreRules {
   __device__ ScoreRules(const AttentionParams& p, const AttentionStarts& starts)
       : p_(p), starts_(starts), scale_(p.score_scale) {}
 
-  // The tile's first query and key; `keys` of its keys exist.
+  // The step's first query and key; `keys` of its keys exist.
   __device__ void apply(const Place& place, int query, int key, int keys, Scores s) const {
     if (scale_.scales()) {
-      for_each(s, [&](int e) { s[e] = scale_(s[e]); });
-      if (planted(p_.faults.scale_applied_twice)) for_each(s, [&](int e) { s[e] = scale_(s[e]); });
+      scale_.scale(s);
+      if (planted(p_.faults.scale_applied_twice)) scale_.scale(s);
     }
     mask(place, query, key, s);
     if (keys < Place::kKeys && !planted(p_.faults.stale_shared_tail)) {
@@ -53,6 +54,7 @@ class ScoreRules {
       case AttentionMaskKind::none:
         return;
       case AttentionMaskKind::causal:
+        if (key + Place::kKeys <= query + p_.causal_offset + 1) return;  // all seen
         return for_each(s, [&](int e) { s[e] = column(e) > row(e) + p_.causal_offset ? -INFINITY : s[e]; });
       case AttentionMaskKind::boolean:
         if (planted(p_.faults.boolean_mask_as_additive))
@@ -74,6 +76,9 @@ class ScoreRules {
   Factor scale_;
 };
 
+// What differences are taken against: a row of -inf alone, where they would be NaN, against 0.
+__device__ inline float softmax_base(float maximum) { return maximum == -INFINITY ? 0.0f : maximum; }
+
 // The running maximum, and this thread's part of the running sum, of each of its rows.
 template <class Place>
 class RunningSoftmax {
@@ -89,7 +94,7 @@ class RunningSoftmax {
   }
 
   // Turns scores into exponentials below the new maximum; what was summed before shrinks by `shrink`. A NaN
-  // never is the maximum. A row of -inf alone, whose differences would be NaN, is taken against 0.
+  // never is the maximum.
   __device__ void advance(float (&s)[Place::kScores], Rows shrink) {
     float next[Place::kRows], base[Place::kRows];
 #pragma unroll
@@ -98,11 +103,14 @@ class RunningSoftmax {
     for (int e = 0; e < Place::kScores; ++e)
       next[Place::local_row(e)] = fmaxf(next[Place::local_row(e)], s[e]);
 #pragma unroll
-    for (int r = 0; r < Place::kRows; ++r) {
+    for (int lanes = Place::kLanes / 2; lanes > 0; lanes /= 2) {
 #pragma unroll
-      for (int lanes = Place::kLanes / 2; lanes > 0; lanes /= 2)
+      for (int r = 0; r < Place::kRows; ++r)
         next[r] = fmaxf(next[r], __shfl_xor_sync(kWholeWarp, next[r], lanes));
-      base[r] = next[r] == -INFINITY ? 0.0f : next[r];
+    }
+#pragma unroll
+    for (int r = 0; r < Place::kRows; ++r) {
+      base[r] = softmax_base(next[r]);
       shrink[r] = expf(maximum_[r] - base[r]);
       maximum_[r] = next[r];
       sum_[r] *= shrink[r];
@@ -114,17 +122,17 @@ class RunningSoftmax {
     }
   }
 
-  // The sums of whole rows. Called once, by whole warps.
-  __device__ void finish(const AttentionParams& p, Rows sum) const {
+  // Adds up the sums of whole rows. Called once, by whole warps.
+  __device__ void finish() {
 #pragma unroll
     for (int r = 0; r < Place::kRows; ++r) {
-      sum[r] = sum_[r];
 #pragma unroll
       for (int lanes = Place::kLanes / 2; lanes > 0; lanes /= 2)
-        sum[r] += __shfl_xor_sync(kWholeWarp, sum[r], lanes);
-      if (planted(p.faults.extra_zero_logit)) sum[r] += expf(-maximum_[r]);
+        sum_[r] += __shfl_xor_sync(kWholeWarp, sum_[r], lanes);
     }
   }
+  __device__ float maximum(int r) const { return maximum_[r]; }
+  __device__ float sum(int r) const { return sum_[r]; }
 
  private:
   float maximum_[Place::kRows], sum_[Place::kRows];

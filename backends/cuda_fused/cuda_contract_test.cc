@@ -8,7 +8,7 @@ namespace {
 
 constexpr ExampleDims kGpuDims[] = {{1, 2, 64, 64, 64, 64},    {1, 1, 65, 127, 40, 72},
                                     {2, 3, 129, 63, 128, 128}, {1, 1, 100, 200, 256, 250},
-                                    {1, 1, 31, 70, 300, 40}};
+                                    {1, 1, 31, 70, 300, 40},   {1, 2, 50, 300, 64, 64}};
 
 class CudaPatternContract : public testing::TestWithParam<const Pattern*> {
  protected:

@@ -1,5 +1,5 @@
-// Fused against unfused: each pattern's first example on `cuda` and on `cuda_fused` in one run, as a user
-// would run it. Counters: microseconds of both and unfused / fused.
+// Fused against unfused: examples of each pattern on `cuda` and on `cuda_fused` in one run, as a user would
+// run them. Counters: microseconds of both and unfused / fused.
 #include <benchmark/benchmark.h>
 
 #include "backends/cuda/cuda_backend.h"
@@ -10,7 +10,40 @@
 namespace fusesmith {
 namespace {
 
-constexpr int kRepeats = 50;
+constexpr int kRepeats = 20;
+
+// An example of a pattern at the sizes that models have, besides the first example of every pattern.
+struct Work {
+  std::string_view pattern, example;
+  std::vector<ExampleDims> sizes;
+};
+
+// As many queries as keys; heads of so many columns.
+std::vector<ExampleDims> attention_of(std::initializer_list<int64_t> lengths, int64_t head = 64) {
+  std::vector<ExampleDims> sizes;
+  for (int64_t length : lengths) sizes.push_back({2, 16, length, length, head, head});
+  return sizes;
+}
+
+std::vector<ExampleDims> norms_of(std::initializer_list<int64_t> columns) {
+  std::vector<ExampleDims> sizes;
+  for (int64_t count : columns) {
+    for (int64_t rows : {512, 1024}) sizes.push_back({8, 1, rows, rows, count, count});
+  }
+  return sizes;
+}
+
+const std::vector<Work>& works() {
+  static const std::vector<Work> kWorks = {
+      {"sdpa", "single_head_pattern_11", attention_of({128, 512, 1024, 2048})},
+      {"sdpa", "multi_head", attention_of({512, 1024, 2048})},
+      {"sdpa", "multi_head", attention_of({512}, 128)},
+      {"sdpa", "causal_top_left", attention_of({1024})},
+      {"sdpa", "boolean_mask", attention_of({1024})},
+      {"layer_norm_welford", "affine", norms_of({768, 1024, 4096})},
+  };
+  return kWorks;
+}
 
 std::vector<TensorPtr> draw(const Graph& graph) {
   std::vector<TensorPtr> inputs;
@@ -24,10 +57,8 @@ double microseconds(const Backend& backend, const Graph& graph, const CompileOpt
   return production_microseconds(**backend.compile(graph, options), inputs, kRepeats);
 }
 
-void compare(benchmark::State& state, const Pattern& pattern, Dtype dtype, const CompileOptions& options) {
+void compare(benchmark::State& state, const Graph& graph, const CompileOptions& options) {
   if (const auto why = cuda_backend().unavailable()) return state.SkipWithError(why->c_str());
-  const int64_t rows = state.range(0);
-  const Graph graph = pattern.examples[0].build(dtype, {2, 16, rows, rows, 64, 64});
   const std::vector<TensorPtr> inputs = draw(graph);
   double unfused = 0, fused = 0;
   for (auto _ : state) {
@@ -40,25 +71,38 @@ void compare(benchmark::State& state, const Pattern& pattern, Dtype dtype, const
   state.counters["ratio"] = unfused / fused;
 }
 
-void add(const Pattern& pattern, Dtype dtype, bool tf32) {
-  CompileOptions options;
-  options.tf32 = tf32;
-  const std::string name =
-      std::string(pattern.name) + "/" + (tf32 ? "tf32" : std::string(fusesmith::name(dtype)));
-  benchmark::RegisterBenchmark(
-      name.c_str(),
-      [&pattern, dtype, options](benchmark::State& state) { compare(state, pattern, dtype, options); })
-      ->Arg(128)
-      ->Arg(512)
-      ->Arg(1024)
-      ->UseManualTime()
-      ->Iterations(3);
+void add(const Pattern& pattern, const GraphRecipe& recipe, const ExampleDims& dims) {
+  const auto add_one = [&](Dtype dtype, bool tf32) {
+    CompileOptions options;
+    options.tf32 = tf32;
+    std::string name =
+        std::string(pattern.name) + "/" + (tf32 ? "tf32" : std::string(fusesmith::name(dtype)));
+    name +=
+        "/" + std::string(recipe.name) + "/" + std::to_string(dims.rows) + "x" + std::to_string(dims.depth);
+    benchmark::RegisterBenchmark(name.c_str(),
+                                 [build = recipe.build, dims, dtype, options](benchmark::State& state) {
+                                   compare(state, build(dtype, dims), options);
+                                 })
+        ->UseManualTime()
+        ->Iterations(3);
+  };
+  for (Dtype dtype : kFloatDtypes) add_one(dtype, false);
+  if (pattern.name != "layer_norm_welford") add_one(Dtype::f32, true);
 }
 
 [[maybe_unused]] const bool kAdded = [] {
   for (const Pattern& pattern : all_patterns()) {
-    for (Dtype dtype : kFloatDtypes) add(pattern, dtype, false);
-    add(pattern, Dtype::f32, true);
+    bool listed = false;
+    for (const Work& work : works()) {
+      if (work.pattern != pattern.name) continue;
+      listed = true;
+      for (const GraphRecipe& recipe : pattern.examples) {
+        if (recipe.name != work.example) continue;
+        for (const ExampleDims& dims : work.sizes) add(pattern, recipe, dims);
+      }
+    }
+    if (listed) continue;
+    for (const ExampleDims& dims : attention_of({128, 512, 1024})) add(pattern, pattern.examples[0], dims);
   }
   return true;
 }();
