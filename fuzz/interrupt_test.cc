@@ -78,7 +78,7 @@ TEST(Interrupt, GenerateKeepsWhatIsWritten) {
 TEST(Interrupt, AHangupEndsACampaignLikeATerm) {
   const TemporaryFolder folder;
   const Interrupting backend(SIGHUP);
-  const Ran ran = on_interrupting({"fuzz", "--json", "--jobs=1", "--workdir=" + (folder / "w")});
+  const Ran ran = on_interrupting({"fuzz", "--json", "--jobs=1", "--seed=2", "--workdir=" + (folder / "w")});
   EXPECT_EQ(ran.code, kInterrupted) << ran.err;
   EXPECT_EQ(Json::parse(ran.out)["cases"], 2);
   EXPECT_EQ(*read_file(folder / "w/stats.json"), ran.out);

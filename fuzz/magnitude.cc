@@ -39,6 +39,12 @@ Magnitude combined(std::span<const Magnitude> inputs) {
   return m;
 }
 
+// Of e^x for normal x of this size: e^(rms^2), as a power of two near it. Beyond 3, some overflow f16.
+Magnitude exponential(const Magnitude& x) {
+  return {std::ldexp(1.0, static_cast<int>(std::min(1.5 * x.rms * x.rms, 100.0))), x.finite && x.rms < 3,
+          true};
+}
+
 }  // namespace
 
 Magnitude magnitude_of(const Fill& fill) {
@@ -74,43 +80,55 @@ Magnitude magnitude_of(const Op& op, std::span<const Magnitude> inputs, TypeSpan
     return Magnitude{inputs[0].rms * inputs[1].rms * (one_signed ? terms : std::sqrt(terms)), all.finite,
                      one_signed};
   };
-  return std::visit(Overload{
-                        [&](const Einsum& x) { return product(x); },
-                        [&](const Matmul& x) { return product(x); },
-                        [&](const Linear& x) { return product(x); },
-                        [&](const Mul&) {
-                          return Magnitude{inputs[0].rms * inputs[1].rms, all.finite, all.one_signed};
-                        },
-                        [&](const Div&) {
-                          return Magnitude{inputs[0].rms / std::max(inputs[1].rms, 0.01),
-                                           all.finite && inputs[1].one_signed, all.one_signed};
-                        },
-                        [&](const Scale& x) {
-                          const double factor = std::abs(x.inverse ? 1 / x.factor : x.factor);
-                          return Magnitude{all.rms * factor, all.finite, all.one_signed};
-                        },
-                        [&](const Add&) {
-                          return Magnitude{root_sum(inputs), all.finite, all.one_signed};
-                        },
-                        [&](const Sub&) {
-                          return Magnitude{root_sum(inputs), all.finite, false};
-                        },
-                        [&](const Relu&) {
-                          return Magnitude{all.rms, all.finite, true};
-                        },
-                        [&](const Sigmoid&) { return unit(true); },
-                        // A row of -inf alone is NaN, but a hidden key here and there is what softmax is for.
-                        [&](const Softmax&) {
-                          return Magnitude{1, true, true};
-                        },
-                        [&](const LayerNorm&) { return unit(false); },
-                        [&](const MaskedFill& x) {
-                          return Magnitude{all.rms, all.finite && std::isfinite(x.value), false};
-                        },
-                        [&](const Cast&) { return all; },
-                        [&](const auto&) { return all; },
-                    },
-                    op);
+  return std::visit(
+      Overload{
+          [&](const Einsum& x) { return product(x); },
+          [&](const Matmul& x) { return product(x); },
+          [&](const Linear& x) { return product(x); },
+          [&](const Mul&) {
+            return Magnitude{inputs[0].rms * inputs[1].rms, all.finite, all.one_signed};
+          },
+          [&](const Div&) {
+            return Magnitude{inputs[0].rms / std::max(inputs[1].rms, 0.01),
+                             all.finite && inputs[1].one_signed, all.one_signed};
+          },
+          [&](const Scale& x) {
+            const double factor = std::abs(x.inverse ? 1 / x.factor : x.factor);
+            return Magnitude{all.rms * factor, all.finite, all.one_signed};
+          },
+          [&](const Add&) {
+            return Magnitude{root_sum(inputs), all.finite, all.one_signed};
+          },
+          [&](const Sub&) {
+            return Magnitude{root_sum(inputs), all.finite, false};
+          },
+          [&](const Relu&) {
+            return Magnitude{all.rms, all.finite, true};
+          },
+          [&](const Sigmoid&) { return unit(true); },
+          [&](const Tanh&) { return unit(all.one_signed); },
+          [&](const Exp&) { return exponential(all); },
+          [&](const Sqrt&) {
+            return Magnitude{std::sqrt(all.rms), all.finite && all.one_signed, true};
+          },
+          [&](const Rsqrt&) {
+            return Magnitude{1 / std::sqrt(std::max(all.rms, 1e-4)), all.finite && all.one_signed, true};
+          },
+          [&](const Softcap& x) {
+            return Magnitude{std::min(all.rms, x.cap), all.finite, all.one_signed};
+          },
+          // A row of -inf alone is NaN, but a hidden key here and there is what softmax is for.
+          [&](const Softmax&) {
+            return Magnitude{1, true, true};
+          },
+          [&](const LayerNorm&) { return unit(false); },
+          [&](const MaskedFill& x) {
+            return Magnitude{all.rms, all.finite && std::isfinite(x.value), false};
+          },
+          [&](const Cast&) { return all; },
+          [&](const auto&) { return all; },
+      },
+      op);
 }
 
 Work work_of(const Op& op, TypeSpan inputs, const TensorType& output) {

@@ -40,7 +40,7 @@ class RecoveryOfAFinding : public Recovery {
     at_ = folder_ / "w/findings/crash-crashing-graph-any-thrown/";
   }
   Ran start(std::vector<std::string> more = {"--runs=1"}) {
-    more.insert(more.begin(), "--candidate=crashing");
+    more.insert(more.begin(), {"--candidate=crashing", "--seed=2"});
     return fuzz(more);
   }
   std::vector<std::string> signatures() const {

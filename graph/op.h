@@ -15,32 +15,39 @@
 #include "graph/ops/div.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/einsum.h"
+#include "graph/ops/exp.h"
 #include "graph/ops/gather.h"
 #include "graph/ops/gelu.h"
 #include "graph/ops/layer_norm.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/masked_fill.h"
 #include "graph/ops/matmul.h"
+#include "graph/ops/maximum.h"
 #include "graph/ops/mul.h"
 #include "graph/ops/permute.h"
 #include "graph/ops/relu.h"
 #include "graph/ops/reshape.h"
+#include "graph/ops/rsqrt.h"
 #include "graph/ops/scale.h"
 #include "graph/ops/sdpa.h"
 #include "graph/ops/sigmoid.h"
 #include "graph/ops/silu.h"
 #include "graph/ops/slice.h"
+#include "graph/ops/softcap.h"
 #include "graph/ops/softmax.h"
+#include "graph/ops/sqrt.h"
 #include "graph/ops/squeeze.h"
 #include "graph/ops/sub.h"
+#include "graph/ops/tanh.h"
 #include "graph/ops/unsqueeze.h"
 #include "graph/ops/where.h"
 
 namespace fusesmith {
 
-using Op = std::variant<Einsum, Matmul, Linear, Add, Sub, Mul, Div, Scale, Relu, Gelu, Silu, Sigmoid, Softmax,
-                        LayerNorm, Dropout, Cast, Reshape, Permute, Unsqueeze, Squeeze, BroadcastTo, Slice,
-                        Gather, Arange, Where, MaskedFill, CausalMask, Sdpa>;
+using Op =
+    std::variant<Einsum, Matmul, Linear, Add, Sub, Mul, Div, Maximum, Scale, Relu, Gelu, Silu, Sigmoid, Tanh,
+                 Exp, Sqrt, Rsqrt, Softcap, Softmax, LayerNorm, Dropout, Cast, Reshape, Permute, Unsqueeze,
+                 Squeeze, BroadcastTo, Slice, Gather, Arange, Where, MaskedFill, CausalMask, Sdpa>;
 
 // Calls f(std::type_identity<T>{}) for every op T, in the list's order.
 template <class F>

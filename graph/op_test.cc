@@ -174,6 +174,8 @@ const Inference kInferences[] = {
     {Linear{}, {"f32[2,3,4]", "f32[5,4]", "f32[4]"}, "expected a bias f32[5], got f32[4]"},
     {Add{}, {"f32[2,1]", "f32[3]"}, "f32[2,3]"},
     {Add{}, {"i32[2]", "i32[2]"}, "expected two float tensors"},
+    {Maximum{}, {"f16[2,1]", "f16[3]"}, "f16[2,3]"},
+    {Softcap{0}, {"f32[2]"}, "expected cap between 0.01 and 10000, got 0"},
     {Scale{0, true}, {"f32[2]"}, "expected a factor that is not 0 when inverse"},
     {Scale{1e31, false}, {"f32[2]"}, "expected factor between -1e+30 and 1e+30, got 1e+31"},
     {Softmax{2}, {"f32[2,3]"}, "expected an axis between -2 and 1, got 2"},

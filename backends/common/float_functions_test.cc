@@ -77,6 +77,24 @@ TEST(FloatFunctions, SigmoidAndSilu) {
   EXPECT_GT(value.error, 0.5);
 }
 
+// The quotient's error, damped by tanh's slope, and tanh's own, then one product.
+TEST(FloatFunctions, Softcap) {
+  const Worst worst = worst_error(
+      "softcap", [](float x) { return softcap(x, 30); }, [](double x) { return 30 * std::tanh(x / 30); },
+      0x1p-120f);  // below, x / 30 underflows
+  EXPECT_LE(worst.error, kClaimed.tanh + 2) << "at " << worst.x;
+  EXPECT_GT(worst.error, 0.5);
+}
+
+TEST(FloatFunctions, MaximumKeepsNanAndPrefersPositiveZero) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(maximum(nan, 1)) && std::isnan(maximum(1, nan)));
+  EXPECT_FALSE(std::signbit(maximum(-0.0f, 0.0f)) || std::signbit(maximum(0.0f, -0.0f)));
+  EXPECT_TRUE(std::signbit(maximum(-0.0f, -0.0f)));
+  EXPECT_EQ(maximum(-2, 3), 3);
+  EXPECT_EQ(maximum(3, -2), 3);
+}
+
 // No relative bound for x << 0, where 1 + erf cancels: absolute, in units of u |x|.
 TEST(FloatFunctions, Gelu) {
   const auto check_form = [](auto approximate, auto exact, double inner) {

@@ -21,11 +21,17 @@ void compute(const Add& op, Inputs in, Outputs out);
 void compute(const Sub& op, Inputs in, Outputs out);
 void compute(const Mul& op, Inputs in, Outputs out);
 void compute(const Div& op, Inputs in, Outputs out);
+void compute(const Maximum& op, Inputs in, Outputs out);
 void compute(const Scale& op, Inputs in, Outputs out);
 void compute(const Relu& op, Inputs in, Outputs out);
 void compute(const Gelu& op, Inputs in, Outputs out);
 void compute(const Silu& op, Inputs in, Outputs out);
 void compute(const Sigmoid& op, Inputs in, Outputs out);
+void compute(const Tanh& op, Inputs in, Outputs out);
+void compute(const Exp& op, Inputs in, Outputs out);
+void compute(const Sqrt& op, Inputs in, Outputs out);
+void compute(const Rsqrt& op, Inputs in, Outputs out);
+void compute(const Softcap& op, Inputs in, Outputs out);
 void compute(const Cast& op, Inputs in, Outputs out);
 
 // softmax.cc, layer_norm.cc

@@ -142,6 +142,24 @@ inline Values eval(const Silu&, const Args& x, const Shape& shape) {
 inline Values eval(const Sigmoid&, const Args& x, const Shape& shape) {
   return each(x, shape, [](double v) { return 1 / (1 + std::exp(-v)); });
 }
+inline Values eval(const Maximum&, const Args& x, const Shape& shape) {
+  return zip(x, shape, [](double a, double b) { return a > b || std::isnan(a) ? a : b; });
+}
+inline Values eval(const Tanh&, const Args& x, const Shape& shape) {
+  return each(x, shape, [](double v) { return std::tanh(v); });
+}
+inline Values eval(const Exp&, const Args& x, const Shape& shape) {
+  return each(x, shape, [](double v) { return std::exp(v); });
+}
+inline Values eval(const Sqrt&, const Args& x, const Shape& shape) {
+  return each(x, shape, [](double v) { return std::sqrt(v); });
+}
+inline Values eval(const Rsqrt&, const Args& x, const Shape& shape) {
+  return each(x, shape, [](double v) { return 1 / std::sqrt(v); });
+}
+inline Values eval(const Softcap& op, const Args& x, const Shape& shape) {
+  return each(x, shape, [&](double v) { return op.cap * std::tanh(v / op.cap); });
+}
 inline Values eval(const Cast&, const Args& x, const Shape&) { return x[0]; }
 inline Values eval(const Where&, const Args& x, const Shape& shape) {
   return generate(shape,

@@ -46,6 +46,7 @@ void compute(const Mul&, Inputs in, Outputs out) {
 void compute(const Div&, Inputs in, Outputs out) {
   binary(in, out, [](float a, float b) { return a / b; });
 }
+void compute(const Maximum&, Inputs in, Outputs out) { binary(in, out, maximum); }
 
 void compute(const Scale& op, Inputs in, Outputs out) {
   const float factor = static_cast<float>(op.factor);
@@ -58,6 +59,19 @@ void compute(const Scale& op, Inputs in, Outputs out) {
 void compute(const Relu&, Inputs in, Outputs out) { unary(in, out, relu); }
 void compute(const Silu&, Inputs in, Outputs out) { unary(in, out, silu); }
 void compute(const Sigmoid&, Inputs in, Outputs out) { unary(in, out, sigmoid); }
+void compute(const Rsqrt&, Inputs in, Outputs out) { unary(in, out, reciprocal_sqrt); }
+void compute(const Tanh&, Inputs in, Outputs out) {
+  unary(in, out, [](float x) { return std::tanh(x); });
+}
+void compute(const Exp&, Inputs in, Outputs out) {
+  unary(in, out, [](float x) { return std::exp(x); });
+}
+void compute(const Sqrt&, Inputs in, Outputs out) {
+  unary(in, out, [](float x) { return std::sqrt(x); });
+}
+void compute(const Softcap& op, Inputs in, Outputs out) {
+  unary(in, out, [cap = static_cast<float>(op.cap)](float x) { return softcap(x, cap); });
+}
 
 void compute(const Gelu& op, Inputs in, Outputs out) {
   switch (op.form) {

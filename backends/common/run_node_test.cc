@@ -63,7 +63,7 @@ void expect_near(const OpCase& one, const Tensor& got, const naive::Values& want
     const double w = want.data[static_cast<size_t>(i)];
     const bool exact = is_exact(info(one.op).op_class) || std::isinf(w);
     const double allowed = exact ? 0 : allowed_error(one, got.type.dtype) * std::max(1.0, std::fabs(w));
-    if (got.value(i) == w) continue;
+    if (got.value(i) == w || (std::isnan(got.value(i)) && std::isnan(w))) continue;
     ASSERT_NEAR(got.value(i), w, allowed)
         << to_string(one.op) << " in " << name(got.type.dtype) << ", element " << i;
   }

@@ -2,6 +2,7 @@
 // the way.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "backends/common/float_functions.h"
@@ -45,6 +46,9 @@ class StepRunner {
   void operator()(const Div&) const {
     each(count_, y_, [&](size_t i) { return a_[i] / b_[i]; });
   }
+  void operator()(const Maximum&) const {
+    each(count_, y_, [&](size_t i) { return maximum(a_[i], b_[i]); });
+  }
   void operator()(const Scale& op) const {
     const float factor = static_cast<float>(op.factor);
     each(count_, y_, [&](size_t i) { return op.inverse ? a_[i] / factor : a_[i] * factor; });
@@ -61,6 +65,22 @@ class StepRunner {
   }
   void operator()(const Sigmoid&) const {
     each(count_, y_, [&](size_t i) { return sigmoid(a_[i]); });
+  }
+  void operator()(const Tanh&) const {
+    each(count_, y_, [&](size_t i) { return std::tanh(a_[i]); });
+  }
+  void operator()(const Exp&) const {
+    each(count_, y_, [&](size_t i) { return std::exp(a_[i]); });
+  }
+  void operator()(const Sqrt&) const {
+    each(count_, y_, [&](size_t i) { return std::sqrt(a_[i]); });
+  }
+  void operator()(const Rsqrt&) const {
+    each(count_, y_, [&](size_t i) { return reciprocal_sqrt(a_[i]); });
+  }
+  void operator()(const Softcap& op) const {
+    const float cap = static_cast<float>(op.cap);
+    each(count_, y_, [&](size_t i) { return softcap(a_[i], cap); });
   }
   void operator()(const Cast& op) const {
     std::copy_n(a_, count_, y_);

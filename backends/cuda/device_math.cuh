@@ -73,6 +73,12 @@ __device__ inline float round_to(Storage storage, float x) {
 }
 
 __device__ inline float relu(float x) { return x <= 0 ? 0.0f : x; }  // NaN is not <= 0: it stays
+// NaN stays, and of two zeros the positive one is the larger.
+__device__ inline float maximum(float a, float b) {
+  if (a == b) return signbit(a) ? b : a;
+  return a > b || isnan(a) ? a : b;
+}
+__device__ inline float softcap(float x, float cap) { return cap * tanhf(x / cap); }
 __device__ inline float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 __device__ inline float silu(float x) { return x / (1.0f + expf(-x)); }
 __device__ inline float gelu_erf(float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678f)); }

@@ -101,6 +101,11 @@ void emit(const Silu& op, DeviceTensors in, DeviceTensors out, Emitter& emitter)
   emit_activation(CUDNN_ACTIVATION_SWISH, in, out, emitter);
 }
 
+void emit(const Tanh& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  if (!kCudnn.tanh) return emit_pointwise_node(op, in, out, emitter);
+  emit_activation(CUDNN_ACTIVATION_TANH, in, out, emitter);
+}
+
 void emit(const Softmax& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
   const Shape& shape = in[0].type.shape;
   const auto axis = static_cast<size_t>(*resolve_axis(op.axis, in[0].type.rank()));

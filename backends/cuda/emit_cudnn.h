@@ -9,6 +9,7 @@ struct CudnnFamilies {
   bool relu = true;
   bool sigmoid = true;
   bool silu = true;  // as swish with beta = 1
+  bool tanh = true;
   bool softmax = true;
 };
 inline constexpr CudnnFamilies kCudnn;

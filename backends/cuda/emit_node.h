@@ -21,14 +21,20 @@ void emit(const Add& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Sub& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Mul& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Div& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const Maximum& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Scale& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Gelu& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const Exp& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const Sqrt& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const Rsqrt& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const Softcap& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Cast& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 
 // emit_cudnn.cc
 void emit(const Relu& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Silu& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Sigmoid& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const Tanh& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Softmax& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Dropout& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 

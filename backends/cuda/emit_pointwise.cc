@@ -38,10 +38,25 @@ void emit(const Mul& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) 
 void emit(const Div& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
   emit_pointwise_node(op, in, out, emitter);
 }
+void emit(const Maximum& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  emit_pointwise_node(op, in, out, emitter);
+}
 void emit(const Scale& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
   emit_pointwise_node(op, in, out, emitter);
 }
 void emit(const Gelu& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  emit_pointwise_node(op, in, out, emitter);
+}
+void emit(const Exp& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  emit_pointwise_node(op, in, out, emitter);
+}
+void emit(const Sqrt& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  emit_pointwise_node(op, in, out, emitter);
+}
+void emit(const Rsqrt& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  emit_pointwise_node(op, in, out, emitter);
+}
+void emit(const Softcap& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
   emit_pointwise_node(op, in, out, emitter);
 }
 void emit(const Cast& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {

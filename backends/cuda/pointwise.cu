@@ -77,6 +77,8 @@ __device__ Values run(const PointwiseStep& step, const Values& a, const Values& 
       return each([&](int j) { return a.at[j] * b.at[j]; });
     case PointwiseOp::div:
       return each([&](int j) { return a.at[j] / b.at[j]; });
+    case PointwiseOp::maximum:
+      return each([&](int j) { return device::maximum(a.at[j], b.at[j]); });
     case PointwiseOp::scale:
       return each([&](int j) { return a.at[j] * step.constant; });
     case PointwiseOp::scale_divide:
@@ -91,6 +93,16 @@ __device__ Values run(const PointwiseStep& step, const Values& a, const Values& 
       return each([&](int j) { return device::silu(a.at[j]); });
     case PointwiseOp::sigmoid:
       return each([&](int j) { return device::sigmoid(a.at[j]); });
+    case PointwiseOp::tanh:
+      return each([&](int j) { return tanhf(a.at[j]); });
+    case PointwiseOp::exp:
+      return each([&](int j) { return expf(a.at[j]); });
+    case PointwiseOp::sqrt:
+      return each([&](int j) { return sqrtf(a.at[j]); });
+    case PointwiseOp::rsqrt:
+      return each([&](int j) { return rsqrtf(a.at[j]); });
+    case PointwiseOp::softcap:
+      return each([&](int j) { return device::softcap(a.at[j], step.constant); });
     case PointwiseOp::round:
       return each([&](int j) { return device::round_to(step.rounding, a.at[j]); });
     case PointwiseOp::where:
@@ -103,7 +115,7 @@ __device__ Values run(const PointwiseStep& step, const Values& a, const Values& 
 
 __device__ int arity(PointwiseOp op) {
   if (op == PointwiseOp::where) return 3;
-  return op <= PointwiseOp::div || op == PointwiseOp::masked_fill ? 2 : 1;
+  return op <= PointwiseOp::maximum || op == PointwiseOp::masked_fill ? 2 : 1;
 }
 
 __global__ void __launch_bounds__(kThreads)

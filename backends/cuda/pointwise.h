@@ -10,12 +10,13 @@
 
 namespace fusesmith {
 
-// How many arguments an op takes, pointwise.cu knows from this order: the first four take two.
+// How many arguments an op takes, pointwise.cu knows from this order: the first five take two.
 enum class PointwiseOp : int {
   add,
   sub,
   mul,
   div,
+  maximum,
   scale,         // a * constant
   scale_divide,  // a / constant
   relu,
@@ -23,6 +24,11 @@ enum class PointwiseOp : int {
   gelu_tanh,
   silu,
   sigmoid,
+  tanh,
+  exp,
+  sqrt,
+  rsqrt,
+  softcap,      // constant tanh(a / constant)
   round,        // to `rounding` and back; an i32 operand is rounded once
   where,        // a != 0 ? b : c
   masked_fill,  // (b != 0) != inverted ? constant : a

@@ -10,8 +10,8 @@ namespace {
 
 PointwiseStep step_of(PointwiseOp op, float constant = 0) { return {op, Storage::f32, constant, false, {}}; }
 
-// Constants are rounded as on the CPU: the factor of scale to f32, the value of masked_fill to the dtype of
-// its result.
+// Constants are rounded as on the CPU: the factor of scale and the cap of softcap to f32, the value of
+// masked_fill to the dtype of its result.
 struct StepOf {
   Dtype dtype;
 
@@ -19,6 +19,7 @@ struct StepOf {
   PointwiseStep operator()(const Sub&) const { return step_of(PointwiseOp::sub); }
   PointwiseStep operator()(const Mul&) const { return step_of(PointwiseOp::mul); }
   PointwiseStep operator()(const Div&) const { return step_of(PointwiseOp::div); }
+  PointwiseStep operator()(const Maximum&) const { return step_of(PointwiseOp::maximum); }
   PointwiseStep operator()(const Scale& op) const {
     return step_of(op.inverse ? PointwiseOp::scale_divide : PointwiseOp::scale,
                    static_cast<float>(op.factor));
@@ -35,6 +36,13 @@ struct StepOf {
   }
   PointwiseStep operator()(const Silu&) const { return step_of(PointwiseOp::silu); }
   PointwiseStep operator()(const Sigmoid&) const { return step_of(PointwiseOp::sigmoid); }
+  PointwiseStep operator()(const Tanh&) const { return step_of(PointwiseOp::tanh); }
+  PointwiseStep operator()(const Exp&) const { return step_of(PointwiseOp::exp); }
+  PointwiseStep operator()(const Sqrt&) const { return step_of(PointwiseOp::sqrt); }
+  PointwiseStep operator()(const Rsqrt&) const { return step_of(PointwiseOp::rsqrt); }
+  PointwiseStep operator()(const Softcap& op) const {
+    return step_of(PointwiseOp::softcap, static_cast<float>(op.cap));
+  }
   PointwiseStep operator()(const Cast& op) const {
     PointwiseStep step = step_of(PointwiseOp::round);
     step.rounding = storage_of(op.dtype);

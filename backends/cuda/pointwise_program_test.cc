@@ -39,6 +39,8 @@ double run_step(const PointwiseStep& step, double x, double y, double z) {
       return a * b;
     case PointwiseOp::div:
       return a / b;
+    case PointwiseOp::maximum:
+      return maximum(a, b);
     case PointwiseOp::scale:
       return a * step.constant;
     case PointwiseOp::scale_divide:
@@ -53,6 +55,16 @@ double run_step(const PointwiseStep& step, double x, double y, double z) {
       return silu(a);
     case PointwiseOp::sigmoid:
       return sigmoid(a);
+    case PointwiseOp::tanh:
+      return std::tanh(a);
+    case PointwiseOp::exp:
+      return std::exp(a);
+    case PointwiseOp::sqrt:
+      return std::sqrt(a);
+    case PointwiseOp::rsqrt:
+      return reciprocal_sqrt(a);
+    case PointwiseOp::softcap:
+      return softcap(a, step.constant);
     case PointwiseOp::round:
       return round_to(static_cast<Dtype>(step.rounding), x);
     case PointwiseOp::where:

@@ -115,6 +115,14 @@ constexpr GraphRecipe kExamples[] = {
        const ValueId right = g.node(Gelu{Gelu::Form::tanh}, g.node(Relu{}, y));
        return g.outputs(g.node(Add{}, left, right));
      }},
+    {"functions",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.rows, d.cols}), y = g.tensor("y", {d.rows, d.cols});
+       const ValueId decay = g.node(Rsqrt{}, g.node(Exp{}, g.node(Softcap{4}, x)));
+       const ValueId gate = g.node(Maximum{}, g.node(Tanh{}, y), g.node(Sqrt{}, g.node(Sigmoid{}, x)));
+       return g.outputs(g.node(Mul{}, decay, gate));
+     }},
 };
 
 constexpr GraphRecipe kNearMisses[] = {

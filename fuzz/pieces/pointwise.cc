@@ -6,14 +6,50 @@
 namespace fusesmith {
 namespace {
 
+Value constant(Scene& s, Dtype dtype, double value) {
+  return s.sketch.input("c", {dtype, {}}, Constant{value});
+}
+
+// A value above 0 everywhere (unless x has NaN), made from x as models do it.
+Value above_zero(Scene& s, Value x) {
+  const Dtype dtype = s.type(x).dtype;
+  switch (s.choices.below(3)) {
+    case 1:
+      return s.op(Sigmoid{}, {x});
+    case 2:
+      return s.op(Maximum{}, {x, constant(s, dtype, s.choices.pick({0.5, 0.125}))});
+    default: {
+      const Value square = s.op(Mul{}, {x, x});
+      return s.op(Add{}, {square, constant(s, dtype, s.choices.pick({1.0, 0.125, 1e-3}))});
+    }
+  }
+}
+
+Value function(Scene& s, Value x) {
+  switch (s.choices.below(5)) {
+    case 1:
+      return s.op(Softcap{s.choices.pick({30.0, 50.0, 5.0, 1.0})}, {x});
+    case 2:
+      if (s.sketch.magnitude(x).rms > 2) x = s.op(Tanh{}, {x});
+      return s.op(Exp{}, {x});
+    case 3:
+      return s.op(Sqrt{}, {s.flip(0.95) ? above_zero(s, x) : x});
+    case 4:
+      return s.op(Rsqrt{}, {s.flip(0.95) ? above_zero(s, x) : x});
+    default:
+      return s.op(Tanh{}, {x});
+  }
+}
+
 Value unary(Scene& s, Value x) {
-  if (s.flip(0.7)) return activate(s, x);
+  if (s.flip(0.5)) return activate(s, x);
+  if (s.flip(0.5)) return function(s, x);
   const double factor = s.choices.pick({0.5, 2.0, 0.1, -1.0, 3.0, 0.7071});
   return s.op(Scale{factor, s.flip(0.3)}, {x});
 }
 
 Value binary(Scene& s, Value a, Value b) {
-  switch (s.choices.below(5)) {
+  switch (s.choices.below(6)) {
     case 1:
       return s.op(Sub{}, {a, b});
     case 2:
@@ -24,6 +60,8 @@ Value binary(Scene& s, Value a, Value b) {
       const Value d = s.flip(0.95) ? s.denominator(s.type(b)) : b;
       return s.op(Div{}, {a, d});
     }
+    case 5:
+      return s.op(Maximum{}, {a, b});
     default:
       return s.op(Add{}, {a, b});
   }

@@ -1,4 +1,4 @@
-// sigmoid, silu, gelu: smooth functions of one element.
+// sigmoid, silu, gelu, tanh, softcap, exp: smooth functions of one element.
 //   f(x') - f(x) is bounded by |f'(x)| dx + max|f''| dx^2 / 2 (Taylor), and the computing error by the
 //   function's formula.
 #include <cmath>
@@ -46,6 +46,11 @@ double underflow(double x, const Arithmetic& arithmetic) {
 }
 
 double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+
+// The largest |tanh''| within d of t.
+double tanh_curvature(double t, double d, double sech2) {
+  return std::fmin(0.77, 2 * std::fmin(1, std::fabs(t) + d) * sech2 * std::exp(2 * d));
+}
 
 // x Phi(x), with Phi the normal distribution or its tanh form: what both forms share. `inner` is the error of
 // erf or tanh, in u.
@@ -116,6 +121,40 @@ Bounded reference(const Gelu& op, BoundedSpan in, const TensorType& out, const A
     if (std::isinf(x)) return Smooth{x > 0 ? x : kNaN, 0, 0, 0};
     if (x == 0 && dx == 0) return Smooth{x, 0, 0, 0};
     return op.form == Gelu::Form::erf ? gelu_erf(x, dx, arithmetic) : gelu_tanh(x, dx, arithmetic);
+  });
+}
+
+// cap tanh(t), with t = x / cap taken as a quotient or as a product with the reciprocal: (1 + eps_div) u |t|,
+// which tanh damps by its slope. |tanh''| = 2 |tanh| sech^2 <= 0.77, and sech^2 grows at most by e^2d within
+// d.
+Bounded reference(const Softcap& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  const auto cap = static_cast<double>(static_cast<float>(op.cap));
+  return smooth(in, out, [&](double x, double dx) {
+    if (std::isinf(x)) return Smooth{std::copysign(cap, x), 0, 0, 0};
+    if (x == 0 && dx == 0) return Smooth{x, 0, 0, 0};
+    const double t = x / cap, sech2 = 4 * sigmoid(2 * t) * sigmoid(-2 * t), y = cap * std::tanh(t);
+    const double inner = arithmetic.tanh * std::fabs(y) + (1 + arithmetic.div) * std::fabs(x) * sech2;
+    return Smooth{y, sech2, tanh_curvature(t, dx / cap, sech2) / cap,
+                  kU * inner + (1 + cap) * arithmetic.smallest};
+  });
+}
+
+Bounded reference(const Tanh&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  return smooth(in, out, [&](double x, double dx) {
+    const double y = std::tanh(x), sech2 = 4 * sigmoid(2 * x) * sigmoid(-2 * x);
+    if (std::isinf(x) || (x == 0 && dx == 0)) return Smooth{y, 0, 0, 0};
+    return Smooth{y, sech2, tanh_curvature(x, dx, sech2),
+                  kU * arithmetic.tanh * std::fabs(y) + arithmetic.smallest};
+  });
+}
+
+// Exact at 0 and where the result is 0 in f32 (e^-105 is, far below half of the smallest) or beyond f64.
+Bounded reference(const Exp&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  return smooth(in, out, [&](double x, double dx) {
+    const double y = std::exp(x);
+    if (std::isinf(x) || (std::isinf(y) && x - dx > 89)) return Smooth{y, 0, 0, 0};
+    const bool exact = x + dx <= -105 || (x == 0 && dx == 0);
+    return Smooth{y, y, std::exp(x + dx), exact ? 0 : kU * arithmetic.exp * y + arithmetic.smallest};
   });
 }
 

@@ -16,6 +16,7 @@ using namespace testing_support;
 struct Example {
   Op op;
   Types types;
+  bool positive = false;  // its inputs are to stay away from 0
 };
 
 std::vector<Example> examples(Dtype dtype) {
@@ -29,6 +30,7 @@ std::vector<Example> examples(Dtype dtype) {
           {Sub{}, {matrix, row}},
           {Mul{}, {matrix, row}},
           {Div{}, {matrix, row}},
+          {Maximum{}, {matrix, row}},
           {Scale{0.3}, {matrix}},
           {Scale{0.3, true}, {matrix}},
           {Relu{}, {matrix}},
@@ -36,6 +38,11 @@ std::vector<Example> examples(Dtype dtype) {
           {Gelu{Gelu::Form::tanh}, {matrix}},
           {Silu{}, {matrix}},
           {Sigmoid{}, {matrix}},
+          {Tanh{}, {matrix}},
+          {Exp{}, {matrix}},
+          {Sqrt{}, {matrix}, true},
+          {Rsqrt{}, {matrix}, true},
+          {Softcap{2}, {matrix}},
           {Softmax{-1}, {matrix}},
           {Softmax{0}, {matrix}},
           {LayerNorm{}, {matrix}},
@@ -65,7 +72,12 @@ Tensor sample(const TensorType& type, Rng& rng) {
 
 std::vector<Bounded> sample_inputs(const Example& example, Rng& rng) {
   std::vector<Bounded> inputs;
-  for (const TensorType& type : example.types) inputs.emplace_back(sample(type, rng));
+  for (const TensorType& type : example.types) {
+    inputs.emplace_back(sample(type, rng));
+    for (double& v : inputs.back().v) {
+      if (example.positive) v = round_to(type.dtype, std::fabs(v) + 0.5);
+    }
+  }
   return inputs;
 }
 
@@ -151,6 +163,9 @@ std::vector<Op> chain_ops() {
           Silu{},
           Gelu{Gelu::Form::erf},
           Gelu{Gelu::Form::tanh},
+          Tanh{},
+          Softcap{1.5},
+          Maximum{},
           Softmax{-1},
           LayerNorm{},
           Relu{},

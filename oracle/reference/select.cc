@@ -17,6 +17,24 @@ Bounded reference(const Relu&, BoundedSpan in, const TensorType& out, const Arit
   return y;
 }
 
+// The maximum of two intervals; of two zeros the positive one.
+Bounded reference(const Maximum&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  const Bounded &a = *in[0], &b = *in[1];
+  Bounded y(out);
+  for_each_broadcast<2>(out.shape, {&a.type.shape, &b.type.shape}, [&](size_t i, const auto& at) {
+    const double x = a.v[at[0]], dx = a.error(at[0]), z = b.v[at[1]], dz = b.error(at[1]);
+    if (std::isnan(x) || std::isnan(z)) {
+      const bool certain = (std::isnan(x) && dx == 0) || (std::isnan(z) && dz == 0);
+      return y.set(i, std::isnan(x) ? x : z, certain ? 0 : std::fmax(dx, dz));
+    }
+    const double v = x == z ? (std::signbit(x) ? z : x) : std::fmax(x, z);
+    const double lo = std::fmax(x - dx, z - dz), hi = std::fmax(x + dx, z + dz);
+    const bool unknown = std::isinf(dx) || std::isinf(dz);
+    y.set(i, v, unknown ? std::fmax(dx, dz) : std::isinf(v) ? 0 : std::fmax(hi - v, v - lo));
+  });
+  return y;
+}
+
 Bounded reference(const Where&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
   const Bounded &condition = *in[0], &a = *in[1], &b = *in[2];
   Bounded y(out);

@@ -1,0 +1,58 @@
+// sqrt: correctly rounded, so e is what the input brings and what f64 loses. rsqrt: eps_rsqrt u relative.
+// Both are NaN below 0, and unknown where an inexact input may lie on either side.
+#include <cmath>
+#include <limits>
+
+#include "oracle/reference/ops.h"
+
+namespace fusesmith::ref {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// f(x, dx, v, e) for every element whose interval is all of one kind.
+template <class F>
+Bounded root(BoundedSpan in, const TensorType& out, F f) {
+  const Bounded& x = *in[0];
+  Bounded y(out);
+  for (size_t i = 0; i < y.v.size(); ++i) {
+    const double v = x.v[i], dx = x.error(i);
+    if (std::isnan(v) || dx == kInfinity) {
+      y.set(i, v, dx);
+    } else if (v + dx < 0) {
+      y.set(i, kNaN, 0);
+    } else if (dx > 0 && v - dx <= 0) {
+      y.set(i, v, kInfinity);
+    } else {
+      double root_v = 0, root_e = 0;
+      f(v, dx, root_v, root_e);
+      y.set(i, root_v, root_e);
+    }
+  }
+  return y;
+}
+
+}  // namespace
+
+Bounded reference(const Sqrt&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  return root(in, out, [](double x, double dx, double& v, double& e) {
+    v = std::sqrt(x);
+    if (std::isinf(v) || std::fma(v, v, -x) == 0)
+      e = 0;
+    else
+      e = 0x1p-53 * v;
+    if (dx > 0) e = (e + dx / (v + std::sqrt(x - dx))) * (1 + 0x1p-50);
+  });
+}
+
+Bounded reference(const Rsqrt&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  return root(in, out, [&](double x, double dx, double& v, double& e) {
+    v = 1 / std::sqrt(x);
+    if (std::isinf(v) || std::isinf(x)) return;
+    const double top = 1 / std::sqrt(x - dx);
+    e = (top - v) + (arithmetic.rsqrt * kU + 0x1p-50) * top;
+  });
+}
+
+}  // namespace fusesmith::ref
