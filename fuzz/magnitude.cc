@@ -45,6 +45,73 @@ Magnitude exponential(const Magnitude& x) {
           true};
 }
 
+// By op; one without an overload keeps the size of its inputs.
+struct OpMagnitude {
+  std::span<const Magnitude> inputs;
+  TypeSpan types;
+  const TensorType& output;
+  Magnitude all;
+
+  Magnitude unit(bool one_signed) const { return {1, all.finite, one_signed}; }
+  Magnitude scaled(double factor) const { return {all.rms * factor, all.finite, all.one_signed}; }
+  Magnitude product(const Op& op) const {
+    const double terms = terms_of(op, types, output);
+    const bool one_signed = inputs[0].one_signed && inputs[1].one_signed;
+    return {inputs[0].rms * inputs[1].rms * (one_signed ? terms : std::sqrt(terms)), all.finite, one_signed};
+  }
+  // Elements that a reduction makes one of.
+  double reduced() const { return static_cast<double>(count(types[0])) / static_cast<double>(count(output)); }
+
+  Magnitude operator()(const Einsum& op) const { return product(op); }
+  Magnitude operator()(const Matmul& op) const { return product(op); }
+  Magnitude operator()(const Linear& op) const { return product(op); }
+  Magnitude operator()(const Mul&) const {
+    return {inputs[0].rms * inputs[1].rms, all.finite, all.one_signed};
+  }
+  Magnitude operator()(const Div&) const {
+    return {inputs[0].rms / std::max(inputs[1].rms, 0.01), all.finite && inputs[1].one_signed,
+            all.one_signed};
+  }
+  Magnitude operator()(const Scale& op) const {
+    return scaled(std::abs(op.inverse ? 1 / op.factor : op.factor));
+  }
+  Magnitude operator()(const Add&) const { return {root_sum(inputs), all.finite, all.one_signed}; }
+  Magnitude operator()(const Sub&) const { return {root_sum(inputs), all.finite, false}; }
+  Magnitude operator()(const Relu&) const { return {all.rms, all.finite, true}; }
+  Magnitude operator()(const Sigmoid&) const { return unit(true); }
+  Magnitude operator()(const Tanh&) const { return unit(all.one_signed); }
+  Magnitude operator()(const Exp&) const { return exponential(all); }
+  Magnitude operator()(const Sqrt&) const { return {std::sqrt(all.rms), all.finite && all.one_signed, true}; }
+  Magnitude operator()(const Rsqrt&) const {
+    return {1 / std::sqrt(std::max(all.rms, 1e-4)), all.finite && all.one_signed, true};
+  }
+  Magnitude operator()(const Softcap& op) const {
+    return {std::min(all.rms, op.cap), all.finite, all.one_signed};
+  }
+  // A row of -inf alone is NaN, but a hidden key here and there is what softmax is for.
+  Magnitude operator()(const Softmax&) const { return {1, true, true}; }
+  Magnitude operator()(const LayerNorm&) const { return unit(false); }
+  Magnitude operator()(const RmsNorm&) const { return unit(all.one_signed); }
+  Magnitude operator()(const GroupNorm&) const { return unit(false); }
+  Magnitude operator()(const ReduceSum&) const {
+    return scaled(all.one_signed ? reduced() : std::sqrt(reduced()));
+  }
+  Magnitude operator()(const ReduceMean&) const {
+    return scaled(all.one_signed ? 1 : 1 / std::sqrt(reduced()));
+  }
+  Magnitude operator()(const VarMean& op) const {  // of both: the larger
+    const bool defined = reduced() > static_cast<double>(op.correction);
+    return {std::max(all.rms, all.rms * all.rms), all.finite && defined, false};
+  }
+  Magnitude operator()(const MaskedFill& op) const {
+    return {all.rms, all.finite && std::isfinite(op.value), false};
+  }
+  template <class T>
+  Magnitude operator()(const T&) const {
+    return all;
+  }
+};
+
 }  // namespace
 
 Magnitude magnitude_of(const Fill& fill) {
@@ -72,63 +139,7 @@ Magnitude magnitude_of(const Fill& fill) {
 
 Magnitude magnitude_of(const Op& op, std::span<const Magnitude> inputs, TypeSpan input_types,
                        const TensorType& output) {
-  const Magnitude all = combined(inputs);
-  const auto unit = [&](bool one_signed) { return Magnitude{1, all.finite, one_signed}; };
-  const auto product = [&](const auto& x) {
-    const double terms = terms_of(x, input_types, output);
-    const bool one_signed = inputs[0].one_signed && inputs[1].one_signed;
-    return Magnitude{inputs[0].rms * inputs[1].rms * (one_signed ? terms : std::sqrt(terms)), all.finite,
-                     one_signed};
-  };
-  return std::visit(
-      Overload{
-          [&](const Einsum& x) { return product(x); },
-          [&](const Matmul& x) { return product(x); },
-          [&](const Linear& x) { return product(x); },
-          [&](const Mul&) {
-            return Magnitude{inputs[0].rms * inputs[1].rms, all.finite, all.one_signed};
-          },
-          [&](const Div&) {
-            return Magnitude{inputs[0].rms / std::max(inputs[1].rms, 0.01),
-                             all.finite && inputs[1].one_signed, all.one_signed};
-          },
-          [&](const Scale& x) {
-            const double factor = std::abs(x.inverse ? 1 / x.factor : x.factor);
-            return Magnitude{all.rms * factor, all.finite, all.one_signed};
-          },
-          [&](const Add&) {
-            return Magnitude{root_sum(inputs), all.finite, all.one_signed};
-          },
-          [&](const Sub&) {
-            return Magnitude{root_sum(inputs), all.finite, false};
-          },
-          [&](const Relu&) {
-            return Magnitude{all.rms, all.finite, true};
-          },
-          [&](const Sigmoid&) { return unit(true); },
-          [&](const Tanh&) { return unit(all.one_signed); },
-          [&](const Exp&) { return exponential(all); },
-          [&](const Sqrt&) {
-            return Magnitude{std::sqrt(all.rms), all.finite && all.one_signed, true};
-          },
-          [&](const Rsqrt&) {
-            return Magnitude{1 / std::sqrt(std::max(all.rms, 1e-4)), all.finite && all.one_signed, true};
-          },
-          [&](const Softcap& x) {
-            return Magnitude{std::min(all.rms, x.cap), all.finite, all.one_signed};
-          },
-          // A row of -inf alone is NaN, but a hidden key here and there is what softmax is for.
-          [&](const Softmax&) {
-            return Magnitude{1, true, true};
-          },
-          [&](const LayerNorm&) { return unit(false); },
-          [&](const MaskedFill& x) {
-            return Magnitude{all.rms, all.finite && std::isfinite(x.value), false};
-          },
-          [&](const Cast&) { return all; },
-          [&](const auto&) { return all; },
-      },
-      op);
+  return std::visit(OpMagnitude{inputs, input_types, output, combined(inputs)}, op);
 }
 
 Work work_of(const Op& op, TypeSpan inputs, const TensorType& output) {
@@ -138,6 +149,10 @@ Work work_of(const Op& op, TypeSpan inputs, const TensorType& output) {
           [&](const Einsum& x) { return einsum_operations(x, inputs); },
           [&](const Matmul& x) { return out * (inputs[0].shape.end() - (x.transpose_a ? 2 : 1))[0]; },
           [&](const Linear&) { return out * inputs[0].shape.back(); },
+          [&](const ReduceSum&) { return count(inputs[0]); },
+          [&](const ReduceMean&) { return count(inputs[0]); },
+          [&](const ReduceMax&) { return count(inputs[0]); },
+          [&](const VarMean&) { return count(inputs[0]); },
           [&](const Sdpa&) { return (out + count(inputs[0])) * (inputs[1].shape.end() - 2)[0]; },
           [&](const auto&) { return out; },
       },

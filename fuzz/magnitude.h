@@ -16,11 +16,11 @@ struct Magnitude {
 };
 
 Magnitude magnitude_of(const Fill& fill);
-// Of the op's first output, from those of its inputs.
+// Of the op's outputs, from those of its inputs; `output` is the first.
 Magnitude magnitude_of(const Op& op, std::span<const Magnitude> inputs, TypeSpan input_types,
                        const TensorType& output);
 
-// Multiply-adds (for the rest: elements touched) and elements held while the op is computed.
+// Multiply-adds (for the rest: elements touched) and elements held while the op's first output is computed.
 struct Work {
   int64_t operations = 0;
   int64_t elements = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 namespace fusesmith {
 
@@ -28,6 +29,7 @@ Sketch::Value Sketch::node(Op op, std::vector<Value> inputs) {
   const Work work = work_of(op, types, outputs->front());
   work_.operations += work.operations;
   work_.elements += work.elements;
+  for (const TensorType& more : std::span(*outputs).subspan(1)) work_.elements += element_count(more);
   const Magnitude size = magnitude_of(op, magnitudes, types, outputs->front());
   for (const TensorType& out : *outputs) values_.push_back({out, size, node_count(), 0});
   nodes_.push_back({std::move(op), std::move(inputs), first});

@@ -18,6 +18,7 @@
 #include "graph/ops/exp.h"
 #include "graph/ops/gather.h"
 #include "graph/ops/gelu.h"
+#include "graph/ops/group_norm.h"
 #include "graph/ops/layer_norm.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/masked_fill.h"
@@ -25,8 +26,12 @@
 #include "graph/ops/maximum.h"
 #include "graph/ops/mul.h"
 #include "graph/ops/permute.h"
+#include "graph/ops/reduce_max.h"
+#include "graph/ops/reduce_mean.h"
+#include "graph/ops/reduce_sum.h"
 #include "graph/ops/relu.h"
 #include "graph/ops/reshape.h"
+#include "graph/ops/rms_norm.h"
 #include "graph/ops/rsqrt.h"
 #include "graph/ops/scale.h"
 #include "graph/ops/sdpa.h"
@@ -40,14 +45,15 @@
 #include "graph/ops/sub.h"
 #include "graph/ops/tanh.h"
 #include "graph/ops/unsqueeze.h"
+#include "graph/ops/var_mean.h"
 #include "graph/ops/where.h"
 
 namespace fusesmith {
 
-using Op =
-    std::variant<Einsum, Matmul, Linear, Add, Sub, Mul, Div, Maximum, Scale, Relu, Gelu, Silu, Sigmoid, Tanh,
-                 Exp, Sqrt, Rsqrt, Softcap, Softmax, LayerNorm, Dropout, Cast, Reshape, Permute, Unsqueeze,
-                 Squeeze, BroadcastTo, Slice, Gather, Arange, Where, MaskedFill, CausalMask, Sdpa>;
+using Op = std::variant<Einsum, Matmul, Linear, Add, Sub, Mul, Div, Maximum, Scale, Relu, Gelu, Silu, Sigmoid,
+                        Tanh, Exp, Sqrt, Rsqrt, Softcap, Softmax, LayerNorm, RmsNorm, GroupNorm, ReduceSum,
+                        ReduceMean, ReduceMax, VarMean, Dropout, Cast, Reshape, Permute, Unsqueeze, Squeeze,
+                        BroadcastTo, Slice, Gather, Arange, Where, MaskedFill, CausalMask, Sdpa>;
 
 // Calls f(std::type_identity<T>{}) for every op T, in the list's order.
 template <class F>

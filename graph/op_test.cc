@@ -180,6 +180,17 @@ const Inference kInferences[] = {
     {Scale{1e31, false}, {"f32[2]"}, "expected factor between -1e+30 and 1e+30, got 1e+31"},
     {Softmax{2}, {"f32[2,3]"}, "expected an axis between -2 and 1, got 2"},
     {LayerNorm{}, {"f32[2,3]", "f32[3]", "f32[3]"}, "f32[2,3]"},
+    {RmsNorm{}, {"f32[2,3]", "f32[3]"}, "f32[2,3]"},
+    {RmsNorm{}, {"f32[2,3]", "f32[2]"}, "expected a weight f32[3], got f32[2]"},
+    {GroupNorm{3}, {"f32[2,6,4]", "f32[6]", "f32[6]"}, "f32[2,6,4]"},
+    {GroupNorm{4}, {"f32[2,6,4]"}, "expected groups that divide 6 channels, got 4"},
+    {ReduceSum{{0, -1}}, {"f32[2,3,4]"}, "f32[3]"},
+    {ReduceMean{{0, -1}, true}, {"f32[2,3,4]"}, "f32[1,3,1]"},
+    {ReduceMax{{}}, {"f32[2,3]"}, "expected at least one axis"},
+    {ReduceMax{{1, -1}}, {"f32[2,3]"}, "expected every axis once, got [1,-1]"},
+    {ReduceSum{{2}}, {"f32[2,3]"}, "expected an axis between -2 and 1, got 2"},
+    {ReduceSum{{0}}, {"i32[2]"}, "expected a float tensor, got i32[2]"},
+    {VarMean{{1}}, {"f32[2,3]"}, "f32[2]"},
     {Dropout{0.5}, {"f32[2]"}, "expected p between 0 and 0, got 0.5"},
     {Cast{Dtype::i32}, {"f32[2]"}, "expected dtype f32, f16 or bf16, got i32"},
     {Cast{Dtype::bf16}, {"f32[2]"}, "bf16[2]"},
@@ -204,6 +215,8 @@ const Inference kInferences[] = {
     {Sdpa{}, {"f32[2,3,4]", "f32[2,5,4]", "f32[2,5,6]"}, "f32[2,3,6]"},
     {Sdpa{}, {"f32[2,3,4]", "f32[2,5,4]", "f32[2,5,6]", "bool[3,5]"}, "expected a fourth input exactly when"},
 };
+
+TEST(Op, OutputsOfSeveral) { EXPECT_EQ(infer(Op{VarMean{{0}}}, Types{{Dtype::bf16, {3, 4}}})->size(), 2u); }
 
 TEST(Op, InfersShapes) {
   for (const Inference& example : kInferences) {

@@ -31,8 +31,8 @@ struct Context {
 
 using Values = std::vector<BoundedPtr>;  // by ValueId
 
-Bounded compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name,
-                     const Context& context);
+std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Values& values,
+                                  const std::string& name, const Context& context);
 
 // Half of the smallest subnormal: how far a rounding is off at most where it underflows.
 double half_subnormal(Dtype dtype) { return std::ldexp(1.0, min_exponent(dtype) - precision(dtype)); }
@@ -67,7 +67,7 @@ Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>&
   const ValueId last = inner.outputs()[0];
   for (const Node& node : inner.nodes()) {
     const std::string inner_name = name + "/" + node.name;
-    Bounded value = compute_node(inner, node, values, inner_name, context);
+    Bounded value = std::move(compute_node(inner, node, values, inner_name, context)[0]);
     if (node.first_output == last) return value;
     values[static_cast<size_t>(node.first_output)] =
         std::make_shared<Bounded>(round_inner(std::move(value), node.op, inner_name, context));
@@ -93,30 +93,33 @@ void forget_overflowing(Bounded& product, const Op& op, const Bounded& left, con
   const double safe = max_finite(Dtype::f32) / kRounded;
   if (largest * static_cast<double>(left.v.size()) < safe) return;
   const Bounded* operands[] = {&ones, &magnitudes};
-  const Bounded sums = reference(op, operands, product.type, arithmetic);
+  const TensorType types[] = {product.type};
+  const Bounded sums = std::move(reference(op, operands, types, arithmetic)[0]);
   for (size_t i = 0; i < product.v.size(); ++i) {
     if (!(sums.v[i] < safe)) product.set(i, product.v[i], std::numeric_limits<double>::infinity());
   }
 }
 
-Bounded compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name,
-                     const Context& context) {
+std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Values& values,
+                                  const std::string& name, const Context& context) {
   std::vector<const Bounded*> inputs;
-  Types types;
+  Types types, outputs;
   for (ValueId v : node.inputs) {
     inputs.push_back(values[static_cast<size_t>(v)].get());
     types.push_back(graph.type(v));
   }
   if (info(node.op).op_class == OpClass::composite) {
-    return compute_composite(*expansion(node.op, types), inputs, name, context);
+    return {compute_composite(*expansion(node.op, types), inputs, name, context)};
   }
-  Bounded value = reference(node.op, inputs, graph.type(node.first_output), context.contract.arithmetic);
+  for (int i = 0; i < node.output_count; ++i) outputs.push_back(graph.type(node.first_output + i));
+  std::vector<Bounded> results = reference(node.op, inputs, outputs, context.contract.arithmetic);
+  Bounded& value = results[0];
   const auto& unnormalised = context.contract.unnormalised;
   if (std::find(unnormalised.begin(), unnormalised.end(), name) != unnormalised.end()) {
     forget_overflowing(value, node.op, *inputs[0], *inputs[1], context.contract.arithmetic);
   }
   if (const Deviation* added = context.deviation(name + kExponentials)) add_rounding(value, *added);
-  return value;
+  return results;
 }
 
 bool is_output(const Region& region, ValueId value) {
@@ -148,8 +151,8 @@ std::vector<InnerRounding> inner_roundings(const Graph& graph, const Region& reg
     const Node& node = graph.nodes()[static_cast<size_t>(n)];
     Types inputs;
     for (ValueId v : node.inputs) inputs.push_back(graph.type(v));
-    collect_roundings(node, graph.type(node.first_output), inputs, node.name,
-                      !is_output(region, node.first_output), found);
+    for (ValueId v = node.first_output; v < node.first_output + node.output_count; ++v)
+      collect_roundings(node, graph.type(v), inputs, graph.name(v), !is_output(region, v), found);
   }
   return found;
 }
@@ -167,13 +170,17 @@ std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, con
   });
   for (int n : region.nodes) {
     const Node& node = graph.nodes()[static_cast<size_t>(n)];
-    check(node.output_count == 1, "evaluate: ops of several outputs need their reference");
-    auto value = std::make_shared<const Bounded>(compute_node(graph, node, values, node.name, context));
-    const bool output = is_output(region, node.first_output);
-    if (output) outputs.push_back({node.first_output, value, computes(node.op), copies});
-    if (output && region.nodes.size() == 1) break;
-    values[static_cast<size_t>(node.first_output)] =
-        std::make_shared<Bounded>(round_inner(*value, node.op, node.name, context));
+    std::vector<Bounded> results = compute_node(graph, node, values, node.name, context);
+    ValueId v = node.first_output;
+    for (Bounded& result : results) {
+      if (region.nodes.size() > 1) {
+        values[static_cast<size_t>(v)] =
+            std::make_shared<Bounded>(round_inner(result, node.op, graph.name(v), context));
+      }
+      if (is_output(region, v))
+        outputs.push_back({v, std::make_shared<const Bounded>(std::move(result)), computes(node.op), copies});
+      ++v;
+    }
   }
   return outputs;
 }

@@ -14,8 +14,9 @@ namespace fusesmith {
 
 using BoundedSpan = std::span<const Bounded* const>;
 
-// One output; composite ops are evaluated through their expansion (evaluate.h), never here.
-Bounded reference(const Op& op, BoundedSpan inputs, const TensorType& output, const Arithmetic& arithmetic);
+// Every output; composite ops are evaluated through their expansion (evaluate.h), never here.
+std::vector<Bounded> reference(const Op& op, BoundedSpan inputs, TypeSpan outputs,
+                               const Arithmetic& arithmetic);
 
 // Whether the op computes new values, which round, or only moves, chooses or lists values.
 bool computes(const Op& op);

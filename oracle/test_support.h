@@ -60,14 +60,20 @@ Bounded with_error(Bounded x, F dx) {
   return x;
 }
 
-inline Bounded evaluate_op(const Op& op, const std::vector<Bounded>& inputs,
-                           const Arithmetic& arithmetic = {}) {
+inline std::vector<Bounded> evaluate_outputs(const Op& op, const std::vector<Bounded>& inputs,
+                                             const Arithmetic& arithmetic = {}) {
   Types types;
   std::vector<const Bounded*> pointers;
   for (const Bounded& b : inputs) types.push_back(b.type), pointers.push_back(&b);
   const auto out = infer(op, types);
   check(out.ok(), out.ok() ? "" : out.problem().c_str());
-  return reference(op, pointers, out->front(), arithmetic);
+  return reference(op, pointers, *out, arithmetic);
+}
+
+// The only output.
+inline Bounded evaluate_op(const Op& op, const std::vector<Bounded>& inputs,
+                           const Arithmetic& arithmetic = {}) {
+  return evaluate_outputs(op, inputs, arithmetic)[0];
 }
 
 // What memory holds after an f32 is stored as `dtype`.

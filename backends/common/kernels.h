@@ -34,9 +34,15 @@ void compute(const Rsqrt& op, Inputs in, Outputs out);
 void compute(const Softcap& op, Inputs in, Outputs out);
 void compute(const Cast& op, Inputs in, Outputs out);
 
-// softmax.cc, layer_norm.cc
+// softmax.cc, norms.cc, reductions.cc
 void compute(const Softmax& op, Inputs in, Outputs out);
 void compute(const LayerNorm& op, Inputs in, Outputs out);
+void compute(const RmsNorm& op, Inputs in, Outputs out);
+void compute(const GroupNorm& op, Inputs in, Outputs out);
+void compute(const ReduceSum& op, Inputs in, Outputs out);
+void compute(const ReduceMean& op, Inputs in, Outputs out);
+void compute(const ReduceMax& op, Inputs in, Outputs out);
+void compute(const VarMean& op, Inputs in, Outputs out);
 
 // movement.cc: elements are moved bit for bit.
 void compute(const Dropout& op, Inputs in, Outputs out);

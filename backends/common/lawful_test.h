@@ -25,7 +25,8 @@ inline Result<Graph> one_node(const OpCase& one, Dtype dtype, const Fill& fill) 
       type.dtype = dtype;
     inputs.push_back(b.input("input" + std::to_string(inputs.size()), type, own));
   }
-  b.output(b.node(one.op, inputs, "y"));
+  const ValueId first = b.node(one.op, inputs, "y");
+  for (ValueId v = first; v < b.value_count(); ++v) b.output(v);
   return b.build();
 }
 

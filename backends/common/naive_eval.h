@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "graph/expand.h"
 
@@ -199,6 +200,82 @@ inline Values eval(const LayerNorm& op, const Args& x, const Shape& shape) {
   });
 }
 
+// The index of x with the reduced axes at `inner` and the others at `index` of the result.
+inline Index unreduced(const Shape& x, const std::vector<int>& axes, bool keepdims, const Index& index,
+                       const Index& inner) {
+  Index from;
+  size_t kept = 0, next = 0;
+  for (size_t d = 0; d < x.size(); ++d) {
+    const bool reduced = std::count(axes.begin(), axes.end(), static_cast<int>(d)) > 0;
+    from.push_back(reduced ? inner[next++] : index[kept]);
+    if (!reduced || keepdims) ++kept;
+  }
+  return from;
+}
+
+// f of all elements that each result is made of.
+template <class T>
+Values reduced(const T& op, const Args& x, const Shape& shape,
+               const std::function<double(const std::vector<double>&)>& f) {
+  const std::vector<int> axes = *resolve_axes(op.axes, static_cast<int>(x[0].shape.size()));
+  Shape inner;
+  for (int axis : axes) inner.push_back(x[0].shape[static_cast<size_t>(axis)]);
+  return generate(shape, [&](const Index& index) {
+    std::vector<double> row;
+    for_each_index(inner, [&](const Index& at) {
+      row.push_back(x[0].at(unreduced(x[0].shape, axes, op.keepdims, index, at)));
+    });
+    return f(row);
+  });
+}
+
+inline double sum(const std::vector<double>& row) { return std::accumulate(row.begin(), row.end(), 0.0); }
+inline double mean(const std::vector<double>& row) { return sum(row) / static_cast<double>(row.size()); }
+inline double squares(const std::vector<double>& row) {
+  double total = 0;
+  for (double v : row) total += (v - mean(row)) * (v - mean(row));
+  return total;
+}
+inline Values eval(const ReduceSum& op, const Args& x, const Shape& shape) {
+  return reduced(op, x, shape, sum);
+}
+inline Values eval(const ReduceMean& op, const Args& x, const Shape& shape) {
+  return reduced(op, x, shape, mean);
+}
+inline Values eval(const ReduceMax& op, const Args& x, const Shape& shape) {
+  return reduced(op, x, shape, [](const auto& row) { return *std::max_element(row.begin(), row.end()); });
+}
+inline Values eval_output(const VarMean& op, const Args& x, const Shape& shape, size_t output) {
+  if (output == 1) return reduced(op, x, shape, mean);
+  return reduced(op, x, shape, [&](const auto& row) {
+    return squares(row) / static_cast<double>(static_cast<int64_t>(row.size()) - op.correction);
+  });
+}
+
+inline Values eval(const RmsNorm& op, const Args& x, const Shape& shape) {
+  return generate(shape, [&](const Index& index) {
+    double total = 0;
+    Index i = index;
+    for (i.back() = 0; i.back() < shape.back(); ++i.back()) total += x[0].at(i) * x[0].at(i);
+    const double y = x[0].at(index) / std::sqrt(total / static_cast<double>(shape.back()) + op.eps);
+    return x.size() > 1 ? y * x[1].at({index.back()}) : y;
+  });
+}
+inline Values eval(const GroupNorm& op, const Args& x, const Shape& shape) {
+  const int64_t size = shape[1] / op.groups;
+  return generate(shape, [&](const Index& index) {
+    std::vector<double> row;
+    for_each_index(shape, [&](const Index& i) {
+      if (i[0] == index[0] && i[1] / size == index[1] / size) row.push_back(x[0].at(i));
+    });
+    const double var = squares(row) / static_cast<double>(row.size());
+    double y = (x[0].at(index) - mean(row)) / std::sqrt(var + op.eps);
+    if (x.size() > 1) y *= x[1].at({index[1]});
+    if (x.size() > 2) y += x[2].at({index[1]});
+    return y;
+  });
+}
+
 // --- movement
 
 inline Values eval(const Dropout&, const Args& x, const Shape&) { return x[0]; }
@@ -264,6 +341,12 @@ inline Values eval(const Sdpa& op, const Args& x, const Shape& shape) {
     }
     return weighted / sum;
   });
+}
+
+// Output number `output`; ops of several outputs have overloads of their own.
+template <class T>
+Values eval_output(const T& op, const Args& x, const Shape& shape, size_t) {
+  return eval(op, x, shape);
 }
 
 }  // namespace fusesmith::naive

@@ -103,6 +103,20 @@ inline std::vector<OpCase> pointwise_cases() {
       {LayerNorm{}, {f({16})}},
       {LayerNorm{1e-3}, {f({3, 2, 33}), f({33})}},
       {LayerNorm{}, {f({4, 8}), f({8}), f({8})}},
+      {RmsNorm{}, {f({3, 33})}},
+      {RmsNorm{1e-3}, {f({3, 2, 16}), f({16})}},
+      {GroupNorm{2}, {f({3, 4})}},
+      {GroupNorm{4, 1e-3}, {f({2, 8, 3, 2}), f({8}), f({8})}},
+      {GroupNorm{1}, {f({1, 5, 40}), f({5})}},
+      {ReduceSum{{0}}, {f({17})}},
+      {ReduceSum{{1, -1}, true}, {f({2, 3, 4})}},
+      {ReduceSum{{0, 2}}, {f({3, 4, 50})}},
+      {ReduceMean{{-1}}, {f({3, 10})}},
+      {ReduceMean{{0}, true}, {f({64, 3})}},
+      {ReduceMax{{1}}, {f({3, 40, 2})}},
+      {ReduceMax{{-2}, true}, {f({1, 1})}},
+      {VarMean{{-1}}, {f({4, 33})}},
+      {VarMean{{0, 1}, 0, true}, {f({4, 8})}},
   };
 }
 

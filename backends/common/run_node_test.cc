@@ -31,7 +31,7 @@ std::vector<Tensor> make_data(const OpCase& one, Dtype dtype) {
   return data;
 }
 
-Tensor run_one(const Op& op, const std::vector<Tensor>& data) {
+std::vector<Tensor> run_all(const Op& op, const std::vector<Tensor>& data) {
   Types types;
   std::vector<const Tensor*> inputs;
   for (const Tensor& tensor : data) {
@@ -41,10 +41,13 @@ Tensor run_one(const Op& op, const std::vector<Tensor>& data) {
   const auto outputs = infer(op, types);
   EXPECT_TRUE(outputs.ok()) << to_string(op) << ": " << outputs.problem();
   std::vector<Tensor> results = run_node(op, inputs, *outputs);
-  EXPECT_EQ(results.size(), 1u);
-  EXPECT_EQ(results[0].type, outputs->front());
-  return results[0];
+  EXPECT_EQ(results.size(), outputs->size());
+  for (size_t i = 0; i < results.size(); ++i) EXPECT_EQ(results[i].type, (*outputs)[i]);
+  return results;
 }
+
+// The only output.
+Tensor run_one(const Op& op, const std::vector<Tensor>& data) { return run_all(op, data)[0]; }
 
 bool is_exact(OpClass op_class) {
   return op_class == OpClass::movement || op_class == OpClass::select || op_class == OpClass::source;
@@ -76,11 +79,14 @@ INSTANTIATE_TEST_SUITE_P(RunNode, EveryDtype, testing::ValuesIn(kFloatDtypes),
 TEST_P(EveryDtype, MatchesTheDefinition) {
   for (const OpCase& one : op_cases()) {
     const std::vector<Tensor> data = make_data(one, GetParam());
-    const Tensor got = run_one(one.op, data);
+    const std::vector<Tensor> all = run_all(one.op, data);
     naive::Args args;
     for (const Tensor& tensor : data) args.push_back({tensor.type.shape, to_f64(tensor)});
-    expect_near(one, got,
-                std::visit([&](const auto& op) { return naive::eval(op, args, got.type.shape); }, one.op));
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Shape& shape = all[i].type.shape;
+      expect_near(one, all[i],
+                  std::visit([&](const auto& op) { return naive::eval_output(op, args, shape, i); }, one.op));
+    }
   }
 }
 
@@ -95,9 +101,11 @@ TEST_P(EveryDtype, RoundsOnce) {
       wide.push_back(is_float(tensor.type.dtype) ? from_f32(to_f32(tensor), {Dtype::f32, tensor.type.shape})
                                                  : tensor);
     }
-    const Tensor got = run_one(one.op, data);
-    const Tensor want = run_one(one.op, wide);
-    EXPECT_EQ(got, is_float(got.type.dtype) ? from_f32(to_f32(want), got.type) : want) << to_string(one.op);
+    const std::vector<Tensor> all = run_all(one.op, data), exact = run_all(one.op, wide);
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Tensor &got = all[i], &want = exact[i];
+      EXPECT_EQ(got, is_float(got.type.dtype) ? from_f32(to_f32(want), got.type) : want) << to_string(one.op);
+    }
   }
 }
 

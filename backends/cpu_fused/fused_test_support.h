@@ -41,8 +41,13 @@ inline std::vector<naive::Values> evaluate_naively(const Graph& graph, const std
   for (const Node& node : graph.nodes()) {
     naive::Args args;
     for (ValueId v : node.inputs) args.push_back(values[static_cast<size_t>(v)]);
-    const Shape& shape = graph.type(node.first_output).shape;
-    values.push_back(std::visit([&](const auto& op) { return naive::eval(op, args, shape); }, node.op));
+    for (int i = 0; i < node.output_count; ++i) {
+      const Shape& shape = graph.type(node.first_output + i).shape;
+      const auto eval = [&](const auto& op) {
+        return naive::eval_output(op, args, shape, static_cast<size_t>(i));
+      };
+      values.push_back(std::visit(eval, node.op));
+    }
   }
   return values;
 }

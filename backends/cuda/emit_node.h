@@ -38,8 +38,16 @@ void emit(const Tanh& op, DeviceTensors in, DeviceTensors out, Emitter& emitter)
 void emit(const Softmax& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Dropout& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 
-// emit_layer_norm.cc: layer_norm.cu
+// emit_norms.cc: norms.cu
 void emit(const LayerNorm& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const RmsNorm& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const GroupNorm& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+
+// emit_reductions.cc: reduce.cu
+void emit(const ReduceSum& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const ReduceMean& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const ReduceMax& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const VarMean& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 
 // emit_movement.cc: movement.cu, elements are moved bit for bit
 void emit(const Reshape& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);

@@ -43,6 +43,15 @@ void complete(Scene& s, Reshape& op, Values& inputs) { op = random_reshape(s, s.
 void complete(Scene& s, Slice& op, Values& inputs) { op = random_slice(s, s.shape(inputs[0])); }
 void complete(Scene& s, BroadcastTo& op, Values& inputs) { op = random_broadcast(s, s.shape(inputs[0])); }
 
+void complete(Scene& s, ReduceSum& op, Values& inputs) { op.axes = random_axes(s, s.type(inputs[0]).rank()); }
+void complete(Scene& s, ReduceMean& op, Values& inputs) {
+  op.axes = random_axes(s, s.type(inputs[0]).rank());
+}
+void complete(Scene& s, ReduceMax& op, Values& inputs) { op.axes = random_axes(s, s.type(inputs[0]).rank()); }
+void complete(Scene& s, VarMean& op, Values& inputs) {
+  op.axes = random_axes(s, s.type(inputs[0]).rank());
+  op.correction = s.choices.below(2);
+}
 void complete(Scene& s, Squeeze& op, Values& inputs) {
   if (!s.flip(0.3)) inputs[0] = s.op(Unsqueeze{op.axis}, {inputs[0]});
 }
@@ -81,6 +90,22 @@ void complete(Scene& s, MaskedFill& op, Values& inputs) {
 void complete(Scene& s, LayerNorm& op, Values& inputs) {
   op.eps = std::max(op.eps, 1e-6);
   const TensorType affine{s.type(inputs[0]).dtype, {s.shape(inputs[0]).back()}};
+  const int64_t count = s.choices.between(1, 3);
+  if (count > 1) inputs.push_back(s.gain(affine));
+  if (count > 2) inputs.push_back(s.bias(affine));
+}
+
+void complete(Scene& s, RmsNorm& op, Values& inputs) {
+  op.eps = std::max(op.eps, 1e-6);
+  if (s.flip()) inputs.push_back(s.gain({s.type(inputs[0]).dtype, {s.shape(inputs[0]).back()}}));
+}
+
+void complete(Scene& s, GroupNorm& op, Values& inputs) {
+  if (s.type(inputs[0]).rank() < 2) return;
+  op.eps = std::max(op.eps, 1e-6);
+  const int64_t channels = s.shape(inputs[0])[1];
+  if (channels % op.groups != 0) op.groups = channels % 2 == 0 ? 2 : channels;
+  const TensorType affine{s.type(inputs[0]).dtype, {channels}};
   const int64_t count = s.choices.between(1, 3);
   if (count > 1) inputs.push_back(s.gain(affine));
   if (count > 2) inputs.push_back(s.bias(affine));
@@ -155,7 +180,7 @@ bool add_free(Scene& s) {
   Types types;
   for (Value v : inputs) types.push_back(s.type(v));
   if (!infer(Op(op), types)) return false;
-  s.keep(s.op(op, inputs));
+  for (Value v = s.op(op, inputs); v < s.sketch.value_count(); ++v) s.keep(v);
   return true;
 }
 

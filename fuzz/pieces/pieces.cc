@@ -21,6 +21,7 @@ std::span<const Piece> all_pieces() {
       Piece{"movement", 8, add_movement},
       Piece{"select", 4, add_select},
       Piece{"softmax", 4, add_softmax},
+      Piece{"reduction", 6, add_reduction},
       Piece{"wide", 2, add_wide},
       Piece{"block", 2, add_block},
       Piece{"free_op", 30, add_free_op},

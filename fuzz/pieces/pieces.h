@@ -37,6 +37,7 @@ bool add_cast(Scene&);
 bool add_movement(Scene&);
 bool add_select(Scene&);
 bool add_softmax(Scene&);
+bool add_reduction(Scene&);
 bool add_wide(Scene&);
 bool add_block(Scene&);
 bool add_free_op(Scene&);
@@ -48,7 +49,7 @@ bool add_near_miss(Scene&);
 Value project(Scene& scene, Value x, int64_t n);
 // x plus a bias that broadcasts to it, in either order; the bias is sometimes a slice of a longer one.
 Value add_bias(Scene& scene, Value x);
-// LayerNorm with or without weight and bias, sometimes computed in f32 between casts.
+// LayerNorm, RMSNorm or GroupNorm with or without weight and bias, sometimes computed in f32 between casts.
 Value normalize(Scene& scene, Value x);
 // relu, gelu, silu, sigmoid.
 Value activate(Scene& scene, Value x);
@@ -68,6 +69,8 @@ Permute random_permute(Scene& scene, const Shape& shape);
 Reshape random_reshape(Scene& scene, Shape shape);
 Slice random_slice(Scene& scene, const Shape& shape);
 BroadcastTo random_broadcast(Scene& scene, Shape shape);
+// One or more axes of this rank, each once, some counted from the end.
+Shape random_axes(Scene& scene, int rank);
 // q, k, v and the mask that the op's attributes ask for, for a live q [..., t, d]; chooses the op's causal
 // alignment.
 std::vector<Value> sdpa_operands(Scene& scene, Sdpa& op, Value q);

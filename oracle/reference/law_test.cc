@@ -47,6 +47,15 @@ std::vector<Example> examples(Dtype dtype) {
           {Softmax{0}, {matrix}},
           {LayerNorm{}, {matrix}},
           {LayerNorm{1e-3}, {matrix, row, row}},
+          {RmsNorm{}, {matrix}},
+          {RmsNorm{1e-3}, {matrix, row}},
+          {GroupNorm{3, 1e-3}, {{dtype, {2, 6, 4}}, {dtype, {6}}, {dtype, {6}}}},
+          {ReduceSum{{0, -1}}, {{dtype, {3, 5, 2}}}},
+          {ReduceMean{{1}, true}, {matrix}},
+          {ReduceMean{{0}}, {{dtype, {4, 2}}}},
+          {ReduceMax{{1}}, {matrix}},
+          {VarMean{{-1}, 1}, {matrix}},
+          {VarMean{{0, 1}, 0, true}, {matrix}},
           {Dropout{}, {matrix}},
           {Cast{Dtype::bf16}, {matrix}},
           {Reshape{{5, 3}}, {matrix}},
@@ -63,8 +72,9 @@ std::vector<Example> examples(Dtype dtype) {
 }
 
 Tensor sample(const TensorType& type, Rng& rng) {
-  return make_tensor(type, [&](int64_t) {
-    if (type.dtype == Dtype::i32) return static_cast<double>(rng.below(3));
+  const int64_t first = rng.below(3);
+  return make_tensor(type, [&](int64_t i) {
+    if (type.dtype == Dtype::i32) return static_cast<double>((first + i) % 3);
     if (type.dtype == Dtype::boolean) return static_cast<double>(rng.below(2));
     return 2 * rng.normal();
   });
@@ -112,10 +122,12 @@ TEST(Law, ErrorsAreFiniteAndNonNegative) {
   for (Dtype dtype : kFloatDtypes) {
     for (const Example& example : examples(dtype)) {
       for (int trial = 0; trial < 5; ++trial) {
-        const Bounded y = evaluate_op(example.op, sample_inputs(example, rng));
-        for (size_t i = 0; i < y.v.size(); ++i) {
-          EXPECT_TRUE(std::isfinite(y.v[i])) << to_string(example.op);
-          EXPECT_TRUE(y.error(i) >= 0 && y.error(i) < 1e-3) << to_string(example.op) << " e = " << y.error(i);
+        for (const Bounded& y : evaluate_outputs(example.op, sample_inputs(example, rng))) {
+          for (size_t i = 0; i < y.v.size(); ++i) {
+            EXPECT_TRUE(std::isfinite(y.v[i])) << to_string(example.op);
+            EXPECT_TRUE(y.error(i) >= 0 && y.error(i) < 1e-3)
+                << to_string(example.op) << " e = " << y.error(i);
+          }
         }
       }
     }
@@ -135,15 +147,18 @@ TEST(Law, InexactInputsStayInside) {
             x = with_error(x,
                            [&](size_t) { return width * rng.uniform() * static_cast<double>(rng.below(3)); });
         }
-        const Bounded y = evaluate_op(example.op, inputs);
+        const std::vector<Bounded> results = evaluate_outputs(example.op, inputs);
         for (int corner = 0; corner < 10; ++corner) {
           std::vector<Bounded> exact;
           for (const Bounded& x : inputs) exact.push_back(inside(x, rng, corner));
-          const Bounded there = evaluate_op(example.op, exact);
-          for (size_t i = 0; i < y.v.size(); ++i) {
-            EXPECT_LE(std::fabs(there.v[i] - y.v[i]) + kShare * there.error(i),
-                      y.error(i) * (1 + 0x1p-40) + 0x1p-50 * std::fabs(y.v[i]))
-                << to_string(example.op) << " width " << width;
+          const std::vector<Bounded> exact_results = evaluate_outputs(example.op, exact);
+          for (size_t k = 0; k < results.size(); ++k) {
+            const Bounded &y = results[k], &there = exact_results[k];
+            for (size_t i = 0; i < y.v.size(); ++i) {
+              EXPECT_LE(std::fabs(there.v[i] - y.v[i]) + kShare * there.error(i),
+                        y.error(i) * (1 + 0x1p-40) + 0x1p-50 * std::fabs(y.v[i]))
+                  << to_string(example.op) << " width " << width;
+            }
           }
         }
       }
@@ -168,6 +183,8 @@ std::vector<Op> chain_ops() {
           Maximum{},
           Softmax{-1},
           LayerNorm{},
+          RmsNorm{},
+          ReduceMean{{0}, true},
           Relu{},
           Matmul{false, true},
           Permute{{1, 0}}};

@@ -27,6 +27,11 @@ FUSESMITH_REFERENCE(Rsqrt);
 FUSESMITH_REFERENCE(Softcap);
 FUSESMITH_REFERENCE(Softmax);
 FUSESMITH_REFERENCE(LayerNorm);
+FUSESMITH_REFERENCE(RmsNorm);
+FUSESMITH_REFERENCE(GroupNorm);
+FUSESMITH_REFERENCE(ReduceSum);
+FUSESMITH_REFERENCE(ReduceMean);
+FUSESMITH_REFERENCE(ReduceMax);
 FUSESMITH_REFERENCE(Dropout);
 FUSESMITH_REFERENCE(Cast);
 FUSESMITH_REFERENCE(Reshape);
@@ -40,6 +45,12 @@ FUSESMITH_REFERENCE(Arange);
 FUSESMITH_REFERENCE(Where);
 FUSESMITH_REFERENCE(MaskedFill);
 FUSESMITH_REFERENCE(CausalMask);
+#undef FUSESMITH_REFERENCE
+
+// Ops of several outputs.
+#define FUSESMITH_REFERENCE(T) \
+  std::vector<Bounded> reference(const T&, BoundedSpan in, TypeSpan out, const Arithmetic& arithmetic)
+FUSESMITH_REFERENCE(VarMean);
 #undef FUSESMITH_REFERENCE
 
 // Calls f(i, offsets...) for every element i of `to`, with the offset of the matching element of each

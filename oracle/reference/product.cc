@@ -14,7 +14,7 @@
 #include <cmath>
 #include <limits>
 
-#include "oracle/reference/ops.h"
+#include "oracle/reference/sums.h"
 
 namespace fusesmith::ref {
 namespace {
@@ -22,7 +22,6 @@ namespace {
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr int kAnyGranularity = 4096;  // of zeros: they are multiples of everything
 
 // One group of axes: sizes, and strides in the operands that have them (0 elsewhere).
 struct Axes {
@@ -36,28 +35,6 @@ struct Axes {
 struct ProductView {
   Axes batch, m, n, k;
 };
-
-// All offsets that the axes reach, in row-major order.
-std::vector<int64_t> offsets(const Shape& sizes, const Shape& strides) {
-  std::vector<int64_t> result{0};
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    std::vector<int64_t> next;
-    next.reserve(result.size() * static_cast<size_t>(sizes[d]));
-    for (int64_t base : result) {
-      for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(base + i * strides[d]);
-    }
-    result = std::move(next);
-  }
-  return result;
-}
-
-// The exponent of the lowest set bit of x: x is a multiple of 2^that.
-int granularity(double x) {
-  if (x == 0 || !std::isfinite(x)) return kAnyGranularity;
-  int exponent = 0;
-  const auto significand = static_cast<int64_t>(std::frexp(x, &exponent) * 0x1p53);
-  return exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(significand));
-}
 
 // Whether x is an f32 whose lower 13 bits are 0 (NaN: whether it stays one).
 bool is_tf32(double x) {
@@ -129,7 +106,7 @@ double product_error(double v, double s, double inputs, double k, int g, bool on
   }
   if (std::isinf(v)) return inputs == 0 ? 0 : kInfinity;
   if (s == 0 && inputs == 0) return 0;
-  if (inputs == 0 && g >= -126 && s <= std::ldexp(1.0, std::min(24 + g, 1000))) return 0;
+  if (inputs == 0 && sums_are_exact(g, s, -126)) return 0;
   return inputs + n / (1 - n) * magnitude + k * 0x1p-53 * magnitude + k * arithmetic.smallest;
 }
 

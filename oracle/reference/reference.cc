@@ -7,14 +7,17 @@ bool computes(const Op& op) {
   return op_class != OpClass::movement && op_class != OpClass::select && op_class != OpClass::source;
 }
 
-Bounded reference(const Op& op, BoundedSpan inputs, const TensorType& output, const Arithmetic& arithmetic) {
+std::vector<Bounded> reference(const Op& op, BoundedSpan inputs, TypeSpan outputs,
+                               const Arithmetic& arithmetic) {
   return std::visit(
-      [&]<class T>(const T& x) -> Bounded {
+      [&]<class T>(const T& x) -> std::vector<Bounded> {
         if constexpr (T::info.op_class == OpClass::composite) {
           check(false, "reference: composite ops are evaluated through their expansion");
-          return Bounded(output);
+          return {};
+        } else if constexpr (requires { ref::reference(x, inputs, outputs, arithmetic); }) {
+          return ref::reference(x, inputs, outputs, arithmetic);
         } else {
-          return ref::reference(x, inputs, output, arithmetic);
+          return {ref::reference(x, inputs, outputs[0], arithmetic)};
         }
       },
       op);

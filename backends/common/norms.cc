@@ -1,0 +1,74 @@
+// Normalisations over rows: LayerNorm and GroupNorm in two passes (the mean, then the mean of squared
+// differences), RMSNorm in one.
+#include <optional>
+
+#include "backends/common/float_functions.h"
+#include "backends/common/floats.h"
+#include "backends/common/kernels.h"
+#include "backends/common/reduce.h"
+
+namespace fusesmith {
+namespace {
+
+// y = (x - mean) / sqrt(var + eps)
+void normalize_row(std::span<const float> x, float eps, std::span<float> y) {
+  const float n = static_cast<float>(x.size());
+  const float mean = sum_of(x.size(), [&](size_t i) { return x[i]; }) / n;
+  const auto square = [&](size_t i) { return (x[i] - mean) * (x[i] - mean); };
+  const float rstd = reciprocal_sqrt(sum_of(x.size(), square) / n + eps);
+  for (size_t i = 0; i < x.size(); ++i) y[i] = (x[i] - mean) * rstd;
+}
+
+// y = x / sqrt(mean(x^2) + eps)
+void scale_row(std::span<const float> x, float eps, std::span<float> y) {
+  const float n = static_cast<float>(x.size());
+  const float r = reciprocal_sqrt(sum_of(x.size(), [&](size_t i) { return x[i] * x[i]; }) / n + eps);
+  for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * r;
+}
+
+std::optional<Floats> optional_input(Inputs in, size_t i) {
+  if (i >= in.size()) return std::nullopt;
+  return Floats(*in[i]);
+}
+
+// Rows of n elements, each made by `row(x, y)`, then times weight and plus bias of the element's channel:
+// channels repeat, each with `plane` elements in a row.
+template <class F>
+void norm_rows(Inputs in, Tensor& out, size_t n, size_t plane, size_t channels, F row) {
+  const Floats x(*in[0]);
+  const std::optional<Floats> weight = optional_input(in, 1), bias = optional_input(in, 2);
+  write_floats(out, [&](std::span<float> y) {
+    for (size_t start = 0; start < y.size(); start += n) {
+      row(x.span().subspan(start, n), y.subspan(start, n));
+      for (size_t at = start; at < start + n; at += plane) {
+        const size_t channel = at / plane % channels;
+        for (size_t i = at; weight && i < at + plane; ++i) y[i] *= (*weight)[channel];
+        for (size_t i = at; bias && i < at + plane; ++i) y[i] += (*bias)[channel];
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void compute(const LayerNorm& op, Inputs in, Outputs out) {
+  const size_t n = static_cast<size_t>(in[0]->type.shape.back());
+  norm_rows(in, out[0], n, 1, n,
+            [eps = static_cast<float>(op.eps)](auto x, auto y) { normalize_row(x, eps, y); });
+}
+
+void compute(const RmsNorm& op, Inputs in, Outputs out) {
+  const size_t n = static_cast<size_t>(in[0]->type.shape.back());
+  norm_rows(in, out[0], n, 1, n,
+            [eps = static_cast<float>(op.eps)](auto x, auto y) { scale_row(x, eps, y); });
+}
+
+void compute(const GroupNorm& op, Inputs in, Outputs out) {
+  const Shape& shape = in[0]->type.shape;
+  const auto channels = static_cast<size_t>(shape[1]);
+  const auto plane = static_cast<size_t>(element_count(Shape(shape.begin() + 2, shape.end())));
+  norm_rows(in, out[0], channels / static_cast<size_t>(op.groups) * plane, plane, channels,
+            [eps = static_cast<float>(op.eps)](auto x, auto y) { normalize_row(x, eps, y); });
+}
+
+}  // namespace fusesmith

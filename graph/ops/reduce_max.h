@@ -1,0 +1,26 @@
+// Maxima along axes.
+#pragma once
+
+#include "graph/ops/reduction.h"
+
+namespace fusesmith {
+
+struct ReduceMax {
+  Shape axes;
+  bool keepdims = false;
+
+  static constexpr OpInfo info{"reduce_max",
+                               "The largest element over the axes; NaN where one is NaN; +0 is above -0.", 1,
+                               1, OpClass::reduction};
+  static constexpr auto fields() {
+    return std::tuple{Field{"axes", &ReduceMax::axes, kAxes, true},
+                      Field{"keepdims", &ReduceMax::keepdims, kKeepdims}};
+  }
+  bool operator==(const ReduceMax&) const = default;
+};
+
+inline Result<Types> infer(const ReduceMax& op, TypeSpan inputs) {
+  return infer_reduction(op.axes, op.keepdims, inputs);
+}
+
+}  // namespace fusesmith

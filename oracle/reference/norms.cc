@@ -1,0 +1,147 @@
+// layer_norm, group_norm: y = (x - m) r w + b with r = 1 / sqrt(var + eps) and the statistics of
+// statistics.h. rms_norm: y = x r w with r = 1 / sqrt(q + eps). q = mean(x^2) has terms of one sign: n - 1
+// additions, a square and a division each round relative to it, (n + 2) u; inexact inputs bring mean(2 |x| dx
+// + dx^2).
+#include <cmath>
+#include <limits>
+
+#include "oracle/reference/ops.h"
+#include "oracle/reference/statistics.h"
+
+namespace fusesmith::ref {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Element {
+  double v, e;
+};
+
+// 1 / sqrt(total) and its relative error: (1 - dt)^(-1/2) - 1, the larger side; unbounded where the total may
+// vanish. dt holds the error of what is added to eps, and the addition rounds.
+Element inverse_root(double total, double error, const Arithmetic& arithmetic) {
+  const double dt = (error + kU * total) / total;
+  return {1 / std::sqrt(total),
+          (dt < 1 ? 1 / std::sqrt(1 - dt) : kInfinity) * (1 + arithmetic.rsqrt * kU) - 1 + 0x1p-50};
+}
+
+// (c +- dc) r, rounded.
+Element scaled(double c, double dc, Element r) {
+  const double v = c * r.v;
+  return {v, (r.v * dc * (1 + r.e) + std::fabs(v) * r.e) * (1 + kU) + kU * std::fabs(v) + 0x1p-149};
+}
+
+// Weight and bias of the elements of one row: element j belongs to channel (first + j) / plane % channels.
+struct Affine {
+  const Bounded *weight, *bias;
+  size_t plane, channels;
+
+  Element at(const Bounded* x, size_t element, double otherwise) const {
+    const size_t channel = element / plane % channels;
+    return x ? Element{x->v[channel], x->error(channel)} : Element{otherwise, 0};
+  }
+};
+
+// normal w + b. A product that may overflow, or whose sign by an infinite weight is open, is unknown.
+Element affine_transform(Element normal, Element w, Element b, double smallest) {
+  const double product = normal.v * w.v;
+  const double dproduct =
+      std::fabs(w.v) * normal.e + w.e * (std::fabs(normal.v) + normal.e) + kU * std::fabs(product);
+  const double v = product + b.v;
+  const double e = dproduct * (1 + 2 * kU) + b.e + 0x1p-50 * (std::fabs(product) + std::fabs(v)) + smallest;
+  if (std::isinf(w.v) && !(normal.e < std::fabs(normal.v))) return {v, kInfinity};
+  if (std::isfinite(w.v) && !(std::fabs(product) + dproduct < max_finite(Dtype::f32))) return {v, kInfinity};
+  if (!std::isfinite(v)) return {v, w.e > 0 || b.e > 0 ? kInfinity : 0};
+  return {v, std::isnan(e) ? kInfinity : e};
+}
+
+// The elements [start, start + row.n) of y; a centred row is first freed of its mean.
+struct NormRow {
+  RowView row;
+  size_t start;
+  double mean, mean_error;
+  Element r;
+  bool centred;
+  bool regular;  // every statistic is finite
+  bool known;    // none may have overflowed
+};
+
+void write_row(const NormRow& norm, const Affine& affine, double smallest, Bounded& y) {
+  for (size_t j = 0; j < norm.row.n; ++j) {
+    const double x = norm.row.x[j], dx = norm.row.dx ? norm.row.dx[j] : 0, c = x - norm.mean;
+    const double dc = norm.centred ? (dx + norm.mean_error) * (1 + kU) + kU * std::fabs(c) : dx;
+    const size_t i = norm.start + j;
+    Element result = affine_transform(scaled(c, dc, norm.r), affine.at(affine.weight, i, 1),
+                                      affine.at(affine.bias, i, 0), smallest);
+    if (!norm.regular)
+      result.e = norm.row.dx ? kInfinity : 0;
+    else if (!norm.known)
+      result.e = kInfinity;
+    y.v[i] = result.v;
+    y.e[i] = result.e;
+  }
+}
+
+RowView row_of(const Bounded& x, size_t start, size_t n) {
+  return {x.v.data() + start, x.exact() ? nullptr : x.e.data() + start, n};
+}
+
+Bounded centred_norm(BoundedSpan in, const TensorType& out, size_t n, Affine affine, double eps,
+                     const Arithmetic& arithmetic) {
+  const Bounded& x = *in[0];
+  affine.weight = in.size() > 1 ? in[1] : nullptr;
+  affine.bias = in.size() > 2 ? in[2] : nullptr;
+  Bounded y(out);
+  y.e.resize(y.v.size());
+  for (size_t start = 0; start < x.v.size(); start += n) {
+    const RowView row = row_of(x, start, n);
+    const Statistics s = statistics(row, arithmetic.variance);
+    const Element r = inverse_root(s.variance + eps, s.variance_error, arithmetic);
+    const bool known = s.variance * static_cast<double>(n) < 1e38 && std::isfinite(s.mean_error);
+    const bool regular = std::isfinite(s.mean) && std::isfinite(s.variance);
+    write_row({row, start, s.mean, s.mean_error, r, true, regular, known}, affine, arithmetic.smallest, y);
+  }
+  return y;
+}
+
+double f32(double x) { return static_cast<double>(static_cast<float>(x)); }
+
+}  // namespace
+
+Bounded reference(const LayerNorm& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  const auto n = static_cast<size_t>(out.shape.back());
+  return centred_norm(in, out, n, {nullptr, nullptr, 1, n}, f32(op.eps), arithmetic);
+}
+
+Bounded reference(const GroupNorm& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  const auto channels = static_cast<size_t>(out.shape[1]);
+  const auto plane = static_cast<size_t>(element_count(Shape(out.shape.begin() + 2, out.shape.end())));
+  const size_t n = channels / static_cast<size_t>(op.groups) * plane;
+  return centred_norm(in, out, n, {nullptr, nullptr, plane, channels}, f32(op.eps), arithmetic);
+}
+
+Bounded reference(const RmsNorm& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  const Bounded& x = *in[0];
+  const auto n = static_cast<size_t>(out.shape.back());
+  const Affine affine{in.size() > 1 ? in[1] : nullptr, nullptr, 1, n};
+  Bounded y(out);
+  y.e.resize(y.v.size());
+  for (size_t start = 0; start < x.v.size(); start += n) {
+    const RowView row = row_of(x, start, n);
+    double squares = 0, inputs = 0;
+    for (size_t j = 0; j < n; ++j) {
+      const double dx = row.dx ? row.dx[j] : 0;
+      squares += row.x[j] * row.x[j];
+      inputs += 2 * std::fabs(row.x[j]) * dx + dx * dx;
+    }
+    const auto count = static_cast<double>(n);
+    const double q = squares / count, total = q + f32(op.eps);
+    const double rounding = (count + 2) * kU * (q + inputs / count) + arithmetic.smallest;
+    const Element r = inverse_root(total, inputs / count + rounding, arithmetic);
+    write_row({row, start, 0, 0, r, false, std::isfinite(q), squares + inputs < 1e38}, affine,
+              arithmetic.smallest, y);
+  }
+  return y;
+}
+
+}  // namespace fusesmith::ref

@@ -1,0 +1,169 @@
+// reduce_sum, reduce_mean, reduce_max, var_mean.
+//   sum   of n in any order: each of its n - 1 additions rounds once, and the last of them is the result's
+//   own
+//         rounding: (n - 2) u s / (1 - n u), s = sum |x| (Higham, section 4.2); 0 where every order is exact.
+//   mean  the sum's error with all n - 1 roundings, / n; where n is no power of two, also the division's, or
+//         that of a product with the rounded 1 / n. Unknown where the sum may overflow: it may be scaled
+//         first.
+//   max   the maximum of intervals.
+#include <algorithm>
+#include <limits>
+
+#include "oracle/reference/statistics.h"
+#include "oracle/reference/sums.h"
+
+namespace fusesmith::ref {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+struct Element {
+  double v, e;
+};
+
+struct Row {
+  std::vector<double> x, dx;
+  bool exact;
+};
+
+// Calls f(row, i) for every result i.
+template <class F>
+void for_each_reduced(const Bounded& x, const Shape& axes, F f) {
+  const ReducedRows rows = reduced_rows(x.type.shape, *resolve_axes(axes, x.type.rank()));
+  Row row{std::vector<double>(rows.step.size()), std::vector<double>(rows.step.size(), 0), x.exact()};
+  for (size_t i = 0; i < rows.first.size(); ++i) {
+    for (size_t k = 0; k < rows.step.size(); ++k) {
+      const auto at = static_cast<size_t>(rows.first[i] + rows.step[k]);
+      row.x[k] = x.v[at];
+      row.dx[k] = x.error(at);
+    }
+    f(row, i);
+  }
+}
+
+// What is known of a row that is not of finite intervals alone: NaN, or unknown.
+std::optional<Element> exceptional(const Row& row) {
+  bool unknown = false;
+  for (size_t k = 0; k < row.x.size(); ++k) {
+    if (std::isnan(row.x[k]) && row.dx[k] == 0) return Element{kNaN, 0};
+    unknown |= row.dx[k] == kInfinity || std::isnan(row.x[k]);
+  }
+  if (unknown) return Element{0, kInfinity};
+  return std::nullopt;
+}
+
+struct Sum {
+  double v = 0, magnitude = 0, inputs = 0;  // magnitude and inputs: of the finite terms
+  int g = kAnyGranularity;
+  bool up = false, down = false;  // terms above and below 0
+
+  explicit Sum(const Row& row) {
+    for (size_t k = 0; k < row.x.size(); ++k) {
+      const double x = row.x[k];
+      v += x;
+      inputs += row.dx[k];
+      if (std::isfinite(x)) magnitude += std::fabs(x);
+      g = std::min(g, granularity(x));
+      up |= x + row.dx[k] > 0, down |= x - row.dx[k] < 0;
+    }
+  }
+  bool may_overflow() const { return !(magnitude + inputs < max_finite(Dtype::f32)); }
+  bool exact() const { return inputs == 0 && sums_are_exact(g, magnitude); }
+};
+
+// Before its last rounding; `additions` of them round before.
+Element bounded_sum(const Row& row, double additions) {
+  if (const auto special = exceptional(row)) return *special;
+  const Sum sum(row);
+  const auto n = static_cast<double>(row.x.size());
+  const double roundings = std::fmax(additions, 0) * kU / (1 - n * kU) + n * 0x1p-53;
+  if (sum.may_overflow()) {  // in some order, but in every one where all terms have one sign
+    const bool always = sum.inputs == 0 && std::isfinite(sum.v) && !(sum.up && sum.down) &&
+                        sum.magnitude * (1 - 2 * roundings) > max_finite(Dtype::f32) * (1 + kU);
+    return {sum.v, always ? 0 : kInfinity};
+  }
+  if (!std::isfinite(sum.v)) return {sum.v, 0};
+  if (sum.exact() || n == 1) return {sum.v, sum.inputs};
+  return {sum.v, sum.inputs + roundings * (sum.magnitude + sum.inputs)};
+}
+
+Element mean_of(const Row& row) {
+  const size_t n = row.x.size();
+  const auto count = static_cast<double>(n);
+  const Element sum = bounded_sum(row, count - 1);
+  if (!std::isfinite(sum.v)) return sum;
+  if (Sum(row).may_overflow()) return {sum.v / count, kInfinity};
+  const double v = sum.v / count, e = sum.e / count;
+  const bool power_of_two = (n & (n - 1)) == 0;
+  return {v, power_of_two ? e : e + (kU + 0x1p-52) * (std::fabs(v) + e)};
+}
+
+Element max_of(const Row& row) {
+  if (const auto special = exceptional(row)) return *special;
+  double v = -kInfinity, lo = -kInfinity, hi = -kInfinity;
+  for (size_t k = 0; k < row.x.size(); ++k) {
+    const bool above = row.x[k] > v || (row.x[k] == v && std::signbit(v));
+    v = above ? row.x[k] : v;
+    lo = std::fmax(lo, row.x[k] - row.dx[k]);
+    hi = std::fmax(hi, row.x[k] + row.dx[k]);
+  }
+  return {v, std::isinf(v) ? 0 : std::fmax(hi - v, v - lo)};
+}
+
+template <class F>
+Bounded reduced(const Bounded& x, const Shape& axes, const TensorType& out, F f) {
+  Bounded y(out);
+  for_each_reduced(x, axes, [&](const Row& row, size_t i) {
+    const Element r = f(row);
+    y.set(i, r.v, r.e);
+  });
+  return y;
+}
+
+// The variance is off by `smallest` where squares underflow, and unknown where they may overflow.
+Element variance_of(const Row& row, const Statistics& s, double correction, double smallest) {
+  const auto n = static_cast<double>(row.x.size());
+  for (double x : row.x) {
+    if (!std::isfinite(x)) return {kNaN, row.exact ? 0 : kInfinity};
+  }
+  if (n <= correction) return {kNaN, 0};
+  const double share = n / (n - correction), v = s.variance * share;
+  if (!(v * n < 1e38) || !std::isfinite(s.mean_error)) return {v, kInfinity};
+  if (s.variance == 0 && s.variance_error == 0) return {0, 0};
+  const double e = s.variance_error * share * (1 + 0x1p-40) + smallest;
+  return {v, std::isnan(e) ? kInfinity : e};
+}
+
+}  // namespace
+
+Bounded reference(const ReduceSum& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  return reduced(*in[0], op.axes, out,
+                 [](const Row& row) { return bounded_sum(row, static_cast<double>(row.x.size()) - 2); });
+}
+
+Bounded reference(const ReduceMean& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  return reduced(*in[0], op.axes, out, mean_of);
+}
+
+Bounded reference(const ReduceMax& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  return reduced(*in[0], op.axes, out, max_of);
+}
+
+// Bounds of statistics.h; the mean of a row that is not finite is that of reduce_mean.
+std::vector<Bounded> reference(const VarMean& op, BoundedSpan in, TypeSpan out,
+                               const Arithmetic& arithmetic) {
+  std::vector<Bounded> y{Bounded(out[0]), Bounded(out[1])};
+  for_each_reduced(*in[0], op.axes, [&](const Row& row, size_t i) {
+    const Statistics s =
+        statistics({row.x.data(), row.exact ? nullptr : row.dx.data(), row.x.size()}, arithmetic.variance);
+    const Element var = variance_of(row, s, static_cast<double>(op.correction), arithmetic.smallest);
+    y[0].set(i, var.v, var.e);
+    const bool finite = std::isfinite(s.mean) && std::isfinite(s.variance);
+    const Element mean = finite ? Element{s.mean, s.mean_error} : mean_of(row);
+    y[1].set(i, mean.v, mean.e);
+  });
+  return y;
+}
+
+}  // namespace fusesmith::ref

@@ -1,0 +1,84 @@
+#include "oracle/reference/statistics.h"
+
+#include <cmath>
+#include <limits>
+
+#include "oracle/reference/sums.h"
+
+namespace fusesmith::ref {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Whether a sum of these terms is exact in every order, and its mean is an f32.
+bool exact_mean(const RowView& row, double mean, double magnitude) {
+  int g = kAnyGranularity;
+  for (size_t i = 0; i < row.n; ++i) g = std::min(g, granularity(row.x[i]));
+  return sums_are_exact(g, magnitude * static_cast<double>(row.n), -126) &&
+         static_cast<double>(static_cast<float>(mean)) == mean;
+}
+
+bool constant_row(const RowView& row) {
+  for (size_t i = 1; i < row.n; ++i) {
+    if (row.x[i] != row.x[0]) return false;
+  }
+  return true;
+}
+
+double mean_rounding(const RowView& row, double mean, double magnitude, Arithmetic::Variance how) {
+  const double n = static_cast<double>(row.n);
+  const bool welford = how == Arithmetic::Variance::welford;
+  if (welford && !row.dx && constant_row(row)) return 0;
+  if (!(n * magnitude < max_finite(Dtype::f32))) return kInfinity;  // the sum may overflow
+  if (welford) return (n + 3 * std::log(n) + 8) * kU * magnitude;
+  return !row.dx && exact_mean(row, mean, magnitude) ? 0 : (n + 2) * kU * magnitude;
+}
+
+double variance_rounding(double n, double mean, double variance, double mean_error,
+                         Arithmetic::Variance how) {
+  const double shifted = mean_error * mean_error;
+  switch (how) {
+    case Arithmetic::Variance::two_pass:
+      return (n + 5) * kU * (variance + shifted) + shifted;
+    case Arithmetic::Variance::moments: {
+      const double square = variance + mean * mean;
+      if (!(n * square < 1e38)) return kInfinity;  // a square may overflow
+      return (n + 3) * kU * square + 2 * mean * mean_error + 2 * shifted;
+    }
+    case Arithmetic::Variance::welford:
+      break;
+  }
+  return 2 * (n + 8) * kU * std::sqrt(variance * (variance + mean * mean)) + (n + 5) * kU * variance +
+         shifted;
+}
+
+}  // namespace
+
+Statistics statistics(const RowView& row, Arithmetic::Variance how) {
+  const double n = static_cast<double>(row.n);
+  double sum = 0, magnitude = 0, mean_dx = 0;
+  for (size_t i = 0; i < row.n; ++i) {
+    sum += row.x[i];
+    magnitude += std::fabs(row.x[i]);
+    if (row.dx) mean_dx += row.dx[i];
+  }
+  Statistics s{};
+  s.mean = constant_row(row) ? row.x[0] : sum / n;
+  magnitude = (magnitude + mean_dx) / n;
+  mean_dx /= n;
+  double squares = 0, cross = 0;
+  for (size_t i = 0; i < row.n; ++i) {
+    const double c = row.x[i] - s.mean, dc = row.dx ? row.dx[i] + mean_dx : 0;
+    squares += c * c;
+    cross += 2 * std::fabs(c) * dc + dc * dc;
+  }
+  s.variance = squares / n;
+  const double rounding = mean_rounding(row, s.mean, magnitude, how);
+  // f64's own error in the mean is 2^-29 of f32's; an inexact mean may also lose subnormals.
+  s.mean_error = rounding > 0 ? rounding * (1 + 0x1p-28) + mean_dx + n * 0x1p-149 : mean_dx;
+  s.variance_error =
+      cross / n + variance_rounding(n, std::fabs(s.mean) + mean_dx, s.variance + cross / n, rounding, how);
+  return s;
+}
+
+}  // namespace fusesmith::ref

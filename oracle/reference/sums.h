@@ -1,0 +1,36 @@
+// What references of sums share: the elements that one result reads, and whether every order of adding them
+// is exact.
+#pragma once
+
+#include <cmath>
+
+#include "oracle/reference/ops.h"
+
+namespace fusesmith::ref {
+
+inline constexpr int kAnyGranularity = 4096;  // of zeros: they are multiples of everything
+
+// The exponent of the lowest set bit of x: x is a multiple of 2^that.
+inline int granularity(double x) {
+  if (x == 0 || !std::isfinite(x)) return kAnyGranularity;
+  int exponent = 0;
+  const auto significand = static_cast<int64_t>(std::frexp(x, &exponent) * 0x1p53);
+  return exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(significand));
+}
+
+// Whether multiples of 2^g whose magnitudes add up to s are f32 in every partial sum of every order. No sum
+// of f32 is inexact for being small; products of them may be.
+inline bool sums_are_exact(int g, double s, int smallest = -149) {
+  return g >= smallest && s <= std::ldexp(1.0, std::min(24 + g, 1000));
+}
+
+// All offsets that the axes reach, in row-major order.
+std::vector<int64_t> offsets(const Shape& sizes, const Shape& strides);
+
+// Result r of a reduction over `axes` (resolved) reads the elements first[r] + step[k] for all k.
+struct ReducedRows {
+  std::vector<int64_t> first, step;
+};
+ReducedRows reduced_rows(const Shape& shape, const std::vector<int>& axes);
+
+}  // namespace fusesmith::ref
