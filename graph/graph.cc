@@ -62,7 +62,7 @@ bool Builder::check_name(const std::string& name) {
 }
 
 ValueId Builder::add_value(const std::string& name, TensorType type, int producer,
-                           std::optional<IntegerRange> range) {
+                           std::optional<IndexValues> indices) {
   const ValueId id = graph_.value_count();
   total_elements_ += element_count(type);
   if (total_elements_ > kMaxTotalElements)
@@ -71,7 +71,7 @@ ValueId Builder::add_value(const std::string& name, TensorType type, int produce
   graph_.types_.push_back(std::move(type));
   graph_.names_.push_back(name);
   graph_.producers_.push_back(producer);
-  ranges_.push_back(range);
+  indices_.push_back(indices);
   return id;
 }
 
@@ -93,10 +93,10 @@ bool Builder::check_source(const std::string& name, const TensorType& type, cons
 ValueId Builder::input(std::string name, TensorType type, Fill fill) {
   if (!graph_.states_.empty()) fail(name, "expected inputs before states");
   if (!check_source(name, type, fill)) return 0;
-  std::optional<IntegerRange> range;
-  if (type.dtype == Dtype::i32) range = integer_range(fill, type);
+  std::optional<IndexValues> indices;
+  if (type.dtype == Dtype::i32) indices = index_values(fill, type);
   graph_.inputs_.push_back({name, type, std::move(fill)});
-  return add_value(name, std::move(type), -1, range);
+  return add_value(name, std::move(type), -1, indices);
 }
 
 ValueId Builder::state(std::string name, TensorType type, Fill fill) {
@@ -109,15 +109,6 @@ void Builder::next_state(int state_index, ValueId value) {
   graph_.states_[static_cast<size_t>(state_index)].next = value;
 }
 
-// The range of an i32 node: movement keeps its input's, arange knows its own.
-std::optional<IntegerRange> Builder::node_range(const Node& node) const {
-  if (const auto* arange = std::get_if<Arange>(&node.op)) {
-    return IntegerRange{arange->start, arange->start + (arange->count - 1) * arange->step};
-  }
-  if (info(node.op).op_class == OpClass::movement) return ranges_[static_cast<size_t>(node.inputs[0])];
-  return std::nullopt;
-}
-
 ValueId Builder::node(Op op, std::vector<ValueId> inputs, std::string name) {
   if (name.empty()) {
     do
@@ -128,28 +119,25 @@ ValueId Builder::node(Op op, std::vector<ValueId> inputs, std::string name) {
   if (!check_name(name)) return 0;
   if (graph_.nodes_.size() >= kMaxNodes) fail(name, "expected at most 4096 nodes");
   Types types;
+  std::vector<std::optional<IndexValues>> known;
   for (ValueId v : inputs) {
     check(v >= 0 && v < graph_.value_count(), "Builder::node: input id out of range");
     types.push_back(type(v));
+    known.push_back(indices_[static_cast<size_t>(v)]);
   }
   const auto outputs = infer(op, types);
   if (!outputs) fail(name, std::string(fusesmith::name(op)) + " " + outputs.problem());
   if (problem_) return 0;
-  if (std::holds_alternative<Gather>(op)) {
-    const auto range = ranges_[static_cast<size_t>(inputs[1])];
-    const int64_t rows = type(inputs[0]).shape[0];
-    if (!range || range->lo < 0 || range->hi >= rows) {
-      fail(name, "gather expected indices known to lie in [0, " + std::to_string(rows) + ")");
-      return 0;
-    }
-  }
+  if (const auto problem = index_problem(op, known, types))
+    fail(name, std::string(fusesmith::name(op)) + " " + problem->what);
+  if (problem_) return 0;
   Node node{name, std::move(op), std::move(inputs), graph_.value_count(), static_cast<int>(outputs->size())};
   const int index = static_cast<int>(graph_.nodes_.size());
-  const auto range = node_range(node);
   for (int i = 0; i < node.output_count; ++i) {
     const std::string value_name = node.output_count == 1 ? name : name + "." + std::to_string(i);
     if (node.output_count > 1 && !check_name(value_name)) return 0;
-    add_value(value_name, (*outputs)[static_cast<size_t>(i)], index, range);
+    const TensorType& out = (*outputs)[static_cast<size_t>(i)];
+    add_value(value_name, out, index, index_values(node.op, known, types, out));
   }
   graph_.nodes_.push_back(std::move(node));
   return graph_.nodes_.back().first_output;

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/fill.h"
-#include "graph/op.h"
+#include "graph/index_values.h"
 
 namespace fusesmith {
 
@@ -100,17 +99,15 @@ class Builder {
 
  private:
   ValueId add_value(const std::string& name, TensorType type, int producer,
-                    std::optional<IntegerRange> range);
+                    std::optional<IndexValues> indices);
   bool check_name(const std::string& name);
   bool check_source(const std::string& name, const TensorType& type, const Fill& fill);
   void fail(const std::string& place, const std::string& what);
-  std::optional<IntegerRange> node_range(const Node& node) const;
 
   Graph graph_;
   std::vector<ValueId> outputs_;
   std::map<std::string, ValueId> ids_;
-  std::vector<std::optional<IntegerRange>>
-      ranges_;  // of i32 values: gather's indices must be known to be in range
+  std::vector<std::optional<IndexValues>> indices_;  // what is known of i32 values
   std::optional<Problem> problem_;
   int64_t total_elements_ = 0;
 };

@@ -12,13 +12,17 @@
 #include "graph/ops/broadcast_to.h"
 #include "graph/ops/cast.h"
 #include "graph/ops/causal_mask.h"
+#include "graph/ops/chunk.h"
+#include "graph/ops/concat.h"
 #include "graph/ops/div.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/einsum.h"
 #include "graph/ops/exp.h"
+#include "graph/ops/flip.h"
 #include "graph/ops/gather.h"
 #include "graph/ops/gelu.h"
 #include "graph/ops/group_norm.h"
+#include "graph/ops/index_copy.h"
 #include "graph/ops/layer_norm.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/masked_fill.h"
@@ -32,6 +36,8 @@
 #include "graph/ops/relu.h"
 #include "graph/ops/reshape.h"
 #include "graph/ops/rms_norm.h"
+#include "graph/ops/roll.h"
+#include "graph/ops/rope.h"
 #include "graph/ops/rsqrt.h"
 #include "graph/ops/scale.h"
 #include "graph/ops/sdpa.h"
@@ -53,7 +59,8 @@ namespace fusesmith {
 using Op = std::variant<Einsum, Matmul, Linear, Add, Sub, Mul, Div, Maximum, Scale, Relu, Gelu, Silu, Sigmoid,
                         Tanh, Exp, Sqrt, Rsqrt, Softcap, Softmax, LayerNorm, RmsNorm, GroupNorm, ReduceSum,
                         ReduceMean, ReduceMax, VarMean, Dropout, Cast, Reshape, Permute, Unsqueeze, Squeeze,
-                        BroadcastTo, Slice, Gather, Arange, Where, MaskedFill, CausalMask, Sdpa>;
+                        BroadcastTo, Slice, Chunk, Concat, Roll, Flip, Gather, IndexCopy, Arange, Where,
+                        MaskedFill, CausalMask, Rope, Sdpa>;
 
 // Calls f(std::type_identity<T>{}) for every op T, in the list's order.
 template <class F>

@@ -108,14 +108,24 @@ std::vector<OpSample> valid_samples(int tries, size_t enough) {
   return samples;
 }
 
-// A graph of that one node; i32 inputs are zeros, so that they index anything. Errors: what the builder
-// refuses.
+// 0, 1, 2, ... as an input's bits.
+inline Literal counting(const TensorType& type) {
+  Tensor tensor(type);
+  for (int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, static_cast<double>(i));
+  return literal_of(tensor);
+}
+
+// A graph of that one node; i32 inputs are zeros, so that they index anything, or count where they must be
+// distinct. Errors: what the builder refuses.
 inline Result<Graph> graph_of(const OpSample& sample) {
+  const bool distinct = std::holds_alternative<IndexCopy>(sample.op);
   Builder b;
   std::vector<ValueId> inputs;
   for (const TensorType& type : sample.inputs) {
-    const std::string name = "x" + std::to_string(inputs.size());
-    inputs.push_back(is_float(type.dtype) ? b.input(name, type, Normal{}) : b.input(name, type, Constant{0}));
+    Fill fill = Constant{0};
+    if (is_float(type.dtype)) fill = Normal{};
+    if (type.dtype == Dtype::i32 && distinct) fill = counting(type);
+    inputs.push_back(b.input("x" + std::to_string(inputs.size()), type, fill));
   }
   const ValueId first = b.node(sample.op, inputs, "y");
   for (ValueId v = first; v < b.value_count(); ++v) b.output(v);

@@ -206,6 +206,20 @@ const Inference kInferences[] = {
     {BroadcastTo{{0}}, {"f32[1]"}, "expected dimensions of 1 or more, got f32[0]"},
     {Slice{1, 1, 6, 2}, {"f32[2,7]"}, "f32[2,3]"},
     {Slice{0, 1, 3, 1}, {"f32[2]"}, "expected 0 <= start < stop <= 2"},
+    {Chunk{-1, 3}, {"f32[2,6]"}, "f32[2,2]"},
+    {Chunk{0, 3}, {"f32[2,6]"}, "expected chunks that divide 2, got 3"},
+    {Concat{1}, {"f32[2,3]", "f32[2,1]", "f32[2,4]"}, "f32[2,8]"},
+    {Concat{1}, {"f32[2,3]", "f32[3,3]"}, "expected inputs like f32[2,3] but along the axis, got f32[3,3]"},
+    {Concat{0}, {"f32[2]", "f16[2]"}, "expected inputs like f32[2] but along the axis, got f16[2]"},
+    {Roll{0, -5}, {"i32[3]"}, "i32[3]"},
+    {Flip{{0, 1}}, {"bool[2,3]"}, "bool[2,3]"},
+    {Flip{{0, -2}}, {"bool[2,3]"}, "expected every axis once, got [0,-2]"},
+    {IndexCopy{1}, {"f32[2,5,3]", "i32[2]", "f32[2,2,3]"}, "f32[2,5,3]"},
+    {IndexCopy{1}, {"f32[2,5]", "i32[6]", "f32[2,6]"}, "expected at most 5 indices, got i32[6]"},
+    {IndexCopy{1}, {"f32[2,5]", "i32[2]", "f32[2,3]"}, "expected a source f32[2,2], got f32[2,3]"},
+    {Rope{}, {"f32[2,8,6]", "f32[8,3]", "f32[2,1,3]"}, "f32[2,8,6]"},
+    {Rope{}, {"f32[8,5]", "f32[8,2]", "f32[8,2]"}, "expected a float tensor with a last axis of even size"},
+    {Rope{}, {"f32[8,6]", "f32[8,1]", "f32[8,3]"}, "expected cos and sin that broadcast to f32[8,3]"},
     {Gather{}, {"f32[9,4]", "i32[2,3]"}, "f32[2,3,4]"},
     {Arange{5, 0, 1}, {}, "i32[5]"},
     {Where{}, {"bool[2,1]", "f32[3]", "f32[]"}, "f32[2,3]"},
@@ -216,7 +230,12 @@ const Inference kInferences[] = {
     {Sdpa{}, {"f32[2,3,4]", "f32[2,5,4]", "f32[2,5,6]", "bool[3,5]"}, "expected a fourth input exactly when"},
 };
 
-TEST(Op, OutputsOfSeveral) { EXPECT_EQ(infer(Op{VarMean{{0}}}, Types{{Dtype::bf16, {3, 4}}})->size(), 2u); }
+TEST(Op, OutputsOfSeveral) {
+  EXPECT_EQ(infer(Op{VarMean{{0}}}, Types{{Dtype::bf16, {3, 4}}})->size(), 2u);
+  const auto parts = infer(Op{Chunk{1, 4}}, Types{{Dtype::i32, {3, 8}}});
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(*parts, Types(4, TensorType{Dtype::i32, {3, 2}}));
+}
 
 TEST(Op, InfersShapes) {
   for (const Inference& example : kInferences) {

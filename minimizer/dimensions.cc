@@ -76,6 +76,17 @@ void Dimensions::link(const Graph& graph, const Node& node) {
   const Shape& out = graph.type(node.first_output).shape;
   if (std::holds_alternative<Reshape>(node.op)) return link_reshape(node, in, out);
   if (const auto* slice = std::get_if<Slice>(&node.op)) return link_slice(node, *slice, in);
+  const int rank = static_cast<int>(in.size());
+  if (const auto* concat = std::get_if<Concat>(&node.op))
+    return link_parts(node.first_output, node.inputs, *resolve_axis(concat->axis, rank), rank);
+  if (const auto* chunk = std::get_if<Chunk>(&node.op)) {
+    std::vector<ValueId> parts(static_cast<size_t>(node.output_count));
+    std::iota(parts.begin(), parts.end(), node.first_output);
+    const int axis = *resolve_axis(chunk->axis, rank);
+    for (ValueId part : parts) unite(id(parts[0], axis), id(part, axis));
+    return link_parts(node.inputs[0], parts, axis, rank);
+  }
+  if (std::holds_alternative<Rope>(node.op)) return link_rope(graph, node);
   if (std::holds_alternative<BroadcastTo>(node.op)) {
     const size_t added = out.size() - in.size();
     for (size_t i = 0; i < in.size(); ++i) {
@@ -87,11 +98,31 @@ void Dimensions::link(const Graph& graph, const Node& node) {
   link_by_inference(graph, node);
 }
 
-void Dimensions::link_by_inference(const Graph& graph, const Node& node) {
+void Dimensions::link_parts(ValueId whole, const std::vector<ValueId>& parts, int axis, int rank) {
+  Sum sum{{}, id(whole, axis)};
+  for (ValueId part : parts) {
+    for (int other = 0; other < rank; ++other) {
+      if (other != axis) unite(id(whole, other), id(part, other));
+    }
+    sum.parts.push_back(id(part, axis));
+  }
+  sums_.push_back(std::move(sum));
+}
+
+void Dimensions::link_rope(const Graph& graph, const Node& node) {
+  link_by_inference(graph, node, false);
+  const auto last = [&](ValueId v) { return id(v, graph.type(v).rank() - 1); };
+  unite(last(node.inputs[1]), last(node.inputs[2]));
+  unite(last(node.inputs[0]), last(node.first_output));
+  sums_.push_back({{last(node.inputs[1]), last(node.inputs[1])}, last(node.inputs[0])});
+}
+
+void Dimensions::link_by_inference(const Graph& graph, const Node& node, bool last_axes) {
   Types types;
   std::vector<OperandAxis> open;  // axes not yet linked
   for (ValueId v : node.inputs) {
-    for (size_t axis = 0; axis < graph.type(v).shape.size(); ++axis) open.push_back({types.size(), axis});
+    const size_t rank = graph.type(v).shape.size();
+    for (size_t axis = 0; axis + (last_axes ? 0 : 1) < rank; ++axis) open.push_back({types.size(), axis});
     types.push_back(graph.type(v));
   }
   const auto id_of = [&](OperandAxis at) { return id(node.inputs[at.operand], static_cast<int>(at.axis)); };
@@ -210,6 +241,24 @@ struct Dimensions::Sizes {
     }
     return target == 1;
   }
+  int64_t total(const Sum& sum) const {
+    int64_t result = 0;
+    for (int part : sum.parts) result += at(part);
+    return result;
+  }
+  // Gives the whole its parts' total or, where it has another size already, the last free part what is left:
+  // its share, where it stands more than once.
+  bool settle(const Sum& sum) {
+    if (is_free(sum.whole)) return set(sum.whole, total(sum));
+    for (size_t k = sum.parts.size(); k-- > 0;) {
+      const int part = sum.parts[k];
+      if (!is_free(part)) continue;
+      const auto times = static_cast<int64_t>(std::count(sum.parts.begin(), sum.parts.end(), part));
+      const int64_t left = at(sum.whole) - (total(sum) - times * at(part));
+      if (left > 0 && left % times == 0) return set(part, left / times);
+    }
+    return false;
+  }
   bool balance(const Product& p) {
     const auto moved = [&](int i) { return changed[static_cast<size_t>(i)]; };
     const bool left_moved = std::any_of(p.left.begin(), p.left.end(), moved);
@@ -228,6 +277,12 @@ std::optional<std::vector<Shape>> Dimensions::resized(ValueId value, int axis, i
       const Product product{resolved(raw.left), resolved(raw.right)};
       if (sizes.product(product.left) == sizes.product(product.right)) continue;
       if (!sizes.balance(product)) return std::nullopt;
+      settled = false;
+    }
+    for (const Sum& raw : sums_) {
+      const Sum sum{resolved(raw.parts), find(raw.whole)};
+      if (sizes.total(sum) == sizes.at(sum.whole)) continue;
+      if (!sizes.settle(sum)) return std::nullopt;
       settled = false;
     }
     for (const Cut& cut : cuts_) {

@@ -1,6 +1,6 @@
 // Dimensions: which axes of a graph must have one size, found by asking shape inference what it accepts, so
 // that ops need no declaration for it; only attributes that name sizes (reshape, broadcast_to, slice, arange,
-// causal_mask) are known here.
+// causal_mask) and axes that are sums of others (concat, chunk, rope) are known here.
 #pragma once
 
 #include <optional>
@@ -35,13 +35,21 @@ class Dimensions {
     int in, out;
     int64_t step;
   };
+  struct Sum {  // an axis that is as long as its parts together
+    std::vector<int> parts;
+    int whole;
+  };
   struct Sizes;
 
   int find(int id) const;
   int id(ValueId value, int axis) const { return first_[static_cast<size_t>(value)] + axis; }
   void unite(int a, int b);
   void link(const Graph& graph, const Node& node);
-  void link_by_inference(const Graph& graph, const Node& node);
+  // But for the last axes of all operands where `last_axes` is false.
+  void link_by_inference(const Graph& graph, const Node& node, bool last_axes = true);
+  // The axis of `whole` is that of the parts together; all others are equal.
+  void link_parts(ValueId whole, const std::vector<ValueId>& parts, int axis, int rank);
+  void link_rope(const Graph& graph, const Node& node);
   void link_reshape(const Node& node, const Shape& in, const Shape& out);
   void link_slice(const Node& node, const Slice& op, const Shape& in);
   std::vector<int> resolved(const std::vector<int>& ids) const;
@@ -52,6 +60,7 @@ class Dimensions {
   std::vector<bool> rigid_;  // inference accepts no other size
   std::vector<Product> products_;
   std::vector<Cut> cuts_;
+  std::vector<Sum> sums_;
 };
 
 // The op with the attributes that name sizes set for these new shapes of its first input (empty for sources)

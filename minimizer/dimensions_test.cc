@@ -108,5 +108,40 @@ TEST(Dimensions, AllOfABlockShrinkToOne) {
   }
 }
 
+// q, k and v from one chunked projection; a rotated k written into a cache, and v appended to another.
+Case decoding_step() {
+  Builder b;
+  const auto input = [&](const std::string& name, Shape shape) {
+    return b.input(name, {Dtype::bf16, std::move(shape)}, Normal{});
+  };
+  const ValueId x = input("x", {2, 3, 24}), cache = input("cache", {2, 9, 8}),
+                past = input("past", {2, 5, 8}), cos = input("cos", {3, 4}), sin = input("sin", {3, 4});
+  const ValueId places = b.input("places", {Dtype::i32, {3}}, Literal{"000000080000000200000005"});
+  const ValueId q = b.node(Chunk{2, 3}, {x}, "qkv"), k = q + 1, v = q + 2;
+  const ValueId rotated = b.node(Rope{}, {k, cos, sin}, "rotated");
+  b.output(b.node(IndexCopy{1}, {cache, places, rotated}, "updated"));
+  b.output(b.node(Concat{1}, {past, v}, "longer"));
+  b.output(q);
+  return case_of(b);
+}
+
+TEST(Dimensions, PartsAndTheirWholesMoveTogether) {
+  const Graph narrow = resized(decoding_step(), "x", 2, 6);
+  EXPECT_EQ(shape_of(narrow, "qkv.1"), (Shape{2, 3, 2}));
+  EXPECT_EQ(shape_of(narrow, "cos"), (Shape{3, 1}));
+  EXPECT_EQ(shape_of(narrow, "cache"), (Shape{2, 9, 2}));
+  const Graph angles = resized(decoding_step(), "cos", 1, 3);
+  EXPECT_EQ(shape_of(angles, "x"), (Shape{2, 3, 18}));
+  const Graph tokens = resized(decoding_step(), "x", 1, 1);
+  EXPECT_EQ(shape_of(tokens, "longer"), (Shape{2, 6, 8}));
+  EXPECT_EQ(shape_of(tokens, "places"), (Shape{1}));
+  EXPECT_EQ(shape_of(resized(decoding_step(), "longer", 1, 4), "past"), (Shape{2, 1, 8}));
+}
+
+TEST(Dimensions, IndicesStayDistinctInASmallerCache) {
+  const Graph graph = resized(decoding_step(), "cache", 1, 4);
+  EXPECT_EQ(graph.inputs()[5].fill, Fill(Literal{"000000020000000000000001"}));
+}
+
 }  // namespace
 }  // namespace fusesmith

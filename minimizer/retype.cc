@@ -51,7 +51,20 @@ Fill limited_indices(const Fill& fill, const TensorType& type, int64_t rows) {
   return literal_of(tensor);
 }
 
-// The input whose elements are the indices of this gather, if they only moved.
+// Different ones stay different: too large ones make all of them their ranks.
+Fill limited_distinct_indices(const Fill& fill, const TensorType& type, int64_t rows) {
+  const auto* literal = std::get_if<Literal>(&fill);
+  if (literal == nullptr || integer_range(fill, type).hi < rows) return limited_indices(fill, type, rows);
+  Tensor tensor = read_literal(*literal, type);
+  const auto elements = tensor.as<int32_t>();
+  std::vector<int32_t> sorted(elements.begin(), elements.end());
+  std::sort(sorted.begin(), sorted.end());
+  for (int32_t& index : elements)
+    index = static_cast<int32_t>(std::lower_bound(sorted.begin(), sorted.end(), index) - sorted.begin());
+  return literal_of(tensor);
+}
+
+// The input whose elements are the indices of a gather or index_copy, if they only moved.
 std::optional<size_t> index_source(const Graph& graph, ValueId indices) {
   while (const auto producer = graph.producer(indices)) {
     const Node& node = graph.nodes()[static_cast<size_t>(*producer)];
@@ -97,11 +110,16 @@ std::optional<Draft> resize(const Graph& graph, const Resize& edit) {
     const Node& node = graph.nodes()[n];
     draft.nodes[n].op =
         with_sizes(node.op, node.inputs.empty() ? Shape{} : shape(node.inputs[0]), shape(node.first_output));
-    if (!std::holds_alternative<Gather>(node.op)) continue;
+    const auto* copy = std::get_if<IndexCopy>(&node.op);
+    if (copy == nullptr && !std::holds_alternative<Gather>(node.op)) continue;
     const auto source = index_source(graph, node.inputs[1]);
     if (!source) continue;
     Input& indices = draft.inputs[*source];
-    indices.fill = limited_indices(indices.fill, indices.type, shape(node.inputs[0])[0]);
+    const Shape& into = shape(node.inputs[0]);
+    const size_t axis =
+        copy ? static_cast<size_t>(*resolve_axis(copy->axis, static_cast<int>(into.size()))) : 0;
+    const auto limited = copy ? limited_distinct_indices : limited_indices;
+    indices.fill = limited(indices.fill, indices.type, into[axis]);
   }
   return draft;
 }

@@ -52,7 +52,15 @@ void compute(const Unsqueeze& op, Inputs in, Outputs out);
 void compute(const Squeeze& op, Inputs in, Outputs out);
 void compute(const BroadcastTo& op, Inputs in, Outputs out);
 void compute(const Slice& op, Inputs in, Outputs out);
+void compute(const Chunk& op, Inputs in, Outputs out);
+void compute(const Concat& op, Inputs in, Outputs out);
+void compute(const Roll& op, Inputs in, Outputs out);
+void compute(const Flip& op, Inputs in, Outputs out);
 void compute(const Gather& op, Inputs in, Outputs out);
+void compute(const IndexCopy& op, Inputs in, Outputs out);
+
+// rope.cc
+void compute(const Rope& op, Inputs in, Outputs out);
 
 // select.cc: elements are chosen bit for bit.
 void compute(const Where& op, Inputs in, Outputs out);

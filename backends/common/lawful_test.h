@@ -20,7 +20,7 @@ inline Result<Graph> one_node(const OpCase& one, Dtype dtype, const Fill& fill) 
     if (type.dtype == Dtype::boolean)
       own = Bernoulli{0.6};
     else if (type.dtype == Dtype::i32)
-      own = Tokens{8};
+      own = index_fill(type);
     else
       type.dtype = dtype;
     inputs.push_back(b.input("input" + std::to_string(inputs.size()), type, own));

@@ -276,6 +276,20 @@ inline Values eval(const GroupNorm& op, const Args& x, const Shape& shape) {
   });
 }
 
+inline Values eval(const Rope& op, const Args& x, const Shape& shape) {
+  const int64_t half = shape.back() / 2;
+  return generate(shape, [&](const Index& index) {
+    Index other = index, angle = index;
+    const int64_t at = index.back();
+    const bool halves = op.pairing == Rope::Pairing::half;
+    const bool second = halves ? at >= half : at % 2 == 1;
+    angle.back() = halves ? at % half : at / 2;
+    other.back() += (second ? -1 : 1) * (halves ? half : 1);
+    const double c = x[1].broadcast_at(angle), s = x[2].broadcast_at(angle);
+    return x[0].at(index) * c + (second ? 1 : -1) * x[0].at(other) * s;
+  });
+}
+
 // --- movement
 
 inline Values eval(const Dropout&, const Args& x, const Shape&) { return x[0]; }
@@ -305,6 +319,52 @@ inline Values eval(const Gather&, const Args& x, const Shape& shape) {
     Index from = {static_cast<int64_t>(x[1].at(Index(index.begin(), index.begin() + rank)))};
     from.insert(from.end(), index.begin() + rank, index.end());
     return x[0].at(from);
+  });
+}
+
+inline Values eval_output(const Chunk& op, const Args& x, const Shape& shape, size_t output) {
+  const size_t axis = axis_of(op.axis, shape.size());
+  return generate(shape, [&](Index index) {
+    index[axis] += static_cast<int64_t>(output) * shape[axis];
+    return x[0].at(index);
+  });
+}
+inline Values eval(const Concat& op, const Args& x, const Shape& shape) {
+  const size_t axis = axis_of(op.axis, shape.size());
+  return generate(shape, [&](Index index) {
+    size_t part = 0;
+    for (; index[axis] >= x[part].shape[axis]; ++part) index[axis] -= x[part].shape[axis];
+    return x[part].at(index);
+  });
+}
+inline Values eval(const Roll& op, const Args& x, const Shape& shape) {
+  const size_t axis = axis_of(op.axis, shape.size());
+  Values y{shape, x[0].data};
+  for_each_index(shape, [&](Index index) {
+    const double moved = x[0].at(index);
+    index[axis] = ((index[axis] + op.shift) % shape[axis] + shape[axis]) % shape[axis];
+    y.data[y.offset(index)] = moved;
+  });
+  return y;
+}
+inline Values eval(const Flip& op, const Args& x, const Shape& shape) {
+  return generate(shape, [&](Index index) {
+    for (int64_t axis : op.axes) {
+      const size_t at = axis_of(axis, shape.size());
+      index[at] = shape[at] - 1 - index[at];
+    }
+    return x[0].at(index);
+  });
+}
+inline Values eval(const IndexCopy& op, const Args& x, const Shape& shape) {
+  const size_t axis = axis_of(op.axis, shape.size());
+  return generate(shape, [&](Index index) {
+    for (int64_t i = 0; i < x[1].shape[0]; ++i) {
+      if (x[1].at({i}) != static_cast<double>(index[axis])) continue;
+      index[axis] = i;
+      return x[2].at(index);
+    }
+    return x[0].at(index);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "graph/fill.h"
 #include "graph/op.h"
 
 namespace fusesmith::testing_cases {
@@ -16,6 +17,13 @@ struct OpCase {
 inline TensorType f(Shape shape) { return {Dtype::f32, std::move(shape)}; }
 inline TensorType mask(Shape shape) { return {Dtype::boolean, std::move(shape)}; }
 inline TensorType indices(Shape shape) { return {Dtype::i32, std::move(shape)}; }
+
+// For i32 inputs: below 8, and the first 8 differ, as index_copy wants them.
+inline Fill index_fill(const TensorType& type) {
+  Tensor tensor(type);
+  for (int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, static_cast<double>((3 * i + 1) % 8));
+  return literal_of(tensor);
+}
 
 inline std::vector<OpCase> product_cases() {
   std::vector<OpCase> cases = {
@@ -139,10 +147,30 @@ inline std::vector<OpCase> movement_cases() {
       {Gather{}, {f({8, 5}), indices({2, 3})}},
       {Gather{}, {f({8}), indices({})}},
       {Gather{}, {mask({9, 2, 2}), indices({4})}},
+      {Chunk{1, 3}, {f({3, 6, 2})}},
+      {Chunk{-1, 2}, {mask({2, 4})}},
+      {Concat{0}, {f({2, 3}), f({1, 3}), f({4, 3})}},
+      {Concat{-1}, {indices({2, 3}), indices({2, 1})}},
+      {Roll{0, 2}, {f({5, 3})}},
+      {Roll{-2, -1}, {f({2, 4, 3})}},
+      {Roll{1, 9}, {mask({2, 4})}},
+      {Flip{{0}}, {f({5, 3})}},
+      {Flip{{0, -1}}, {indices({2, 3, 4})}},
+      {IndexCopy{0}, {f({8, 3}), indices({4}), f({4, 3})}},
+      {IndexCopy{1}, {f({2, 9, 3}), indices({1}), f({2, 1, 3})}},
+      {IndexCopy{-1}, {mask({2, 8}), indices({8}), mask({2, 8})}},
       {Arange{5, 3, 2}, {}},
       {CausalMask{4, 6, CausalAlignment::top_left}, {}},
       {CausalMask{4, 6, CausalAlignment::bottom_right}, {}},
       {CausalMask{6, 4, CausalAlignment::bottom_right}, {}},
+  };
+}
+
+inline std::vector<OpCase> rope_cases() {
+  return {
+      {Rope{}, {f({2, 3, 5, 8}), f({5, 4}), f({5, 4})}},
+      {Rope{Rope::Pairing::interleaved}, {f({2, 3, 5, 6}), f({2, 1, 5, 3}), f({3})}},
+      {Rope{}, {f({2}), f({1}), f({1})}},
   };
 }
 
@@ -164,7 +192,8 @@ inline std::vector<OpCase> attention_cases() {
 
 inline std::vector<OpCase> op_cases() {
   std::vector<OpCase> cases;
-  for (const auto& family : {product_cases(), pointwise_cases(), movement_cases(), attention_cases()}) {
+  for (const auto& family :
+       {product_cases(), pointwise_cases(), movement_cases(), rope_cases(), attention_cases()}) {
     cases.insert(cases.end(), family.begin(), family.end());
   }
   return cases;

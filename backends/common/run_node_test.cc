@@ -23,7 +23,7 @@ std::vector<Tensor> make_data(const OpCase& one, Dtype dtype) {
     if (type.dtype == Dtype::boolean)
       fill = Bernoulli{0.6};
     else if (type.dtype == Dtype::i32)
-      fill = Tokens{8};
+      fill = testing_cases::index_fill(type);
     else
       type.dtype = dtype;
     data.push_back(materialize(fill, type, 7, "input" + std::to_string(data.size()), 0));

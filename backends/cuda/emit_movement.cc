@@ -69,6 +69,19 @@ void emit(const Slice& op, DeviceTensors in, DeviceTensors out, Emitter& emitter
   emit_view(in[0], start, std::move(strides), out[0], emitter);
 }
 
+void emit(const Flip& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  const Shape& shape = out[0].type.shape;
+  Shape strides = strides_of(shape);
+  int64_t last = 0;
+  const std::vector<int> axes = *resolve_axes(op.axes, out[0].type.rank());
+  for (int axis : axes) {
+    const auto at = static_cast<size_t>(axis);
+    last += (shape[at] - 1) * strides[at];
+    strides[at] = -strides[at];
+  }
+  emit_view(in[0], last, std::move(strides), out[0], emitter);
+}
+
 void emit(const Gather&, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
   RowGather gather{};
   gather.count = static_cast<int>(element_count(out[0].type));

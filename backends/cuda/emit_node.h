@@ -49,6 +49,9 @@ void emit(const ReduceMean& op, DeviceTensors in, DeviceTensors out, Emitter& em
 void emit(const ReduceMax& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const VarMean& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 
+// emit_rope.cc: rope.cu
+void emit(const Rope& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+
 // emit_movement.cc: movement.cu, elements are moved bit for bit
 void emit(const Reshape& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Permute& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
@@ -56,7 +59,14 @@ void emit(const Unsqueeze& op, DeviceTensors in, DeviceTensors out, Emitter& emi
 void emit(const Squeeze& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const BroadcastTo& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Slice& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const Flip& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 void emit(const Gather& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+
+// emit_slices.cc: copies of runs of slices along one axis
+void emit(const Chunk& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const Concat& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const Roll& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit(const IndexCopy& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
 
 // emit_select.cc: select.cu, elements are chosen or listed bit for bit
 void emit(const Where& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);

@@ -1,6 +1,8 @@
 // Index spaces for kernels, made from shapes and strides of the graph.
 #pragma once
 
+#include <cstdlib>
+
 #include "backends/common/strided.h"
 #include "backends/cuda/index_space.h"
 #include "graph/result.h"
@@ -19,10 +21,11 @@ inline IndexSpace merge_space(Shape sizes, std::span<Shape> strides) {
   return space;
 }
 
-// Strides over a merged space. They fit: along an axis of 2 or more, a stride stays inside its tensor.
+// Strides over a merged space, negative ones along axes read backwards. They fit: along an axis of 2 or more,
+// a stride stays inside its tensor.
 inline void copy_strides(const Shape& strides, int (&to)[kMaxAxes]) {
   for (size_t i = 0; i < strides.size(); ++i) {
-    check(strides[i] >= 0 && strides[i] <= kMaxElements, "copy_strides: a stride leaves its tensor");
+    check(std::abs(strides[i]) <= kMaxElements, "copy_strides: a stride leaves its tensor");
     to[i] = static_cast<int>(strides[i]);
   }
 }

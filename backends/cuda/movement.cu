@@ -26,6 +26,16 @@ __global__ void gather_rows(RowGather gather) {
   static_cast<T*>(gather.to)[i] = static_cast<const T*>(gather.table)[from];
 }
 
+template <class T>
+__global__ void scatter_slices(SliceScatter scatter) {
+  const int i = element_index();
+  if (i >= scatter.elements) return;
+  const int slice = i / scatter.inner, run = slice / scatter.count;
+  const int to = run * scatter.size + scatter.indices[slice - run * scatter.count];
+  static_cast<T*>(scatter.to)[to * scatter.inner + i % scatter.inner] =
+      static_cast<const T*>(scatter.from)[i];
+}
+
 }  // namespace
 
 cudaError_t launch_strided_copy(const StridedCopy& copy, cudaStream_t stream) {
@@ -39,6 +49,13 @@ cudaError_t launch_gather(const RowGather& gather, cudaStream_t stream) {
   const unsigned blocks = element_blocks(gather.count);
   return with_element(gather.element_bytes, [&](auto element) {
     gather_rows<decltype(element)><<<blocks, kElementThreads, 0, stream>>>(gather);
+  });
+}
+
+cudaError_t launch_scatter(const SliceScatter& scatter, cudaStream_t stream) {
+  const unsigned blocks = element_blocks(scatter.elements);
+  return with_element(scatter.element_bytes, [&](auto element) {
+    scatter_slices<decltype(element)><<<blocks, kElementThreads, 0, stream>>>(scatter);
   });
 }
 

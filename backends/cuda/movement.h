@@ -28,4 +28,16 @@ struct RowGather {
 };
 cudaError_t launch_gather(const RowGather& gather, cudaStream_t stream);
 
+// `to` is [outer, size, inner], `from` [outer, count, inner]: slice i of every run of `from` goes to slice
+// indices[i] of that run; indices are in range and distinct.
+struct SliceScatter {
+  int elements;  // of `from`
+  int count, size, inner;
+  int element_bytes;  // 1, 2 or 4
+  const void* from;
+  const int* indices;
+  void* to;
+};
+cudaError_t launch_scatter(const SliceScatter& scatter, cudaStream_t stream);
+
 }  // namespace fusesmith

@@ -52,6 +52,41 @@ void complete(Scene& s, VarMean& op, Values& inputs) {
   op.axes = random_axes(s, s.type(inputs[0]).rank());
   op.correction = s.choices.below(2);
 }
+void complete(Scene& s, Flip& op, Values& inputs) { op.axes = random_axes(s, s.type(inputs[0]).rank()); }
+void complete(Scene& s, Chunk& op, Values& inputs) { op = random_chunk(s, s.shape(inputs[0])).value_or(op); }
+
+// Shifts may be larger than the axis.
+void complete(Scene& s, Roll& op, Values&) { op.shift = s.choices.between(-150, 150); }
+
+void complete(Scene& s, Concat& op, Values& inputs) {
+  const TensorType type = s.type(inputs[0]);
+  const auto axis = static_cast<size_t>(*resolve_axis(op.axis, type.rank()));
+  for (int64_t more = s.choices.between(1, 3); more > 0; --more) {
+    TensorType part = type;
+    part.shape[axis] = s.dim(16);
+    inputs.push_back(s.like(part));
+  }
+}
+
+void complete(Scene& s, IndexCopy& op, Values& inputs) {
+  TensorType source = s.type(inputs[0]);
+  int64_t& size = source.shape[static_cast<size_t>(*resolve_axis(op.axis, source.rank()))];
+  const int64_t count = s.choices.between(1, size);
+  inputs.push_back(distinct_indices(s, count, size));
+  size = count;
+  inputs.push_back(s.like(source));
+}
+
+// The operands that follow from x, with an axis of even size.
+void complete(Scene& s, Rope&, Values& inputs) {
+  TensorType table = s.type(inputs[0]);
+  table.shape.back() /= 2;
+  if (table.shape.back() == 0) return;
+  if (table.rank() > 1 && s.flip(0.3)) table.shape.front() = 1;
+  inputs.push_back(s.like(table));
+  inputs.push_back(s.like(table));
+}
+
 void complete(Scene& s, Squeeze& op, Values& inputs) {
   if (!s.flip(0.3)) inputs[0] = s.op(Unsqueeze{op.axis}, {inputs[0]});
 }

@@ -15,7 +15,41 @@ Value squeezed_or_not(Scene& s, Value x) {
   return s.op(Unsqueeze{s.choices.between(-rank - 1, rank)}, {x});
 }
 
+// Cut in parts, of which one goes on and the others stay live.
+Value one_part(Scene& s, Value x, const Chunk& op) {
+  const Value first = s.op(op, {x});
+  const int64_t chosen = s.choices.below(op.chunks);
+  for (int64_t i = 0; i < op.chunks; ++i) {
+    if (i != chosen) s.keep(first + static_cast<Value>(i));
+  }
+  return first + static_cast<Value>(chosen);
+}
+
+// x and one or two more along an axis, in any order.
+Value joined(Scene& s, Value x) {
+  const int rank = s.type(x).rank();
+  const int64_t axis = s.choices.below(rank);
+  std::vector<Value> parts = {x};
+  for (int64_t more = s.choices.between(1, 2); more > 0; --more) {
+    TensorType type = s.type(x);
+    if (s.flip()) type.shape[static_cast<size_t>(axis)] = s.dim(16);
+    const Value part = s.flip(0.1) ? x : s.like(type);
+    parts.insert(parts.begin() + (s.flip() ? 0 : 1), part);
+  }
+  return s.op(Concat{s.flip(0.7) ? axis : axis - rank}, parts);
+}
+
 }  // namespace
+
+std::optional<Chunk> random_chunk(Scene& s, const Shape& shape) {
+  const auto rank = static_cast<int64_t>(shape.size()), axis = s.choices.below(rank);
+  std::vector<int64_t> divisors;
+  for (int64_t chunks : {2, 3, 4, 5, 8}) {
+    if (shape[static_cast<size_t>(axis)] % chunks == 0) divisors.push_back(chunks);
+  }
+  if (divisors.empty()) return std::nullopt;
+  return Chunk{s.flip(0.5) ? axis : axis - rank, s.choices.pick(std::span<const int64_t>(divisors))};
+}
 
 Permute random_permute(Scene& s, const Shape& shape) {
   Permute op;
@@ -69,7 +103,8 @@ bool add_movement(Scene& s) {
   for (int64_t i = 0; i < count; ++i) {
     const Shape shape = s.shape(x);
     if (shape.empty() || shape.size() > 5) break;
-    switch (s.choices.below(5)) {
+    const int rank = static_cast<int>(shape.size());
+    switch (s.choices.below(9)) {
       case 1:
         x = s.op(random_reshape(s, shape), {x});
         break;
@@ -81,6 +116,19 @@ bool add_movement(Scene& s) {
         break;
       case 4:
         x = squeezed_or_not(s, x);
+        break;
+      case 5:
+        if (const auto chunk = random_chunk(s, shape)) x = one_part(s, x, *chunk);
+        break;
+      case 6:
+        x = joined(s, x);
+        break;
+      case 7:
+        x = s.op(Roll{s.choices.between(-rank, rank - 1), s.choices.between(-shape.back(), shape.back())},
+                 {x});
+        break;
+      case 8:
+        x = s.op(Flip{random_axes(s, rank)}, {x});
         break;
       default:
         x = s.op(random_permute(s, shape), {x});

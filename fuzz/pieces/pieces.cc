@@ -22,6 +22,8 @@ std::span<const Piece> all_pieces() {
       Piece{"select", 4, add_select},
       Piece{"softmax", 4, add_softmax},
       Piece{"reduction", 6, add_reduction},
+      Piece{"cache_update", 4, add_cache_update},
+      Piece{"rope", 3, add_rope},
       Piece{"wide", 2, add_wide},
       Piece{"block", 2, add_block},
       Piece{"free_op", 30, add_free_op},

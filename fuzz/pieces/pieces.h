@@ -38,6 +38,8 @@ bool add_movement(Scene&);
 bool add_select(Scene&);
 bool add_softmax(Scene&);
 bool add_reduction(Scene&);
+bool add_cache_update(Scene&);
+bool add_rope(Scene&);
 bool add_wide(Scene&);
 bool add_block(Scene&);
 bool add_free_op(Scene&);
@@ -71,6 +73,12 @@ Slice random_slice(Scene& scene, const Shape& shape);
 BroadcastTo random_broadcast(Scene& scene, Shape shape);
 // One or more axes of this rank, each once, some counted from the end.
 Shape random_axes(Scene& scene, int rank);
+// Nothing where no axis can be cut.
+std::optional<Chunk> random_chunk(Scene& scene, const Shape& shape);
+// i32[count], all different and in [0, size); count <= size.
+Value distinct_indices(Scene& scene, int64_t count, int64_t size);
+// Rotary embedding of x [..., d], d even.
+Value rotate(Scene& scene, Value x);
 // q, k, v and the mask that the op's attributes ask for, for a live q [..., t, d]; chooses the op's causal
 // alignment.
 std::vector<Value> sdpa_operands(Scene& scene, Sdpa& op, Value q);

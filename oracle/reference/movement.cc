@@ -29,6 +29,21 @@ Bounded strided(const Bounded& x, const TensorType& out, const Shape& strides, i
   return y;
 }
 
+// to[i] := from[j], with its bound.
+void copy_element(const Bounded& from, size_t j, Bounded& to, size_t i) {
+  to.set(i, from.v[j], from.error(j));
+}
+
+// An axis and what lies outside and inside of it.
+struct AxisView {
+  size_t outer, size, inner;
+};
+AxisView view_of(const Shape& shape, int64_t axis) {
+  const auto at = static_cast<size_t>(*resolve_axis(axis, static_cast<int>(shape.size())));
+  const auto size = static_cast<size_t>(shape[at]), inner = static_cast<size_t>(strides_of(shape)[at]);
+  return {static_cast<size_t>(element_count(shape)) / (size * inner), size, inner};
+}
+
 }  // namespace
 
 Bounded reference(const Dropout&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
@@ -61,6 +76,67 @@ Bounded reference(const Slice& op, BoundedSpan in, const TensorType& out, const 
   const int64_t offset = op.start * strides[axis];
   strides[axis] *= op.step;
   return strided(*in[0], out, strides, offset);
+}
+
+std::vector<Bounded> reference(const Chunk& op, BoundedSpan in, TypeSpan out, const Arithmetic&) {
+  const Shape strides = strides_of(in[0]->type.shape);
+  const auto axis = static_cast<size_t>(*resolve_axis(op.axis, in[0]->type.rank()));
+  std::vector<Bounded> parts;
+  for (const TensorType& part : out) {
+    const auto before = static_cast<int64_t>(parts.size()) * part.shape[axis];
+    parts.push_back(strided(*in[0], part, strides, before * strides[axis]));
+  }
+  return parts;
+}
+
+Bounded reference(const Concat& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  const AxisView whole = view_of(out.shape, op.axis);
+  Bounded y(out);
+  size_t before = 0;
+  for (const Bounded* x : in) {
+    const AxisView part = view_of(x->type.shape, op.axis);
+    const size_t length = part.size * part.inner;
+    for (size_t j = 0; j < x->v.size(); ++j) {
+      copy_element(*x, j, y, (j / length * whole.size + before) * whole.inner + j % length);
+    }
+    before += part.size;
+  }
+  return y;
+}
+
+Bounded reference(const Roll& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  const AxisView view = view_of(out.shape, op.axis);
+  const auto shift = static_cast<size_t>(roll_offset(op, static_cast<int64_t>(view.size)));
+  Bounded y(out);
+  for (size_t j = 0; j < y.v.size(); ++j) {
+    const size_t at = j / view.inner % view.size, to = (at + shift) % view.size;
+    copy_element(*in[0], j, y, j - at * view.inner + to * view.inner);
+  }
+  return y;
+}
+
+Bounded reference(const Flip& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  Shape strides = strides_of(out.shape);
+  int64_t last = 0;
+  const std::vector<int> axes = *resolve_axes(op.axes, out.rank());
+  for (int axis : axes) {
+    const auto at = static_cast<size_t>(axis);
+    last += (out.shape[at] - 1) * strides[at];
+    strides[at] = -strides[at];
+  }
+  return strided(*in[0], out, strides, last);
+}
+
+Bounded reference(const IndexCopy& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  const Bounded &index = *in[1], &source = *in[2];
+  const AxisView whole = view_of(out.shape, op.axis), part = view_of(source.type.shape, op.axis);
+  Bounded y(*in[0]);
+  for (size_t j = 0; j < source.v.size(); ++j) {
+    const size_t outer = j / (part.size * part.inner), at = j / part.inner % part.size;
+    const auto to = static_cast<size_t>(index.v[at]);
+    copy_element(source, j, y, (outer * whole.size + to) * whole.inner + j % part.inner);
+  }
+  return y;
 }
 
 Bounded reference(const Gather&, BoundedSpan in, const TensorType& out, const Arithmetic&) {

@@ -40,17 +40,23 @@ FUSESMITH_REFERENCE(Unsqueeze);
 FUSESMITH_REFERENCE(Squeeze);
 FUSESMITH_REFERENCE(BroadcastTo);
 FUSESMITH_REFERENCE(Slice);
+FUSESMITH_REFERENCE(Concat);
+FUSESMITH_REFERENCE(Roll);
+FUSESMITH_REFERENCE(Flip);
 FUSESMITH_REFERENCE(Gather);
+FUSESMITH_REFERENCE(IndexCopy);
 FUSESMITH_REFERENCE(Arange);
 FUSESMITH_REFERENCE(Where);
 FUSESMITH_REFERENCE(MaskedFill);
 FUSESMITH_REFERENCE(CausalMask);
+FUSESMITH_REFERENCE(Rope);
 #undef FUSESMITH_REFERENCE
 
 // Ops of several outputs.
 #define FUSESMITH_REFERENCE(T) \
   std::vector<Bounded> reference(const T&, BoundedSpan in, TypeSpan out, const Arithmetic& arithmetic)
 FUSESMITH_REFERENCE(VarMean);
+FUSESMITH_REFERENCE(Chunk);
 #undef FUSESMITH_REFERENCE
 
 // Calls f(i, offsets...) for every element i of `to`, with the offset of the matching element of each

@@ -1,0 +1,32 @@
+// Rotary position embedding: two products and their difference or sum for each element of a pair.
+#include "backends/common/floats.h"
+#include "backends/common/kernels.h"
+#include "backends/common/strided.h"
+
+namespace fusesmith {
+
+void compute(const Rope& op, Inputs in, Outputs out) {
+  const Floats x(*in[0]), cos(*in[1]), sin(*in[2]);
+  const int64_t d = out[0].type.shape.back();
+  Shape pairs = out[0].type.shape;
+  pairs.back() = d / 2;
+  const Strided<2> space{
+      pairs, {broadcast_strides(in[1]->type.shape, pairs), broadcast_strides(in[2]->type.shape, pairs)}};
+  write_floats(out[0], [&](std::span<float> y) {
+    int64_t pair = 0;
+    using Two = std::array<int64_t, 2>;
+    for_each_row(space, [&](const Two& at, int64_t count, const Two& step) {
+      for (int64_t i = 0; i < count; ++i, ++pair) {
+        const RopePair where = rope_pair(op.pairing, pair % (d / 2), d);
+        const auto row = pair / (d / 2) * d;
+        const auto first = static_cast<size_t>(row + where.first),
+                   second = static_cast<size_t>(row + where.second);
+        const float c = cos.data()[at[0] + i * step[0]], s = sin.data()[at[1] + i * step[1]];
+        y[first] = x[first] * c - x[second] * s;
+        y[second] = x[second] * c + x[first] * s;
+      }
+    });
+  });
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,34 @@
+// Tensors one after another along an axis.
+#pragma once
+
+#include "graph/op_fields.h"
+
+namespace fusesmith {
+
+struct Concat {
+  int64_t axis = 0;
+
+  static constexpr OpInfo info{"concat",
+                               "The inputs one after another along the axis; other sizes are equal.", 2, 16,
+                               OpClass::movement};
+  static constexpr auto fields() { return std::tuple{Field{"axis", &Concat::axis, Axis{}, true}}; }
+  bool operator==(const Concat&) const = default;
+};
+
+inline Result<Types> infer(const Concat& op, TypeSpan inputs) {
+  const auto axis = resolve_axis(op.axis, inputs[0].rank());
+  if (!axis) return Problem{axis.problem()};
+  const auto at = static_cast<size_t>(*axis);
+  TensorType y = inputs[0];
+  for (const TensorType& x : inputs.subspan(1)) {
+    TensorType like_first = x;
+    if (x.rank() == y.rank()) like_first.shape[at] = inputs[0].shape[at];
+    if (like_first != inputs[0])
+      return expected("inputs like " + to_string(inputs[0]) + " but along the axis, got " + to_string(x));
+    y.shape[at] += x.shape[at];
+    if (y.shape[at] > kMaxElements) return expected("at most 2^27 elements, got " + to_string(y));
+  }
+  return one(y);
+}
+
+}  // namespace fusesmith

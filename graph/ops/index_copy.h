@@ -1,0 +1,35 @@
+// Slices of a tensor replaced, at indices that are data: how a KV cache is updated.
+#pragma once
+
+#include "graph/op_fields.h"
+
+namespace fusesmith {
+
+struct IndexCopy {
+  int64_t axis = 0;
+
+  static constexpr OpInfo info{"index_copy",
+                               "x with slice index[i] along the axis replaced by slice i of source; indices "
+                               "must be known to be in range and distinct.",
+                               3, 3, OpClass::movement};
+  static constexpr auto fields() { return std::tuple{Field{"axis", &IndexCopy::axis, Axis{}, true}}; }
+  bool operator==(const IndexCopy&) const = default;
+};
+
+// x [..., n, ...], index i32[k], source [..., k, ...] of the dtype of x -> the type of x; k <= n.
+inline Result<Types> infer(const IndexCopy& op, TypeSpan inputs) {
+  const TensorType &x = inputs[0], &index = inputs[1];
+  const auto axis = resolve_axis(op.axis, x.rank());
+  if (!axis) return Problem{axis.problem()};
+  if (index.dtype != Dtype::i32 || index.rank() != 1)
+    return expected("indices i32[k], got " + to_string(index));
+  TensorType source = x;
+  int64_t& size = source.shape[static_cast<size_t>(*axis)];
+  if (index.shape[0] > size)
+    return expected("at most " + std::to_string(size) + " indices, got " + to_string(index));
+  size = index.shape[0];
+  if (inputs[2] != source) return expected("a source " + to_string(source) + ", got " + to_string(inputs[2]));
+  return one(x);
+}
+
+}  // namespace fusesmith

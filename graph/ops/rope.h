@@ -1,0 +1,54 @@
+// Rotary position embedding (Su et al. 2021).
+#pragma once
+
+#include "graph/op_fields.h"
+
+namespace fusesmith {
+
+// cos and sin are inputs of half the width, as inference kernels take them (vLLM, FlashAttention, ONNX's
+// RotaryEmbedding): models compute these tables once, in f32, and share them over all layers.
+struct Rope {
+  enum class Pairing : uint8_t {
+    half,        // elements i and i + d/2 of the last axis (Llama as Hugging Face has it, GPT-NeoX)
+    interleaved  // elements 2i and 2i + 1 (Llama as published, GPT-J)
+  };
+  Pairing pairing = Pairing::half;
+
+  static constexpr std::string_view kPairings[] = {"half", "interleaved"};
+  static constexpr OpInfo info{"rope",
+                               "Pairs (a, b) of the last axis rotated: (a cos - b sin, b cos + a sin); an "
+                               "infinity times 0 is NaN.",
+                               3, 3, OpClass::product};
+  static constexpr auto fields() { return std::tuple{Field{"pairing", &Rope::pairing, AnyOf{kPairings}}}; }
+  bool operator==(const Rope&) const = default;
+};
+
+// x [..., d]; cos, sin of the same float dtype that broadcast to [..., d/2], their last axis d/2 -> the type
+// of x.
+inline Result<Types> infer(const Rope&, TypeSpan inputs) {
+  const TensorType& x = inputs[0];
+  if (!is_float(x.dtype) || x.rank() < 1 || x.shape.back() % 2 != 0)
+    return expected("a float tensor with a last axis of even size, got " + to_string(x));
+  TensorType half = x;
+  half.shape.back() /= 2;
+  for (const TensorType& table : inputs.subspan(1)) {
+    const auto shape = broadcast(table.shape, half.shape);
+    const bool fits = table.dtype == x.dtype && shape && *shape == half.shape && table.rank() >= 1 &&
+                      table.shape.back() == half.shape.back();
+    if (!fits)
+      return expected("cos and sin that broadcast to " + to_string(half) + " but along its last axis, got " +
+                      to_string(table));
+  }
+  return one(x);
+}
+
+// Where pair i of a row of d elements stands.
+struct RopePair {
+  int64_t first, second;
+};
+inline RopePair rope_pair(Rope::Pairing pairing, int64_t i, int64_t d) {
+  if (pairing == Rope::Pairing::half) return {i, i + d / 2};
+  return {2 * i, 2 * i + 1};
+}
+
+}  // namespace fusesmith
