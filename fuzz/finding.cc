@@ -13,6 +13,7 @@ namespace fusesmith {
 namespace {
 
 constexpr double kMinimizeSeconds = 120;
+constexpr int kRepeats = 50;  // of a case that fails only sometimes
 
 struct Report {
   std::string signature;
@@ -20,14 +21,40 @@ struct Report {
   CaseRun run;     // of it
   std::string file;
   std::string how_small;  // what minimization did, or why it did nothing
+  FailureRate rate = {};
 };
 
 std::string commands(const Report& report, const std::string& start, const FindingOptions& options) {
   const auto command = [&](const char* name, const std::string& file) {
     return options.program + " " + name + " " + shell_quoted(file) + options.flags + "\n";
   };
-  return "```sh\n" + command("replay", report.file) + command("explain", report.file) +
+  const std::string again =
+      report.rate.sometimes() ? "replay --repeat=" + std::to_string(kRepeats) : "replay";
+  return "```sh\n" + command(again.c_str(), report.file) + command("explain", report.file) +
          command("minimize", start) + "```\n";
+}
+
+Table evidence_table(const Guilty& guilty) {
+  const RegionVerdict& region = *guilty.region;
+  const ElementEvidence& worst = region.worst;
+  Table evidence({"evidence", ""});
+  evidence.add({"backend", guilty.backend->backend});
+  evidence.add({"region", region.name});
+  evidence.add({"patterns", list_text(region.patterns, "none: " + region.op)});
+  evidence.add({"symptom", region.symptom});
+  evidence.add({"element", worst.value + "[" + std::to_string(worst.element) + "]"});
+  if (is_disagreement(region)) {
+    evidence.add({"first", number_text(worst.want)});
+    evidence.add({"again", number_text(worst.got)});
+    return evidence;
+  }
+  evidence.add({"got", number_text(worst.got)});
+  evidence.add({"exact", number_text(worst.want)});
+  evidence.add({"lawful", "[" + number_text(worst.lo) + ", " + number_text(worst.hi) + "]"});
+  evidence.add({"bound before the store", number_text(worst.bound)});
+  evidence.add(
+      {"elements outside", std::to_string(region.outside) + " of " + std::to_string(region.elements)});
+  return evidence;
 }
 
 std::string report_text(const Report& report, const std::string& start, const FindingOptions& options) {
@@ -36,23 +63,7 @@ std::string report_text(const Report& report, const std::string& start, const Fi
   std::string text = "# " + report.signature + "\n\n" + sentence(verdict) + "\n\n";
   text += "Case: `" + report.file + "` (" + report.how_small + "). To see it again:\n\n" +
           commands(report, start, options) + "\n";
-  if (guilty.region) {
-    const RegionVerdict& region = *guilty.region;
-    const ElementEvidence& worst = region.worst;
-    Table evidence({"evidence", ""});
-    evidence.add({"backend", guilty.backend->backend});
-    evidence.add({"region", region.name});
-    evidence.add({"patterns", list_text(region.patterns, "none: " + region.op)});
-    evidence.add({"symptom", region.symptom});
-    evidence.add({"element", worst.value + "[" + std::to_string(worst.element) + "]"});
-    evidence.add({"got", number_text(worst.got)});
-    evidence.add({"exact", number_text(worst.want)});
-    evidence.add({"lawful", "[" + number_text(worst.lo) + ", " + number_text(worst.hi) + "]"});
-    evidence.add({"bound before the store", number_text(worst.bound)});
-    evidence.add(
-        {"elements outside", std::to_string(region.outside) + " of " + std::to_string(region.elements)});
-    text += evidence.markdown() + "\n";
-  }
+  if (guilty.region) text += evidence_table(guilty).markdown() + "\n";
   const auto differences = region_differences(report.run);
   for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
     if (backend->regions.empty()) continue;
@@ -97,8 +108,12 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
     if (shrunk.result.fails) {
       const auto min = (folder / "min.json").string();
       if (auto problem = write_file(min, to_json(shrunk.result.test_case))) return problem;
-      report = {signature, shrunk.result.test_case, failing_run(shrunk.result.test_case), min,
-                "minimized: " + shrink_text(shrunk)};
+      report = {signature,
+                shrunk.result.test_case,
+                failing_run(shrunk.result.test_case),
+                min,
+                "minimized: " + shrink_text(shrunk),
+                shrunk.rate};
     }
   }
   return write_file(folder / "report.md", report_text(report, file, options));

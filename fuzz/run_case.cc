@@ -43,6 +43,12 @@ std::unique_ptr<Program> compile(const Backend& backend, const Case& test_case, 
   return nullptr;
 }
 
+Tensors inputs_of(const Case& test_case, int64_t step) {
+  Tensors inputs;
+  for (Tensor& tensor : make_inputs(test_case, step)) inputs.push_back(shared(std::move(tensor)));
+  return inputs;
+}
+
 CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend& candidate,
                   const RunOptions& options) {
   CaseRun run;
@@ -54,8 +60,7 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
 
   Tensors base_states = first_states(test_case), fused_states = base_states;
   for (int64_t step = 0; step < test_case.steps; ++step) {
-    Tensors inputs;
-    for (Tensor& tensor : make_inputs(test_case, step)) inputs.push_back(shared(std::move(tensor)));
+    const Tensors inputs = inputs_of(test_case, step);
     StepRun base_run = run_step(*run.baseline, test_case.graph, inputs, base_states);
     StepRun fused_run = run_step(*run.candidate, test_case.graph, inputs, fused_states);
     Verdict verdict = judge(
@@ -93,6 +98,22 @@ CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Ba
 Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& candidate,
                  const RunOptions& options) {
   return run_case_traced(test_case, baseline, candidate, options).verdict;
+}
+
+Result<std::vector<TensorPtr>> final_states(const Case& test_case, const Backend& backend,
+                                            const RunOptions& options) {
+  Verdict verdict;
+  const auto program = compile(backend, test_case, options, verdict);
+  if (!program) return Problem{verdict.reason};
+  Tensors states = first_states(test_case);
+  for (int64_t step = 0; step < test_case.steps; ++step) {
+    Tensors sources = inputs_of(test_case, step);
+    sources.insert(sources.end(), states.begin(), states.end());
+    const Trace trace = program->run(sources);
+    for (size_t i = 0; i < states.size(); ++i)
+      states[i] = trace.values[static_cast<size_t>(test_case.graph.states()[i].next)];
+  }
+  return states;
 }
 
 }  // namespace fusesmith

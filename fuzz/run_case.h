@@ -39,4 +39,8 @@ struct CaseRun {
 CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Backend& candidate,
                         const RunOptions& options = {});
 
+// The states after the last step on one backend, nothing judged; or why it cannot.
+Result<std::vector<TensorPtr>> final_states(const Case& test_case, const Backend& backend,
+                                            const RunOptions& options = {});
+
 }  // namespace fusesmith

@@ -95,6 +95,8 @@ TEST_F(Trials, FindingsSayTheRate) {
   const auto report = read_file(folder / "report.md");
   ASSERT_TRUE(report);
   EXPECT_NE(report->find("failing in "), std::string::npos) << *report;
+  EXPECT_NE(report->find("replay --repeat="), std::string::npos) << *report;
+  EXPECT_NE(report->find("disagrees with itself: dot["), std::string::npos) << *report;
   EXPECT_TRUE(read_case_file(folder / "min.json"));
 }
 

@@ -120,10 +120,28 @@ Guilty guilty_region(const Verdict& verdict) {
   return {};
 }
 
+bool is_disagreement(const RegionVerdict& region) {
+  using Kind = Disagreement::Kind;
+  for (const Kind kind : {Kind::guard, Kind::poison, Kind::repeat, Kind::production}) {
+    if (region.symptom == name(kind)) return true;
+  }
+  return false;
+}
+
 std::string evidence_text(const Guilty& guilty) {
   if (!guilty.region) return "";
   const RegionVerdict& region = *guilty.region;
   const ElementEvidence& worst = region.worst;
+  const std::string where = place(region) + " of " + guilty.backend->backend;
+  if (region.symptom == name(Disagreement::Kind::guard)) return where + " writes outside its memory";
+  if (is_disagreement(region)) {
+    const char* how = region.symptom == name(Disagreement::Kind::poison)
+                          ? ", over other bytes in memory that nothing wrote,"
+                      : region.symptom == name(Disagreement::Kind::production) ? ", run as a user would,"
+                                                                               : ", run again,";
+    return where + " disagrees with itself: " + worst.value + "[" + std::to_string(worst.element) + "] is " +
+           number_text(worst.want) + " and" + how + " " + number_text(worst.got);
+  }
   return place(region) + " of " + guilty.backend->backend + ": " + worst.value + "[" +
          std::to_string(worst.element) + "] is " + number_text(worst.got) + ", lawful is [" +
          number_text(worst.lo) + ", " + number_text(worst.hi) + "] (exact " + number_text(worst.want) +
@@ -153,12 +171,16 @@ std::string sentence(const Verdict& verdict) {
     case VerdictClass::crash:
       return std::string(name(verdict.verdict)) + ": " + verdict.reason + ".";
     case VerdictClass::nondeterministic:
-      return "The same case again gave other bits: " + verdict.reason + ".";
+      return "The same case again gave other bits: " +
+             (verdict.reason.empty() ? evidence_text(guilty_region(verdict)) : verdict.reason) + ".";
     case VerdictClass::exceptional:
     case VerdictClass::defect:
       break;
   }
-  const std::string evidence = evidence_text(guilty_region(verdict));
+  const Guilty guilty = guilty_region(verdict);
+  const std::string evidence = evidence_text(guilty);
+  if (guilty.region && is_disagreement(*guilty.region))
+    return "No correct kernel does this: " + evidence + ".";
   return "No lawful execution gives this result" + (evidence.empty() ? "" : ": " + evidence) + ".";
 }
 

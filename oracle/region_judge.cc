@@ -23,7 +23,7 @@ class RegionJudge {
     if (!implicit.empty() && (try_deviations(verdict, implicit, false) ||
                               try_deviations(verdict, joined(declared, implicit), false)))
       return;
-    if (skipped_cast(verdict)) return;
+    if (skipped_cast(verdict, strict)) return;
     convict(verdict, strict);
   }
 
@@ -133,8 +133,9 @@ class RegionJudge {
     return found;
   }
 
-  // Lawful only if an explicit cast's rounding is left out: a defect, whatever else is allowed.
-  bool skipped_cast(RegionVerdict& verdict) const {
+  // Lawful only if an explicit cast's rounding is left out: a defect, whatever else is allowed. The evidence
+  // is what the graph asks for.
+  bool skipped_cast(RegionVerdict& verdict, const Comparison& strict) const {
     const Deviations casts = undeclared(true);
     if (casts.empty()) return false;
     const Deviations declared = joined(casts, region_.contract.deviations);
@@ -143,6 +144,7 @@ class RegionJudge {
     if (!lawful) lawful = lawful_subset(joined(declared, undeclared(false)));
     if (!lawful) return false;
     accept(verdict, read(*lawful), without_needless(*lawful), false);
+    fill(verdict, strict);
     verdict.verdict = VerdictClass::defect;
     verdict.symptom = "explicit_cast_skipped";
     return true;

@@ -40,7 +40,6 @@ class CpuBackend : public Backend {
 
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
     if (options.tf32) return Problem{"tf32 products are not supported by cpu"};
-    if (!graph.states().empty()) return Problem{"states are not supported yet by cpu"};
     return std::unique_ptr<Program>(std::make_unique<CpuProgram>(graph));
   }
 };

@@ -102,14 +102,6 @@ TEST(CpuBackend, SaysWhatItCannotRun) {
   tf32.tf32 = true;
   EXPECT_EQ(cpu_backend().compile(norm_and_linear(Dtype::f32), tf32).problem(),
             "tf32 products are not supported by cpu");
-  Builder b;
-  const ValueId cache = b.state("cache", {Dtype::f32, {2}}, Constant{0});
-  const ValueId next = b.node(Relu{}, {cache}, "next");
-  b.next_state(0, next);
-  b.output(next);
-  const auto graph = b.build();
-  ASSERT_TRUE(graph.ok());
-  EXPECT_EQ(cpu_backend().compile(*graph, {}).problem(), "states are not supported yet by cpu");
 }
 
 }  // namespace
