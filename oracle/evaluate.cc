@@ -80,18 +80,19 @@ Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>&
 // partial sums, at most sum |b|, may overflow f32.
 void forget_overflowing(Bounded& product, const Op& op, const Bounded& left, const Bounded& right,
                         const Arithmetic& arithmetic) {
-  Bounded ones(left.type), magnitudes(right.type);
-  std::fill(ones.v.begin(), ones.v.end(), 1.0);
+  // Of elements that are not finite the products are not finite either.
+  const auto magnitude = [&](size_t i) {
+    const double m = std::fabs(right.v[i]) + right.error(i);
+    return std::isfinite(m) ? m : 0;
+  };
   double largest = 0;
-  for (size_t i = 0; i < right.v.size(); ++i) {
-    const double magnitude = std::fabs(right.v[i]) + right.error(i);
-    if (!std::isfinite(magnitude)) continue;  // its products are not finite either
-    magnitudes.set(i, magnitude, 0);
-    largest = std::fmax(largest, magnitude);
-  }
+  for (size_t i = 0; i < right.v.size(); ++i) largest = std::fmax(largest, magnitude(i));
   constexpr double kRounded = 1.01;  // sums, exponentials of 0, and tf32 may round up
   const double safe = max_finite(Dtype::f32) / kRounded;
   if (largest * static_cast<double>(left.v.size()) < safe) return;
+  Bounded ones(left.type), magnitudes(right.type);
+  std::fill(ones.v.begin(), ones.v.end(), 1.0);
+  for (size_t i = 0; i < right.v.size(); ++i) magnitudes.v[i] = magnitude(i);
   const Bounded* operands[] = {&ones, &magnitudes};
   const TensorType types[] = {product.type};
   const Bounded sums = std::move(reference(op, operands, types, arithmetic)[0]);

@@ -1,6 +1,7 @@
 // Movement ops: output elements are input elements, moved bit for bit by one strided copy.
 #include <algorithm>
 
+#include "backends/common/flip_view.h"
 #include "backends/common/kernels.h"
 #include "backends/common/storage.h"
 #include "backends/common/strided.h"
@@ -89,16 +90,8 @@ void compute(const Roll& op, Inputs in, Outputs out) {
 }
 
 void compute(const Flip& op, Inputs in, Outputs out) {
-  const Shape& shape = out[0].type.shape;
-  Shape strides = strides_of(shape);
-  int64_t last = 0;
-  const std::vector<int> axes = *resolve_axes(op.axes, out[0].type.rank());
-  for (int axis : axes) {
-    const auto at = static_cast<size_t>(axis);
-    last += (shape[at] - 1) * strides[at];
-    strides[at] = -strides[at];
-  }
-  copy_view(*in[0], last, strides, out[0]);
+  const FlipView view = flip_view(op, out[0].type);
+  copy_view(*in[0], view.start, view.strides, out[0]);
 }
 
 void compute(const IndexCopy& op, Inputs in, Outputs out) {

@@ -16,18 +16,6 @@ namespace {
 // Below this many terms Eigen takes a path whose order of terms depends on the alignment of the result.
 constexpr int64_t kSmallestGemm = 512;
 
-Shape join(Shape a, const Shape& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-// The single stride with which the axes are read as one (0 if there is but one element), or nothing.
-std::optional<int64_t> joint_stride(Shape sizes, Shape strides) {
-  merge_axes(sizes, {&strides, 1});
-  if (sizes.size() > 1) return std::nullopt;
-  return sizes.empty() ? 0 : strides[0];
-}
-
 // One operand or the result: a matrix for each batch element.
 struct Matrices {
   Shape batch;  // strides

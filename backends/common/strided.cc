@@ -19,4 +19,15 @@ void merge_axes(Shape& sizes, std::span<Shape> strides) {
   for (Shape& s : strides) s.resize(kept);
 }
 
+std::optional<int64_t> joint_stride(Shape sizes, Shape strides) {
+  merge_axes(sizes, {&strides, 1});
+  if (sizes.size() > 1) return std::nullopt;
+  return sizes.empty() ? 0 : strides[0];
+}
+
+Shape join(Shape a, const Shape& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 }  // namespace fusesmith

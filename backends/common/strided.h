@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 
 #include "graph/tensor.h"
@@ -18,6 +19,10 @@ struct Strided {
 
 // Drops axes of size 1, and merges neighbours that every operand reads as one; the order of elements stays.
 void merge_axes(Shape& sizes, std::span<Shape> strides);
+// The single stride with which the axes are read as one (0 if there is but one element), or nothing.
+std::optional<int64_t> joint_stride(Shape sizes, Shape strides);
+// The axes of a, then those of b.
+Shape join(Shape a, const Shape& b);
 
 // Calls row(offsets, count, steps) for each innermost row, in row-major order: element i of the row lies at
 // offsets[k] + i * steps[k] of operand k.

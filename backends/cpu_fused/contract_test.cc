@@ -8,7 +8,7 @@ namespace {
 class PatternContract : public testing::TestWithParam<const Pattern*> {};
 
 TEST_P(PatternContract, CoversItsExamples) {
-  testing_cases::expect_contract_kept(cpu_fused_backend(), *GetParam());
+  EXPECT_GT(testing_cases::expect_contract_kept(cpu_fused_backend(), *GetParam()), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PatternContract, testing::ValuesIn(testing_cases::pattern_pointers()),

@@ -1,6 +1,7 @@
 // Movement ops: a copy where the elements keep their order, else one strided copy.
 #include <string>
 
+#include "backends/common/flip_view.h"
 #include "backends/cuda/check.h"
 #include "backends/cuda/emit_node.h"
 #include "backends/cuda/emit_view.h"
@@ -70,16 +71,8 @@ void emit(const Slice& op, DeviceTensors in, DeviceTensors out, Emitter& emitter
 }
 
 void emit(const Flip& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  const Shape& shape = out[0].type.shape;
-  Shape strides = strides_of(shape);
-  int64_t last = 0;
-  const std::vector<int> axes = *resolve_axes(op.axes, out[0].type.rank());
-  for (int axis : axes) {
-    const auto at = static_cast<size_t>(axis);
-    last += (shape[at] - 1) * strides[at];
-    strides[at] = -strides[at];
-  }
-  emit_view(in[0], last, std::move(strides), out[0], emitter);
+  FlipView view = flip_view(op, out[0].type);
+  emit_view(in[0], view.start, std::move(view.strides), out[0], emitter);
 }
 
 void emit(const Gather&, DeviceTensors in, DeviceTensors out, Emitter& emitter) {

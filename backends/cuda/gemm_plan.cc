@@ -15,18 +15,6 @@ constexpr int64_t kMostLoops = 4;
 // Some GEMM kernels count the batch in a grid dimension that ends here (cutlass issue 1369).
 constexpr int64_t kMostBatch = 65535;
 
-Shape join(Shape a, const Shape& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-// The single stride with which the axes are read as one (0 if there is but one element), or nothing.
-std::optional<int64_t> joint_stride(Shape sizes, Shape strides) {
-  merge_axes(sizes, {&strides, 1});
-  if (sizes.size() > 1) return std::nullopt;
-  return sizes.empty() ? 0 : strides[0];
-}
-
 // An operand or the result as a matrix for each batch element.
 struct Matrix {
   int64_t rows = 1, cols = 1;

@@ -4,6 +4,7 @@
 #include "backends/common/product.h"
 
 #include "backends/cuda/check.h"
+#include "backends/cuda/cuda_type.h"
 #include "backends/cuda/emit_node.h"
 #include "backends/cuda/emit_view.h"
 #include "backends/cuda/gemm_plan.h"
@@ -12,18 +13,6 @@
 
 namespace fusesmith {
 namespace {
-
-cudaDataType_t cuda_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f16:
-      return CUDA_R_16F;
-    case Dtype::bf16:
-      return CUDA_R_16BF;
-    default:
-      check(dtype == Dtype::f32, "cuda_type: not a float");
-      return CUDA_R_32F;
-  }
-}
 
 // A temporary of one axis; its elements are addressed by strides.
 DeviceTensor scratch(Dtype dtype, const Shape& sizes, Emitter& emitter) {

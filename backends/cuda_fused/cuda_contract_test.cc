@@ -18,17 +18,17 @@ class CudaPatternContract : public testing::TestWithParam<const Pattern*> {
 };
 
 TEST_P(CudaPatternContract, CoversItsExamples) {
-  testing_cases::expect_contract_kept(cuda_fused_backend(), *GetParam());
+  EXPECT_GT(testing_cases::expect_contract_kept(cuda_fused_backend(), *GetParam()), 0);
 }
 
 TEST_P(CudaPatternContract, CoversTileBoundaries) {
-  testing_cases::expect_contract_kept(cuda_fused_backend(), *GetParam(), kGpuDims);
+  EXPECT_GT(testing_cases::expect_contract_kept(cuda_fused_backend(), *GetParam(), kGpuDims), 0);
 }
 
 TEST_P(CudaPatternContract, CoversTf32) {
   CompileOptions options;
   options.tf32 = true;
-  testing_cases::expect_contract_kept(cuda_fused_backend(), *GetParam(), kGpuDims, options);
+  EXPECT_GT(testing_cases::expect_contract_kept(cuda_fused_backend(), *GetParam(), kGpuDims, options), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaPatternContract, testing::ValuesIn(testing_cases::pattern_pointers()),

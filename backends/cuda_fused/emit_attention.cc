@@ -151,8 +151,6 @@ Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, con
   params.out_storage = storage_of(out.type.dtype);
   params.tf32 = emitter.tf32();
   plant(attention, scope, params, buffers);
-  if (params.score_scale.tensor == nullptr && scope.planted("scale_by_d_not_sqrt_d"))
-    buffers.score_scale = {};
   emitter.launch([params, buffers](const LaunchContext& at) {
     AttentionParams placed = params;
     place(buffers, at, placed);

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "backends/cuda/check.h"
+#include "backends/cuda/cuda_type.h"
 #include "graph/result.h"
 
 namespace fusesmith {
@@ -72,17 +73,6 @@ std::optional<LtGemm> oriented(const FusedGemm& gemm, const Line& row, const Lin
   return lt;
 }
 
-cudaDataType_t data_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f16:
-      return CUDA_R_16F;
-    case Dtype::bf16:
-      return CUDA_R_16BF;
-    default:
-      return CUDA_R_32F;
-  }
-}
-
 struct LtPlan {
   cublasLtMatmulDescOpaque_t operation;  // its bias pointer is set at the launch
   cublasLtMatrixLayoutOpaque_t a, b, c, d;
@@ -112,7 +102,7 @@ cublasLtMatrixLayoutOpaque_t matrix(const LtGemm& gemm, const LtOperand& operand
                                     int64_t columns) {
   if (operand.transposed) std::swap(rows, columns);
   cublasLtMatrixLayoutOpaque_t result;
-  check_cublas(cublasLtMatrixLayoutInit(&result, data_type(gemm.dtype), static_cast<uint64_t>(rows),
+  check_cublas(cublasLtMatrixLayoutInit(&result, cuda_type(gemm.dtype), static_cast<uint64_t>(rows),
                                         static_cast<uint64_t>(columns), operand.leading),
                "cublasLtMatrixLayoutInit");
   set(result, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(gemm.batch));

@@ -15,9 +15,11 @@ inline constexpr ExampleDims kContractDims[] = {{},
                                                 {2, 2, 16, 130, 8, 8},
                                                 {1, 1, 3, 5, 257, 4}};
 
-inline void expect_contract_kept(const Backend& backend, const Pattern& pattern,
-                                 std::span<const ExampleDims> all_dims = kContractDims,
-                                 const CompileOptions& options = {}) {
+// Returns how many regions were judged conclusively.
+inline int expect_contract_kept(const Backend& backend, const Pattern& pattern,
+                                std::span<const ExampleDims> all_dims = kContractDims,
+                                const CompileOptions& options = {}) {
+  int judged = 0;
   for (const GraphRecipe& recipe : pattern.examples) {
     for (Dtype dtype : kFloatDtypes) {
       for (size_t i = 0; i < all_dims.size(); ++i) {
@@ -27,6 +29,7 @@ inline void expect_contract_kept(const Backend& backend, const Pattern& pattern,
         for (const RegionVerdict& region : verdict.regions) {
           // Scores of deep heads carry so much of tf32's error that their softmax may be nearly anything.
           if (options.tf32 && region.verdict == VerdictClass::inconclusive) continue;
+          ++judged;
           EXPECT_LE(region.verdict, VerdictClass::precision_policy) << evidence(region);
           EXPECT_TRUE(region.declared);
           if (dtype == Dtype::f32) {
@@ -36,6 +39,7 @@ inline void expect_contract_kept(const Backend& backend, const Pattern& pattern,
       }
     }
   }
+  return judged;
 }
 
 inline std::vector<const Pattern*> pattern_pointers() {
