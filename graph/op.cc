@@ -8,6 +8,16 @@
 
 namespace fusesmith {
 
+Op::Op(const Op& other) = default;
+Op::Op(Op&& other) noexcept = default;
+Op& Op::operator=(const Op& other) = default;
+Op& Op::operator=(Op&& other) noexcept = default;
+Op::~Op() = default;
+
+bool operator==(const Op& a, const Op& b) {
+  return static_cast<const OpVariant&>(a) == static_cast<const OpVariant&>(b);
+}
+
 const OpInfo& info(const Op& op) {
   return std::visit([](const auto& x) -> const OpInfo& { return std::decay_t<decltype(x)>::info; }, op);
 }

@@ -56,19 +56,38 @@
 
 namespace fusesmith {
 
-using Op = std::variant<Einsum, Matmul, Linear, Add, Sub, Mul, Div, Maximum, Scale, Relu, Gelu, Silu, Sigmoid,
-                        Tanh, Exp, Sqrt, Rsqrt, Softcap, Softmax, LayerNorm, RmsNorm, GroupNorm, ReduceSum,
-                        ReduceMean, ReduceMax, VarMean, Dropout, Cast, Reshape, Permute, Unsqueeze, Squeeze,
-                        BroadcastTo, Slice, Chunk, Concat, Roll, Flip, Gather, IndexCopy, Arange, Where,
-                        MaskedFill, CausalMask, Rope, Sdpa>;
+using OpVariant = std::variant<Einsum, Matmul, Linear, Add, Sub, Mul, Div, Maximum, Scale, Relu, Gelu, Silu,
+                               Sigmoid, Tanh, Exp, Sqrt, Rsqrt, Softcap, Softmax, LayerNorm, RmsNorm,
+                               GroupNorm, ReduceSum, ReduceMean, ReduceMax, VarMean, Dropout, Cast, Reshape,
+                               Permute, Unsqueeze, Squeeze, BroadcastTo, Slice, Chunk, Concat, Roll, Flip,
+                               Gather, IndexCopy, Arange, Where, MaskedFill, CausalMask, Rope, Sdpa>;
+
+template <class T>
+concept IsOp = requires(const OpVariant& op) {
+  std::get_if<T>(&op);
+};
+
+// Copies, moves and compares in one place: instantiated in every file that holds a graph, they were half of
+// its compile time.
+class Op : public OpVariant {
+ public:
+  template <IsOp T>
+  Op(T op) : OpVariant(std::in_place_type<T>, std::move(op)) {}
+  Op(const Op& other);
+  Op(Op&& other) noexcept;
+  Op& operator=(const Op& other);
+  Op& operator=(Op&& other) noexcept;
+  ~Op();
+};
+bool operator==(const Op& a, const Op& b);
 
 // Calls f(std::type_identity<T>{}) for every op T, in the list's order.
 template <class F>
 void for_each_op(F f) {
   [&]<size_t... I>(std::index_sequence<I...>) {
-    (f(std::type_identity<std::variant_alternative_t<I, Op>>{}), ...);
+    (f(std::type_identity<std::variant_alternative_t<I, OpVariant>>{}), ...);
   }
-  (std::make_index_sequence<std::variant_size_v<Op>>{});
+  (std::make_index_sequence<std::variant_size_v<OpVariant>>{});
 }
 
 const OpInfo& info(const Op& op);

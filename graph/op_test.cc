@@ -34,7 +34,7 @@ TEST(OpLaw, NamesAreUniqueAndDocsAreOneLine) {
     ASSERT_TRUE(found) << T::info.name;
     EXPECT_EQ(name(*found), T::info.name);
   });
-  EXPECT_EQ(names.size(), std::variant_size_v<Op>);
+  EXPECT_EQ(names.size(), std::variant_size_v<OpVariant>);
   EXPECT_FALSE(default_op("no_such_op"));
 }
 

@@ -23,8 +23,16 @@ struct Region {
   Contract contract;
 };
 
+// A rewrite that was recognised but not made, because one of the pattern's guards does not hold.
+struct Refusal {
+  std::string pattern, guard;
+  int node = 0;
+  bool operator==(const Refusal&) const = default;
+};
+
 struct Plan {
   std::vector<Region> regions;
+  std::vector<Refusal> refusals;
 };
 
 // The region of these nodes, with inputs and outputs filled in (`nodes` in graph order).

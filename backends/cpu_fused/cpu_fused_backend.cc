@@ -33,7 +33,7 @@ class CpuFusedProgram final : public Program {
  public:
   CpuFusedProgram(const Graph& graph, const CompileOptions& options)
       : graph_(graph), faults_(options.faults) {
-    for (FusedRegion& fused : rewrite(graph, options)) {
+    for (FusedRegion& fused : rewrite(graph, options, {}, &plan_.refusals)) {
       if (const auto* reduction = std::get_if<MultiplyReduce>(&fused.op))
         fused.region.contract.arithmetic.sum_height = sum_height(*reduction);
       plan_.regions.push_back(std::move(fused.region));
@@ -60,11 +60,31 @@ class CpuFusedProgram final : public Program {
     auto out = std::make_shared<Tensor>(graph_.type(region.outputs.back()));
     std::visit(
         [&](const auto& fused) {
-          if constexpr (!std::is_same_v<decltype(fused), const SingleNode&>) run_fused(fused, scope, *out);
+          if constexpr (requires(Outputs outs) { run_fused(fused, scope, outs); })
+            run_several(fused, region, scope, values);
+          else if constexpr (!std::is_same_v<decltype(fused), const SingleNode&>)
+            run_fused(fused, scope, *out);
         },
         op);
     // One output, unless a planted fault let others read inner values.
-    for (ValueId v : region.outputs) values[static_cast<size_t>(v)] = out;
+    for (ValueId v : region.outputs) {
+      TensorPtr& value = values[static_cast<size_t>(v)];
+      if (!value) value = out;
+    }
+  }
+
+  template <class Fused>
+  void run_several(const Fused& fused, const Region& region, const RegionScope& scope,
+                   std::span<TensorPtr> values) const {
+    std::vector<std::shared_ptr<Tensor>> made;
+    std::vector<Tensor*> outs;
+    for (ValueId v : region.outputs) {
+      made.push_back(std::make_shared<Tensor>(graph_.type(v)));
+      outs.push_back(made.back().get());
+    }
+    run_fused(fused, scope, Outputs(outs));
+    for (size_t i = 0; i < made.size(); ++i)
+      values[static_cast<size_t>(region.outputs[i])] = std::move(made[i]);
   }
 
   Graph graph_;

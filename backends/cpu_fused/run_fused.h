@@ -23,6 +23,9 @@ struct RegionScope {
   bool planted(std::string_view fault) const;
 };
 
+// All outputs of a region, in graph order, for the ops that have several.
+using Outputs = std::span<Tensor* const>;
+
 void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out);
 void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out);
 // Arithmetic::sum_height of its sums.

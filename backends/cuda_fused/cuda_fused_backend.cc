@@ -24,10 +24,16 @@ bool emit_kernel(const FusedRegion& fused, const Faults& faults, ProgramBuilder&
   if (std::holds_alternative<SingleNode>(fused.op)) return false;
   const FusedScope scope{builder.values(), fused.region.patterns.front(), faults};
   const DeviceTensor& out = builder.values()[static_cast<size_t>(fused.region.outputs.back())];
+  std::vector<DeviceTensor> outs;
+  for (ValueId v : fused.region.outputs) outs.push_back(scope.at(v));
   return std::visit(
       [&](const auto& op) -> Emitted {
         if constexpr (std::is_same_v<decltype(op), const SingleNode&>)
           return false;
+        else if constexpr (requires(DeviceTensors several) {
+                             emit_fused(op, scope, several, builder.emitter());
+                           })
+          return emit_fused(op, scope, DeviceTensors(outs), builder.emitter());
         else
           return emit_fused(op, scope, out, builder.emitter());
       },
@@ -47,8 +53,8 @@ class CudaFusedBackend final : public Backend {
     if (!graph.states().empty()) return Problem{"states are not supported yet by cuda_fused"};
     Arithmetic arithmetic = cuda_arithmetic();
     arithmetic.tf32 = options.tf32;
-    const std::vector<FusedRegion> fused = rewrite(graph, options, arithmetic);
     Plan plan;
+    const std::vector<FusedRegion> fused = rewrite(graph, options, arithmetic, &plan.refusals);
     for (const FusedRegion& region : fused) plan.regions.push_back(region.region);
     ProgramBuilder builder(graph, plan, options.tf32);
     for (size_t r = 0; r < fused.size(); ++r) {

@@ -22,7 +22,8 @@ struct FusedScope {
   bool planted(std::string_view fault) const;
 };
 
-// False, with nothing emitted, where no kernel takes this shape; the region then runs node by node.
+// False, with nothing emitted, where no kernel takes this shape; the region then runs node by node. `out` is
+// the region's output; ops that have several take `DeviceTensors outs`, all of them in graph order.
 using Emitted = bool;
 
 Emitted emit_fused(const FusedGemm& gemm, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter);

@@ -9,7 +9,7 @@ MatchContext::MatchContext(const Graph& graph, const CompileOptions& options, co
       options_(options),
       arithmetic_(arithmetic),
       consumers_(graph.consumers()),
-      claimed_(graph.nodes().size(), false) {}
+      group_(graph.nodes().size(), -1) {}
 
 bool MatchContext::enabled(std::string_view pattern) const {
   const auto& skipped = options_.skip_patterns;
@@ -19,8 +19,45 @@ bool MatchContext::enabled(std::string_view pattern) const {
 void MatchContext::claim(const std::vector<int>& nodes) {
   for (int n : nodes) {
     check(is_free(n), "rewrite: a node was claimed twice");
-    claimed_[static_cast<size_t>(n)] = true;
+    group_[static_cast<size_t>(n)] = groups_;
   }
+  ++groups_;
+}
+
+bool MatchContext::can_run_together(const std::vector<int>& nodes) const {
+  constexpr char kInside = 1, kReached = 2;
+  std::vector<char> state(graph_.nodes().size(), 0);
+  for (int n : nodes) state[static_cast<size_t>(n)] = kInside;
+  std::vector<int> open = nodes;
+  while (!open.empty()) {
+    const int from = open.back();
+    open.pop_back();
+    const bool left = state[static_cast<size_t>(from)] == kReached;
+    for (int i = 0; i < node(from).output_count; ++i) {
+      for (int reader : consumers(node(from).first_output + i)) {
+        char& seen = state[static_cast<size_t>(reader)];
+        if (seen == kInside && left) return false;
+        if (seen != 0) continue;
+        seen = kReached;
+        open.push_back(reader);
+        const int group = group_[static_cast<size_t>(reader)];
+        for (size_t other = 0; group >= 0 && other < group_.size(); ++other) {  // they run as one
+          if (group_[other] != group || state[other] != 0) continue;
+          state[other] = kReached;
+          open.push_back(static_cast<int>(other));
+        }
+      }
+    }
+  }
+  return true;
+}
+
+std::vector<std::string_view> MatchContext::take_refusals() const {
+  std::vector<std::string_view> guards = std::move(refusals_);
+  refusals_.clear();
+  std::sort(guards.begin(), guards.end());
+  guards.erase(std::unique(guards.begin(), guards.end()), guards.end());
+  return guards;
 }
 
 bool MatchContext::is_inner(ValueId value) const {

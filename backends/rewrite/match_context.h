@@ -27,8 +27,20 @@ class MatchContext {
   const Faults& faults() const { return options_.faults; }
   const Arithmetic& arithmetic() const { return arithmetic_; }  // of the executor
 
-  bool is_free(int n) const { return !claimed_[static_cast<size_t>(n)]; }
+  bool is_free(int n) const { return group_[static_cast<size_t>(n)] < 0; }
   void claim(const std::vector<int>& nodes);
+  // Whether the nodes can run together, beside what is claimed: no path leaves them and comes back. Always so
+  // where only the value of the last one leaves.
+  bool can_run_together(const std::vector<int>& nodes) const;
+
+  // A matcher that has recognised its pattern but may not take it says which of the pattern's guards refuses:
+  // `return context.refuse("second_reader");`. Counted only where no other reading of the node matches.
+  std::nullopt_t refuse(std::string_view guard) const {
+    refusals_.push_back(guard);
+    return std::nullopt;
+  }
+  // The guards named since the last call, each once.
+  std::vector<std::string_view> take_refusals() const;
 
   // Read exactly once, and neither a graph output nor a state's next value.
   bool is_inner(ValueId value) const;
@@ -55,7 +67,9 @@ class MatchContext {
   const CompileOptions& options_;
   const Arithmetic& arithmetic_;
   std::vector<std::vector<int>> consumers_;
-  std::vector<bool> claimed_;
+  std::vector<int> group_;  // by node: the claim that holds it, or -1
+  int groups_ = 0;
+  mutable std::vector<std::string_view> refusals_;
 };
 
 }  // namespace fusesmith

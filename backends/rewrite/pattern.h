@@ -15,8 +15,8 @@
 
 namespace fusesmith {
 
-// What a pattern found. The nodes may stand in any order; the value of the last one in graph order is the
-// only one that leaves the region.
+// What a pattern found. The nodes may stand in any order. Where another value than that of the last one in
+// graph order leaves the region, the matcher asks can_run_together.
 struct Match {
   std::vector<int> nodes;
   std::vector<std::string> patterns;  // the first is the one to blame
@@ -48,6 +48,7 @@ struct Pattern {
   std::optional<Match> (*match)(const MatchContext& context, int node) = nullptr;
   std::span<const GraphRecipe> examples;
   std::span<const GraphRecipe> near_misses;
+  std::span<const std::string_view> guards = {};  // all that its matcher may name to MatchContext::refuse
 };
 
 // The one list, in the order in which patterns claim nodes.

@@ -16,9 +16,10 @@ struct FusedRegion {
 };
 
 // Every node in exactly one region: patterns claim nodes in the list's order, what is left becomes single
-// nodes. Regions are ordered by their last node, which is an order in which they can run.
-// `arithmetic`: worst errors of the executor's scalar functions, for the contracts.
+// nodes. Regions stand in an order in which they can run; of those that can run next, the one whose last node
+// comes first. `arithmetic`: worst errors of the executor's scalar functions, for the contracts. `refusals`,
+// where given, receives every match that a guard refused.
 std::vector<FusedRegion> rewrite(const Graph& graph, const CompileOptions& options,
-                                 const Arithmetic& arithmetic = {});
+                                 const Arithmetic& arithmetic = {}, std::vector<Refusal>* refusals = nullptr);
 
 }  // namespace fusesmith
