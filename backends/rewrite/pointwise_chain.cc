@@ -62,10 +62,29 @@ void broadcast_along_wrong_axis(const MatchContext& context, PointwiseChain& cha
   }
 }
 
+constexpr std::string_view kGuards[] = {
+    kSecondReader, kObserved,
+    "smaller_shape",  // an operand that broadcasts to the loop
+};
+
+// Says why what computes an operand stays outside the loop.
+void refuse_producer(const MatchContext& context, ValueId operand, const Shape& shape) {
+  const auto producer = context.graph().producer(operand);
+  if (!producer || !context.is_free(*producer) || !is_pointwise(context, *producer)) return;
+  if (!context.is_inner(operand))
+    context.refuse(context.outer_guard(operand));
+  else if (context.shape(operand) != shape)
+    context.refuse("smaller_shape");
+}
+
 std::optional<Match> match(const MatchContext& context, int n) {
   if (!is_pointwise(context, n)) return std::nullopt;
   std::vector<int> nodes = tree(context, n);
-  if (nodes.size() < 2) return std::nullopt;
+  if (nodes.size() < 2) {
+    for (ValueId operand : context.node(n).inputs)
+      refuse_producer(context, operand, context.shape(context.output(n)));
+    return std::nullopt;
+  }
   PointwiseChain chain = program(context, nodes);
   if (context.faults().has("chain_broadcasts_wrong_axis")) broadcast_along_wrong_axis(context, chain);
   Match found{nodes, {"pointwise_chain"}, {}, std::move(chain)};
@@ -149,19 +168,25 @@ constexpr GraphRecipe kNearMisses[] = {
        ExampleGraph g(t);
        const ValueId x = g.node(Permute{{1, 0}}, g.node(Silu{}, g.tensor("x", {d.rows, d.cols})));
        return g.outputs(g.node(Scale{2}, x));
-     }},
+     },
+     kUnrecognised},
     {"one_op",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        return g.outputs(g.node(Gelu{}, g.tensor("x", {d.rows, d.cols})));
-     }},
+     },
+     kUnrecognised},
 };
 
 }  // namespace
 
 Pattern pointwise_chain_pattern() {
-  return {"pointwise_chain", "a tree of pointwise and select ops of one shape -> one loop in f32", match,
-          kExamples, kNearMisses};
+  return {"pointwise_chain",
+          "a tree of pointwise and select ops of one shape -> one loop in f32",
+          match,
+          kExamples,
+          kNearMisses,
+          kGuards};
 }
 
 }  // namespace fusesmith
