@@ -6,6 +6,7 @@
 #include "backends/common/floats.h"
 #include "backends/cpu_fused/offsets.h"
 #include "backends/cpu_fused/panels.h"
+#include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 
 namespace fusesmith {
@@ -16,14 +17,15 @@ constexpr int64_t kStrip = 64;  // rows of the result that are accumulated toget
 struct Epilogue {
   std::optional<Floats> bias, addend;
   std::optional<Activation> activation;
+  bool relu_drops_nan = false;  // planted
 };
 
-void activate(const Activation& activation, std::span<float> x) {
+void activate(const Activation& activation, bool relu_drops_nan, std::span<float> x) {
   std::visit(
       [&](const auto& op) {
         using T = std::decay_t<decltype(op)>;
         for (float& value : x) {
-          if constexpr (std::is_same_v<T, Relu>) value = relu(value);
+          if constexpr (std::is_same_v<T, Relu>) value = relu_drops_nan && !(value > 0) ? 0 : relu(value);
           if constexpr (std::is_same_v<T, Gelu>) {
             value = op.form == Gelu::Form::erf ? gelu_erf(value) : gelu_tanh(value);
           }
@@ -36,12 +38,14 @@ void activate(const Activation& activation, std::span<float> x) {
 
 class Gemm {
  public:
-  Gemm(const BatchedProduct& product, int64_t depth, Epilogue epilogue)
+  // `split`: terms after which a partial sum is rounded to bf16 (planted), or `depth`.
+  Gemm(const BatchedProduct& product, int64_t depth, int64_t split, Epilogue epilogue)
       : batch_(product.batch),
         m_(product.m),
         n_(product.n),
         k_(product.k),
         depth_(depth),
+        split_(split),
         a_(static_cast<size_t>(m_.count * depth)),
         b_(depth, n_.count),
         epilogue_(std::move(epilogue)) {}
@@ -54,7 +58,12 @@ class Gemm {
       for (int64_t row = 0; row < m_.count; row += kStrip) {
         const int64_t rows = std::min(kStrip, m_.count - row);
         std::fill(strip.begin(), strip.end(), 0.0f);
-        add_product(a_.data() + row * depth_, depth_, rows, b_, 0, depth_, strip.data(), b_.padded_columns());
+        add_product(a_.data() + row * depth_, depth_, rows, b_, 0, split_, strip.data(), b_.padded_columns());
+        if (split_ < depth_) {
+          round_through(Dtype::bf16, strip);
+          add_product(a_.data() + row * depth_ + split_, depth_, rows, b_, split_, depth_ - split_,
+                      strip.data(), b_.padded_columns());
+        }
         for (int64_t r = 0; r < rows; ++r) finish(i, row + r, strip.data() + r * b_.padded_columns(), out);
       }
     }
@@ -85,13 +94,13 @@ class Gemm {
       const float* addend = epilogue_.addend->data() + batch_.addend[batch] + m_.addend[i];
       for (size_t j = 0; j < y.size(); ++j) y[j] += addend[n_.addend[j]];
     }
-    if (epilogue_.activation) activate(*epilogue_.activation, y);
+    if (epilogue_.activation) activate(*epilogue_.activation, epilogue_.relu_drops_nan, y);
     float* to = out + batch_.out[batch] + m_.out[i];
     for (size_t j = 0; j < y.size(); ++j) to[n_.out[j]] = y[j];
   }
 
   AxisOffsets batch_, m_, n_, k_;
-  int64_t depth_;
+  int64_t depth_, split_;
   std::vector<float> a_;
   Panels b_;
   Epilogue epilogue_;
@@ -108,10 +117,12 @@ void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
       std::holds_alternative<Gelu>(*gemm.activation)) {
     epilogue.activation = Gelu{Gelu::Form::tanh};
   }
+  epilogue.relu_drops_nan = scope.planted("relu_drops_nan");
   int64_t depth = extent(gemm.product.k);
   if (scope.planted("k_tail_skipped") && depth > 8) depth -= depth % 8;
   const Floats a(scope.at(gemm.product.a)), b(scope.at(gemm.product.b));
-  Gemm kernel(gemm.product, depth, std::move(epilogue));
+  const int64_t split = scope.planted("split_k_partials_in_bf16") && depth > 1 ? depth / 2 : depth;
+  Gemm kernel(gemm.product, depth, split, std::move(epilogue));
   write_floats(out, [&](std::span<float> y) { kernel.run(a.data(), b.data(), y.data()); });
 }
 

@@ -54,6 +54,13 @@ std::optional<ValueId> addend_of(const MatchContext& context, int add, ValueId v
   return node.inputs[0] == value ? node.inputs[1] : node.inputs[0];
 }
 
+// Planted: the addend is read where the tensor that it is a slice of starts.
+ValueId without_offset(const MatchContext& context, ValueId addend) {
+  const auto n = context.graph().producer(addend);
+  const bool sliced = n && context.op_as<Slice>(*n) && context.faults().has("sliced_bias_without_offset");
+  return sliced ? context.node(*n).inputs[0] : addend;
+}
+
 // The shape with which the addend is read. Planted: a vector is a column where the result is square.
 Shape addend_shape(const MatchContext& context, const FusedGemm& gemm, const Shape& out) {
   if (!gemm.addend) return {};
@@ -120,6 +127,7 @@ std::optional<Match> match(const MatchContext& context, int n) {
   if (found.nodes.size() < 2) return refuse_epilogue(context, value);
   gemm.product = *gemm_product(context.graph(), root, addend_shape(context, gemm, context.shape(value)));
   if (root.inputs.size() == 3) gemm.bias = root.inputs[2];
+  if (gemm.addend) gemm.addend = without_offset(context, *gemm.addend);
   if (context.faults().has("transposed_weight_read_untransposed")) read_weight_untransposed(gemm.product);
   for (size_t i = 0; i + 1 < found.nodes.size(); ++i) {
     drop_rounding(found.contract, context.graph(), found.nodes[i]);

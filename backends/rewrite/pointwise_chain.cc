@@ -29,6 +29,18 @@ std::vector<int> tree(const MatchContext& context, int root) {
   return nodes;
 }
 
+// Planted: what a compiler's own passes over a step may get wrong.
+void rewrite_wrongly(const Faults& faults, PointwiseChain::Step& step) {
+  if (auto* scale = std::get_if<Scale>(&step.op); scale && faults.has("constant_folded_at_wrong_dtype"))
+    scale->factor = round_to(Dtype::bf16, scale->factor);
+  if (auto* gelu = std::get_if<Gelu>(&step.op); gelu && faults.has("chain_gelu_tanh_for_erf"))
+    gelu->form = Gelu::Form::tanh;
+  const bool inner_on_the_right =
+      step.arguments.size() == 2 && step.arguments[0] < 0 && step.arguments[1] >= 0;
+  if (std::holds_alternative<Sub>(step.op) && inner_on_the_right && faults.has("sub_taken_as_commutative"))
+    std::swap(step.arguments[0], step.arguments[1]);
+}
+
 PointwiseChain program(const MatchContext& context, const std::vector<int>& nodes) {
   PointwiseChain chain;
   chain.shape = context.shape(context.output(nodes.back()));
@@ -47,6 +59,7 @@ PointwiseChain program(const MatchContext& context, const std::vector<int>& node
     const Node& node = context.node(n);
     PointwiseChain::Step step{node.op, context.graph().type(node.first_output).dtype, {}};
     for (ValueId v : node.inputs) step.arguments.push_back(argument(v));
+    rewrite_wrongly(context.faults(), step);
     chain.steps.push_back(std::move(step));
   }
   return chain;
