@@ -7,7 +7,31 @@
 namespace fusesmith {
 namespace {
 
+// Sizes that kernels have fast paths for: all multiples of a tile.
+ExampleDims aligned_dims(Scene& s) {
+  ExampleDims dims;
+  dims.batch = s.batch;
+  dims.heads = s.choices.between(1, 4);
+  for (int64_t* size : {&dims.rows, &dims.cols, &dims.depth, &dims.width})
+    *size = 16 * s.choices.between(1, 4);
+  return dims;
+}
+
+// Long rows to multiply or to normalise, as little as can be beside them: recipes may square a size.
+ExampleDims wide_dims(Scene& s) {
+  ExampleDims dims{1, 1, s.dim(8), s.dim(17), s.dim(17), s.dim(17)};
+  (s.flip() ? dims.cols : dims.depth) = s.choices.pick<int64_t>({1000, 1024, 1025, 2048});
+  return dims;
+}
+
 ExampleDims random_dims(Scene& s) {
+  static constexpr int kWeights[] = {76, 16, 8};
+  switch (s.choices.weighted(kWeights)) {
+    case 1:
+      return aligned_dims(s);
+    case 2:
+      return wide_dims(s);
+  }
   ExampleDims dims;
   dims.batch = s.batch;
   dims.rows = s.tokens;
