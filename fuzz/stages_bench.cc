@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "fuzz/backends.h"
+#include "fuzz/coverage.h"
 #include "fuzz/generator.h"
 #include "graph/case.h"
 #include "oracle/judge.h"
@@ -30,7 +31,7 @@ class Stopwatch {
 };
 
 struct Stages {
-  double generate = 0, text = 0, data = 0, compile = 0, baseline = 0, candidate = 0, judge = 0;
+  double generate = 0, text = 0, data = 0, compile = 0, baseline = 0, candidate = 0, judge = 0, coverage = 0;
   double launches = 0;
 };
 
@@ -42,7 +43,8 @@ std::optional<size_t> launches(const Backend& backend, const Program& program) {
   return {};
 }
 
-void run_case(uint64_t counter, const Backend& baseline, const Backend& candidate, Stages& sum) {
+void run_case(uint64_t counter, const Backend& baseline, const Backend& candidate, Coverage& met,
+              Stages& sum) {
   Stopwatch watch;
   const Case test_case = generate_case(1, 0, counter);
   sum.generate += watch.lap();
@@ -67,6 +69,11 @@ void run_case(uint64_t counter, const Backend& baseline, const Backend& candidat
             {.minimal_deviations = false});
   benchmark::DoNotOptimize(verdict.finding);
   sum.judge += watch.lap();
+  CoverageEvents events;
+  add_graph_events(events, test_case.graph, "natural");
+  add_plan_events(events, test_case.graph, fused->plan());
+  met.add(events);
+  sum.coverage += watch.lap();
   sum.launches +=
       static_cast<double>(launches(baseline, *base).value_or(0) + launches(candidate, *fused).value_or(0));
 }
@@ -76,11 +83,12 @@ void stages(benchmark::State& state, const char* baseline, const char* candidate
   if (!base || !fused) return state.SkipWithError("not in this build");
   if (const auto why = base->unavailable()) return state.SkipWithError(why->c_str());
   constexpr uint64_t kCases = 400;
+  Coverage met;
   Stages ignored, sum;
-  for (uint64_t i = 0; i < 50; ++i) run_case(i, *base, *fused, ignored);  // caches, lazy loading
+  for (uint64_t i = 0; i < 50; ++i) run_case(i, *base, *fused, met, ignored);  // caches, lazy loading
   for (auto _ : state) {
     sum = {};
-    for (uint64_t i = 0; i < kCases; ++i) run_case(i, *base, *fused, sum);
+    for (uint64_t i = 0; i < kCases; ++i) run_case(i, *base, *fused, met, sum);
   }
   const auto count = [&](const char* name, double seconds) { state.counters[name] = 1e6 * seconds / kCases; };
   count("generate_us", sum.generate);
@@ -90,6 +98,7 @@ void stages(benchmark::State& state, const char* baseline, const char* candidate
   count("baseline_us", sum.baseline);
   count("candidate_us", sum.candidate);
   count("judge_us", sum.judge);
+  count("coverage_us", sum.coverage);
   state.counters["launches"] = sum.launches / kCases;
 }
 
