@@ -61,7 +61,7 @@ Moves moves_before(const MatchContext& context, ValueId value) {
     const auto producer = context.graph().producer(value);
     if (!producer || !is_view_op(context.node(*producer).op)) break;
     if (!context.inner_producer(value)) {
-      moves.cut = is_permute(context, *producer) && !context.is_inner(value);
+      if (is_permute(context, *producer) && !context.is_inner(value)) moves.cut = context.outer_guard(value);
       break;
     }
     moves.nodes.push_back(*producer);
@@ -77,12 +77,10 @@ Moves moves_after(const MatchContext& context, ValueId value) {
   };
   while (moves.nodes.size() < kMostMoves) {
     const auto next = context.sole_consumer(value);
-    if (!next) {
-      const auto& readers = context.consumers(value);
-      moves.cut = !context.is_inner(value) && std::any_of(readers.begin(), readers.end(), [&](int n) {
-        return is_permute(context, n) && context.is_free(n);
-      });
-    }
+    const auto& readers = context.consumers(value);
+    const bool before_permute = std::any_of(
+        readers.begin(), readers.end(), [&](int n) { return is_permute(context, n) && context.is_free(n); });
+    if (before_permute && !context.is_inner(value)) moves.cut = context.outer_guard(value);
     if (!next || !can_undo(*next)) break;
     moves.nodes.push_back(*next);
     value = context.output(*next);

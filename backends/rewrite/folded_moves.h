@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "backends/rewrite/match_context.h"
@@ -13,7 +14,7 @@ namespace fusesmith {
 // Movement ops in a row, nearest to the node first; at most four.
 struct Moves {
   std::vector<int> nodes;
-  bool cut = false;  // one more permute stands there, but its value is read elsewhere
+  std::optional<std::string_view> cut;  // why one more permute that stands there is none of them: a guard
 
   bool has_permute(const MatchContext& context) const { return has_permute(context, nodes.size()); }
   // Among the first `count`.

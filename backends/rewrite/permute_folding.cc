@@ -14,8 +14,12 @@ namespace fusesmith {
 namespace {
 
 constexpr std::string_view kName = "permute_folding";
-constexpr std::string_view kReadElsewhere = "read_elsewhere", kNoStrides = "no_strides";
-constexpr std::string_view kGuards[] = {kReadElsewhere, kNoStrides};
+constexpr std::string_view kNoStrides = "no_strides", kInAChain = "in_a_chain";
+constexpr std::string_view kGuards[] = {
+    kSecondReader, kObserved,
+    kNoStrides,  // a reshape cuts across what was permuted
+    kInAChain,   // a pointwise op with neighbours: pointwise_chain runs them in one loop
+};
 
 // One operand, or the result: how many of its moves are folded, and how it is then read.
 struct Folded {
@@ -89,7 +93,7 @@ std::optional<Match> match_product(const MatchContext& context, int n) {
     if (side.has_permute(context)) return context.refuse(kNoStrides);
   }
   for (const Moves& side : moves) {
-    if (side.cut) return context.refuse(kReadElsewhere);
+    if (side.cut) return context.refuse(*side.cut);
   }
   return std::nullopt;
 }
@@ -98,7 +102,7 @@ std::optional<Match> match_product(const MatchContext& context, int n) {
 std::optional<Match> match_permute(const MatchContext& context, int n) {
   Moves moves = moves_before(context, context.node(n).inputs[0]);
   if (!moves.has_permute(context)) {
-    if (moves.cut) return context.refuse(kReadElsewhere);
+    if (moves.cut) return context.refuse(*moves.cut);
     return std::nullopt;
   }
   moves.nodes.insert(moves.nodes.begin(), n);
@@ -148,26 +152,29 @@ Folded pointwise_operand(const MatchContext& context, const Moves& moves, ValueI
 
 // A pointwise op by itself: a loop that reads permuted values where they lie.
 std::optional<Match> match_pointwise(const MatchContext& context, int n) {
-  if (stands_in_a_chain(context, n)) return std::nullopt;
   const Node& node = context.node(n);
+  std::vector<Moves> moves;
+  for (ValueId v : node.inputs) moves.push_back(moves_before(context, v));
+  const auto has_permute = [&](const Moves& m) { return m.has_permute(context); };
+  if (std::none_of(moves.begin(), moves.end(), has_permute)) {
+    for (const Moves& m : moves) {
+      if (m.cut) return context.refuse(*m.cut);
+    }
+    return std::nullopt;
+  }
+  if (stands_in_a_chain(context, n)) return context.refuse(kInAChain);
   const TensorType& type = context.graph().type(node.first_output);
   Match found{{n}, {std::string(kName)}, {}, SingleNode{}};
   PointwiseChain chain;
   PointwiseChain::Step step{node.op, type.dtype, {}};
   std::vector<StridedAxes> operands;
-  bool permuted = false, cut = false;
-  for (ValueId v : node.inputs) {
-    const Moves moves = moves_before(context, v);
-    const Folded folded = pointwise_operand(context, moves, v, type.shape);
-    permuted = permuted || moves.has_permute(context);
-    cut = cut || moves.cut;
-    take(moves, folded.count, found);
-    step.arguments.push_back(-1 - static_cast<int>(chain.operands.size()));
+  for (size_t i = 0; i < moves.size(); ++i) {
+    const Folded folded = pointwise_operand(context, moves[i], node.inputs[i], type.shape);
+    take(moves[i], folded.count, found);
+    step.arguments.push_back(-1 - static_cast<int>(i));
     chain.operands.push_back({folded.value, {}});
     operands.push_back(folded.view.axes);
   }
-  if (!permuted && cut) return context.refuse(kReadElsewhere);
-  if (!permuted) return std::nullopt;
   if (found.nodes.size() == 1 || !cut_alike(operands) || operands[0].size() > size_t{kMaxRank})
     return context.refuse(kNoStrides);
   for (const StridedAxis& axis : operands[0]) chain.shape.push_back(axis.size);

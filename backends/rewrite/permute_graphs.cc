@@ -166,7 +166,8 @@ constexpr GraphRecipe kNearMisses[] = {
        ExampleGraph g(t);
        const auto [x, weight] = permuted_rows(g, d);
        return g.outputs(g.node(Matmul{}, g.node(Softmax{}, g.node(Permute{{1, 0, 2}}, x)), weight));
-     }},
+     },
+     kUnrecognised},
     {"permutes_that_cut_unlike",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -194,14 +195,16 @@ constexpr GraphRecipe kNearMisses[] = {
        const ValueId weight = g.tensor("weight", {d.rows, d.depth, d.width});
        const ValueId y = g.node(Slice{0, 1, d.rows + 1}, g.node(Permute{{1, 0, 2}}, x));
        return g.outputs(g.node(Matmul{}, y, weight));
-     }},
+     },
+     kUnrecognised},
     {"reshape_alone",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const ValueId x = g.tensor("x", {d.batch * d.rows, d.depth});
        const ValueId weight = g.tensor("weight", {d.batch, d.depth, d.cols});
        return g.outputs(g.node(Matmul{}, g.node(Reshape{{d.batch, d.rows, d.depth}}, x), weight));
-     }},
+     },
+     kUnrecognised},
 };
 
 }  // namespace
