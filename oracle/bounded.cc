@@ -16,10 +16,11 @@ double f32_rounding(double v, double e) {
   return kU * (std::fabs(v) + e) + 0x1p-150;
 }
 
-// An f32 beyond the largest finite one may or may not have become infinite on the way.
-void saturate(double& v, double& e) {
+// An f32 beyond the largest finite one may or may not have become infinite on the way. `exact_error` is e
+// without the last rounding: what is less than half an ulp beyond the largest f32 is rounded to it.
+void saturate(double& v, double& e, double exact_error) {
   const double limit = max_finite(Dtype::f32);
-  if (!(std::fabs(v) + e > limit) || std::isinf(v)) return;
+  if (!(std::fabs(v) + exact_error > limit * (1 + kU / 2)) || std::isinf(v)) return;
   if (std::fabs(v) - e > limit * (1 + kU)) {
     v = std::copysign(kInfinity, v);
     e = 0;
@@ -60,8 +61,9 @@ void pass_on(Bounded& value, bool computed, bool rounded, double relative, doubl
       e = stored.lo == stored.hi ? 0 : std::fmax(stored.hi - v, v - stored.lo);
       if (std::isnan(e)) e = kInfinity;  // part of the interval overflows
     } else if (computed) {
+      const double exact_error = e;
       e += f32_rounding(v, e);
-      saturate(v, e);
+      saturate(v, e, exact_error);
     }
     value.set(i, v, e);
   }

@@ -125,6 +125,17 @@ TEST(PassOn, Saturation) {
   EXPECT_EQ(maybe.error(0), kInf);
 }
 
+// The least f32, as a mask, plus a score: less than half an ulp beyond it is rounded back to it.
+TEST(PassOn, WhatRoundsToTheLargestIsFinite) {
+  const double largest = max_finite(Dtype::f32), ulp = largest * kU * 2;
+  Bounded hidden = scalar(Dtype::f32, -largest - 100, 1e-3);
+  pass_on(hidden, true, true, 0);
+  EXPECT_LE(hidden.error(0), ulp);
+  Bounded edge = scalar(Dtype::f32, -largest - 0.45 * ulp, 0.1 * ulp);  // may reach the half
+  pass_on(edge, true, true, 0);
+  EXPECT_EQ(edge.error(0), kInf);
+}
+
 TEST(PassOn, SpecialsStay) {
   for (double special : {kNan, kInf, -kInf}) {
     for (bool rounded : {false, true}) {

@@ -111,7 +111,7 @@ class StepRunner {
 // An operand's elements as f32 (0 or 1 for bool), one for each element of the output.
 std::vector<float> spread(const Tensor& tensor, const Shape& strides, const Shape& shape) {
   std::vector<float> own = to_f32(tensor);
-  if (tensor.type.shape == shape) return own;
+  if (strides == strides_of(shape)) return own;
   std::vector<float> all(static_cast<size_t>(element_count(shape)));
   copy_strided(own.data(), shape, strides, all.data());
   return all;

@@ -1,140 +1,27 @@
 // permute_folding: permutes, and reshapes and broadcasts between them, are not carried out but read, or
-// written, through strides: by a product that reads permuted operands or whose result is permuted, and by the
-// last of several permutes. No value is rounded elsewhere, so the contract is the strict one.
+// written, through strides: by a product that reads permuted operands or whose result is permuted, by a
+// pointwise op that stands alone, and by the last of several permutes. No value is rounded elsewhere, so the
+// contract is the strict one.
 #include <algorithm>
 #include <array>
-#include <numeric>
 
+#include "backends/rewrite/folded_moves.h"
 #include "backends/rewrite/patterns.h"
 #include "backends/rewrite/permute_graphs.h"
 #include "backends/rewrite/product.h"
-#include "backends/rewrite/strided_view.h"
 
 namespace fusesmith {
 namespace {
 
 constexpr std::string_view kName = "permute_folding";
-constexpr std::string_view kReadElsewhere = "read_elsewhere", kNoStrides = "no_strides";
-constexpr std::string_view kGuards[] = {kReadElsewhere, kNoStrides};
-constexpr size_t kMostMoves = 4;  // on one side of a product
-
-bool is_permute(const MatchContext& context, int n) { return context.op_as<Permute>(n) != nullptr; }
-
-// Movement ops in a row, nearest to the product first.
-struct Moves {
-  std::vector<int> nodes;
-  bool cut = false;  // one more permute stands there, but its value is read elsewhere
-
-  bool has_permute(const MatchContext& context) const {
-    return std::any_of(nodes.begin(), nodes.end(), [&](int n) { return is_permute(context, n); });
-  }
+constexpr std::string_view kNoStrides = "no_strides", kInAChain = "in_a_chain";
+constexpr std::string_view kGuards[] = {
+    kSecondReader, kObserved,
+    kNoStrides,  // a reshape cuts across what was permuted
+    kInAChain,   // a pointwise op with neighbours: pointwise_chain runs them in one loop
 };
 
-// Those that make the value.
-Moves moves_before(const MatchContext& context, ValueId value) {
-  Moves moves;
-  while (moves.nodes.size() < kMostMoves) {
-    const auto producer = context.graph().producer(value);
-    if (!producer || !is_view_op(context.node(*producer).op)) break;
-    if (!context.inner_producer(value)) {
-      moves.cut = is_permute(context, *producer) && !context.is_inner(value);
-      break;
-    }
-    moves.nodes.push_back(*producer);
-    value = context.node(*producer).inputs[0];
-  }
-  return moves;
-}
-
-// Those that the value goes through. What repeats elements cannot be undone.
-Moves moves_after(const MatchContext& context, ValueId value) {
-  Moves moves;
-  const auto can_undo = [&](int n) {
-    return is_view_op(context.node(n).op) && !context.op_as<BroadcastTo>(n);
-  };
-  while (moves.nodes.size() < kMostMoves) {
-    const auto next = context.sole_consumer(value);
-    if (!next) {
-      const auto& readers = context.consumers(value);
-      moves.cut = !context.is_inner(value) && std::any_of(readers.begin(), readers.end(), [&](int n) {
-        return is_permute(context, n) && context.is_free(n);
-      });
-    }
-    if (!next || !can_undo(*next)) break;
-    moves.nodes.push_back(*next);
-    value = context.output(*next);
-  }
-  return moves;
-}
-
-Shape dims_in_order(size_t rank) {
-  Shape dims(rank);
-  std::iota(dims.begin(), dims.end(), 0);
-  return dims;
-}
-
-Shape swap_of_last_two(size_t rank) {
-  Shape dims = dims_in_order(rank);
-  if (rank >= 2) std::swap(dims[rank - 1], dims[rank - 2]);
-  return dims;
-}
-
-Shape permuted(const Shape& shape, const Shape& dims) {
-  Shape result;
-  for (int64_t dim : dims) result.push_back(shape[static_cast<size_t>(dim)]);
-  return result;
-}
-
-// The dims of a permute of x. Planted: other ones, which move as many elements to each axis.
-Shape dims_of(const MatchContext& context, const Permute& op, const Shape& x) {
-  const size_t rank = op.dims.size();
-  const Shape shape = permuted(x, op.dims);
-  const auto fits = [&](const Shape& dims) { return permuted(x, dims) == shape; };
-  Shape none = dims_in_order(rank);
-  if (context.faults().has("permute_dims_ignored") && fits(swap_of_last_two(rank)))
-    return swap_of_last_two(rank);
-  if (context.faults().has("permute_of_equal_sizes_dropped") && shape == x) return none;
-  if (context.faults().has("permute_inverted") && fits(inverse_dims(op.dims))) return inverse_dims(op.dims);
-  const auto is_leading = [&](size_t i) { return op.dims[i] + 2 < static_cast<int64_t>(rank); };
-  bool batch_apart = rank > 2;
-  for (size_t i = 0; i + 2 < rank; ++i) batch_apart = batch_apart && is_leading(i);
-  if (context.faults().has("permute_batch_stride_unpermuted") && batch_apart) {
-    std::copy(op.dims.end() - 2, op.dims.end(), none.end() - 2);
-    return none;
-  }
-  return op.dims;
-}
-
-// How the value behind the first `count` of these moves is found in the value before them.
-std::optional<StridedView> view_before(const MatchContext& context, const Moves& moves, size_t count,
-                                       ValueId value) {
-  const ValueId from = count == 0 ? value : context.node(moves.nodes[count - 1]).inputs[0];
-  std::optional<StridedView> view = StridedView::dense(context.shape(from));
-  for (size_t i = count; view && i-- > 0;) {
-    const Node& node = context.node(moves.nodes[i]);
-    const Shape& in = context.shape(node.inputs[0]);
-    const auto* permute = std::get_if<Permute>(&node.op);
-    view = moved(*view, permute ? Op(Permute{dims_of(context, *permute, in)}) : node.op, in);
-  }
-  return view;
-}
-
-// How the value before the first `count` of these moves is found in the value behind them.
-std::optional<StridedView> view_after(const MatchContext& context, const Moves& moves, size_t count,
-                                      ValueId value) {
-  const ValueId to = count == 0 ? value : context.output(moves.nodes[count - 1]);
-  std::optional<StridedView> view = StridedView::dense(context.shape(to));
-  for (size_t i = count; view && i-- > 0;) {
-    const Node& node = context.node(moves.nodes[i]);
-    const auto* permute = std::get_if<Permute>(&node.op);
-    if (!permute) continue;  // undone by another reshape, which a view does not see
-    const Shape dims = inverse_dims(dims_of(context, *permute, context.shape(node.inputs[0])));
-    view = moved(*view, Permute{dims}, context.shape(node.first_output));
-  }
-  return view;
-}
-
-// One side of a product: how many of its moves are folded, and how it is then read.
+// One operand, or the result: how many of its moves are folded, and how it is then read.
 struct Folded {
   size_t count;
   ValueId value;
@@ -146,10 +33,7 @@ std::vector<Folded> foldings(const MatchContext& context, const Moves& moves, Va
   std::vector<Folded> found;
   const size_t most = moves.has_permute(context) ? moves.nodes.size() : 0;
   for (size_t count = most + 1; count-- > 0;) {
-    const auto first = moves.nodes.begin();
-    const bool permutes = std::any_of(first, first + static_cast<std::ptrdiff_t>(count),
-                                      [&](int n) { return is_permute(context, n); });
-    if (count > 0 && !permutes) continue;
+    if (count > 0 && !moves.has_permute(context, count)) continue;
     const auto view =
         before ? view_before(context, moves, count, value) : view_after(context, moves, count, value);
     if (!view) continue;
@@ -159,6 +43,11 @@ std::vector<Folded> foldings(const MatchContext& context, const Moves& moves, Va
     found.push_back({count, reached, *view});
   }
   return found;
+}
+
+void take(const Moves& moves, size_t count, Match& found) {
+  const auto first = moves.nodes.begin();
+  found.nodes.insert(found.nodes.end(), first, first + static_cast<std::ptrdiff_t>(count));
 }
 
 // The product with as many moves folded as strides can say, those of a first.
@@ -180,10 +69,7 @@ std::optional<Match> fold(const MatchContext& context, int n, const std::array<M
         if (node.inputs.size() == 3) gemm.bias = node.inputs[2];
         Match found{{n}, {std::string(kName)}, {}, std::move(gemm)};
         const size_t counts[] = {a.count, b.count, out.count};
-        for (size_t side = 0; side < 3; ++side) {
-          const auto first = moves[side].nodes.begin();
-          found.nodes.insert(found.nodes.end(), first, first + static_cast<std::ptrdiff_t>(counts[side]));
-        }
+        for (size_t side = 0; side < 3; ++side) take(moves[side], counts[side], found);
         return found;
       }
     }
@@ -207,7 +93,7 @@ std::optional<Match> match_product(const MatchContext& context, int n) {
     if (side.has_permute(context)) return context.refuse(kNoStrides);
   }
   for (const Moves& side : moves) {
-    if (side.cut) return context.refuse(kReadElsewhere);
+    if (side.cut) return context.refuse(*side.cut);
   }
   return std::nullopt;
 }
@@ -216,7 +102,7 @@ std::optional<Match> match_product(const MatchContext& context, int n) {
 std::optional<Match> match_permute(const MatchContext& context, int n) {
   Moves moves = moves_before(context, context.node(n).inputs[0]);
   if (!moves.has_permute(context)) {
-    if (moves.cut) return context.refuse(kReadElsewhere);
+    if (moves.cut) return context.refuse(*moves.cut);
     return std::nullopt;
   }
   moves.nodes.insert(moves.nodes.begin(), n);
@@ -234,15 +120,83 @@ std::optional<Match> match_permute(const MatchContext& context, int n) {
   return context.refuse(kNoStrides);
 }
 
+bool is_pointwise(const MatchContext& context, int n) {
+  const OpClass op_class = info(context.node(n).op).op_class;
+  return op_class == OpClass::pointwise || op_class == OpClass::select;
+}
+
+// Whether pointwise_chain may take the node together with a neighbour.
+bool stands_in_a_chain(const MatchContext& context, int n) {
+  const ValueId y = context.output(n);
+  const auto next = context.sole_consumer(y);
+  if (next && is_pointwise(context, *next) && context.shape(context.output(*next)) == context.shape(y))
+    return true;
+  const auto& inputs = context.node(n).inputs;
+  return std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) {
+    const auto producer = context.inner_producer(v);
+    return producer && is_pointwise(context, *producer) && context.shape(v) == context.shape(y);
+  });
+}
+
+// As an operand of a loop over `shape`, with as many moves folded as strides can say.
+Folded pointwise_operand(const MatchContext& context, const Moves& moves, ValueId value, const Shape& shape) {
+  for (Folded& folded : foldings(context, moves, value, true)) {
+    if (auto view = moved(folded.view, BroadcastTo{shape}, context.shape(value))) {
+      folded.view = std::move(*view);
+      return folded;
+    }
+  }
+  const StridedView dense = StridedView::dense(context.shape(value));
+  return {0, value, *moved(dense, BroadcastTo{shape}, context.shape(value))};
+}
+
+// A pointwise op by itself: a loop that reads permuted values where they lie.
+std::optional<Match> match_pointwise(const MatchContext& context, int n) {
+  const Node& node = context.node(n);
+  std::vector<Moves> moves;
+  for (ValueId v : node.inputs) moves.push_back(moves_before(context, v));
+  const auto has_permute = [&](const Moves& m) { return m.has_permute(context); };
+  if (std::none_of(moves.begin(), moves.end(), has_permute)) {
+    for (const Moves& m : moves) {
+      if (m.cut) return context.refuse(*m.cut);
+    }
+    return std::nullopt;
+  }
+  if (stands_in_a_chain(context, n)) return context.refuse(kInAChain);
+  const TensorType& type = context.graph().type(node.first_output);
+  Match found{{n}, {std::string(kName)}, {}, SingleNode{}};
+  PointwiseChain chain;
+  PointwiseChain::Step step{node.op, type.dtype, {}};
+  std::vector<StridedAxes> operands;
+  for (size_t i = 0; i < moves.size(); ++i) {
+    const Folded folded = pointwise_operand(context, moves[i], node.inputs[i], type.shape);
+    take(moves[i], folded.count, found);
+    step.arguments.push_back(-1 - static_cast<int>(i));
+    chain.operands.push_back({folded.value, {}});
+    operands.push_back(folded.view.axes);
+  }
+  if (found.nodes.size() == 1 || !cut_alike(operands) || operands[0].size() > size_t{kMaxRank})
+    return context.refuse(kNoStrides);
+  for (const StridedAxis& axis : operands[0]) chain.shape.push_back(axis.size);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    for (const StridedAxis& axis : operands[i]) chain.operands[i].strides.push_back(axis.stride);
+  }
+  chain.steps.push_back(std::move(step));
+  found.op = std::move(chain);
+  return found;
+}
+
 std::optional<Match> match(const MatchContext& context, int n) {
-  return is_permute(context, n) ? match_permute(context, n) : match_product(context, n);
+  if (context.op_as<Permute>(n)) return match_permute(context, n);
+  return is_pointwise(context, n) ? match_pointwise(context, n) : match_product(context, n);
 }
 
 }  // namespace
 
 Pattern permute_folding_pattern() {
   return {kName,
-          "permutes before or after a product, or before another permute -> read and written through strides",
+          "permutes around a product, before a pointwise op or another permute -> read and written through "
+          "strides",
           match,
           permute_folding_examples(),
           permute_folding_near_misses(),

@@ -91,6 +91,27 @@ constexpr GraphRecipe kExamples[] = {
        const ValueId x = g.tensor("x", {d.rows, d.depth}), w = g.tensor("w", {d.depth, d.rows});
        return g.outputs(g.node(Permute{{1, 0}}, g.node(Matmul{}, x, w)));
      }},
+    {"permuted_activation",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       return g.outputs(g.node(Gelu{}, g.node(Permute{{2, 0, 1}}, g.tensor("x", {d.rows, d.rows, d.depth}))));
+     }},
+    {"permuted_addend",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.batch, d.heads, d.rows, d.depth});
+       const ValueId y = g.tensor("y", {d.batch, d.rows, d.heads * d.depth});
+       const ValueId merged =
+           g.node(Reshape{{d.batch, d.rows, d.heads * d.depth}}, g.node(Permute{{0, 2, 1, 3}}, x));
+       return g.outputs(g.node(Add{}, y, merged));
+     }},
+    {"permuted_bias_per_head",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId scores = g.tensor("scores", {d.batch, d.heads, d.rows, d.cols});
+       const ValueId bias = g.tensor("bias", {d.rows, d.cols, d.heads});
+       return g.outputs(g.node(Add{}, scores, g.node(Permute{{2, 0, 1}}, bias)));
+     }},
     {"permute_of_a_permute",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -140,12 +161,32 @@ constexpr GraphRecipe kNearMisses[] = {
        const ValueId y = g.node(Reshape{{2, 3, d.depth}}, g.node(Permute{{1, 0, 2}}, x));
        return g.outputs(g.node(Matmul{}, y, weight));
      }},
-    {"cast_in_between",
+    {"softmaxed_in_between",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const auto [x, weight] = permuted_rows(g, d);
-       const ValueId y = g.node(Cast{g.other_dtype()}, g.node(Permute{{1, 0, 2}}, x));
-       return g.outputs(g.node(Matmul{}, y, g.node(Cast{g.other_dtype()}, weight)));
+       return g.outputs(g.node(Matmul{}, g.node(Softmax{}, g.node(Permute{{1, 0, 2}}, x)), weight));
+     },
+     kUnrecognised},
+    {"permutes_that_cut_unlike",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {2, 3, d.depth}), y = g.tensor("y", {3, 2, d.depth});
+       const ValueId left = g.node(Reshape{{6, d.depth}}, g.node(Permute{{1, 0, 2}}, x));
+       const ValueId right = g.node(Reshape{{6, d.depth}}, g.node(Permute{{1, 0, 2}}, y));
+       return g.outputs(g.node(Sub{}, left, right));
+     }},
+    {"inside_a_chain",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.cols, d.rows}), y = g.tensor("y", {d.rows, d.cols});
+       return g.outputs(g.node(Mul{}, g.node(Silu{}, g.node(Permute{{1, 0}}, x)), y));
+     }},
+    {"pointwise_operand_read_elsewhere",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId y = g.node(Permute{{1, 0}}, g.tensor("x", {d.cols, d.rows}));
+       return g.outputs(g.node(Gelu{}, y), y);
      }},
     {"slice_in_between",
      [](Dtype t, const ExampleDims& d) {
@@ -154,20 +195,16 @@ constexpr GraphRecipe kNearMisses[] = {
        const ValueId weight = g.tensor("weight", {d.rows, d.depth, d.width});
        const ValueId y = g.node(Slice{0, 1, d.rows + 1}, g.node(Permute{{1, 0, 2}}, x));
        return g.outputs(g.node(Matmul{}, y, weight));
-     }},
+     },
+     kUnrecognised},
     {"reshape_alone",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const ValueId x = g.tensor("x", {d.batch * d.rows, d.depth});
        const ValueId weight = g.tensor("weight", {d.batch, d.depth, d.cols});
        return g.outputs(g.node(Matmul{}, g.node(Reshape{{d.batch, d.rows, d.depth}}, x), weight));
-     }},
-    {"reduction_in_between",
-     [](Dtype t, const ExampleDims& d) {
-       ExampleGraph g(t);
-       const auto [x, weight] = permuted_rows(g, d);
-       return g.outputs(g.node(Matmul{}, g.node(Softmax{}, g.node(Permute{{1, 0, 2}}, x)), weight));
-     }},
+     },
+     kUnrecognised},
 };
 
 }  // namespace

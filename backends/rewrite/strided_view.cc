@@ -29,6 +29,16 @@ std::optional<StridedView> restrided(const StridedView& view, const Shape& sizes
   return tidied(axes);
 }
 
+// Takes the innermost `size` elements off the axes.
+StridedAxis take_innermost(StridedAxes& axes, int64_t size) {
+  StridedAxis& last = axes.back();
+  const int64_t stride = last.stride;
+  last.size /= size;
+  last.stride *= size;
+  if (last.size == 1) axes.pop_back();
+  return {size, stride};
+}
+
 }  // namespace
 
 StridedView StridedView::dense(const Shape& shape) {
@@ -84,6 +94,20 @@ std::optional<StridedView> moved(const StridedView& view, const Op& op, const Sh
   if (const auto* broadcast = std::get_if<BroadcastTo>(&op))
     return restrided(view, broadcast->shape, broadcast_strides(in, broadcast->shape));
   return view;
+}
+
+bool cut_alike(std::span<StridedAxes> lists) {
+  std::vector<StridedAxes> cut(lists.size());
+  while (!lists[0].empty()) {
+    int64_t size = lists[0].back().size;
+    for (const StridedAxes& axes : lists) size = std::min(size, axes.back().size);
+    for (const StridedAxes& axes : lists) {
+      if (axes.back().size % size != 0) return false;
+    }
+    for (size_t i = 0; i < lists.size(); ++i) cut[i].push_back(take_innermost(lists[i], size));
+  }
+  for (size_t i = 0; i < lists.size(); ++i) lists[i].assign(cut[i].rbegin(), cut[i].rend());
+  return true;
 }
 
 Shape inverse_dims(const Shape& dims) {

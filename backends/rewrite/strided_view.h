@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "graph/graph.h"
@@ -32,6 +33,10 @@ bool is_view_op(const Op& op);
 
 // The view of op(x), given that of x, whose shape is `in`; nothing where strides cannot say it.
 std::optional<StridedView> moved(const StridedView& view, const Op& op, const Shape& in);
+
+// Cuts lists of axes, each of equally many elements, until their sizes agree axis by axis; false where they
+// do not divide each other.
+bool cut_alike(std::span<StridedAxes> lists);
 
 // The dims that undo a permute.
 Shape inverse_dims(const Shape& dims);

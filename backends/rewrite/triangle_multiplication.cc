@@ -14,10 +14,9 @@ namespace {
 
 constexpr std::string_view kName = "triangle_multiplication";
 constexpr std::string_view kTwoTensors = "two_tensors", kNotTheHalves = "not_the_halves",
-                           kReadElsewhere = "read_elsewhere", kCastRounds = "cast_rounds",
-                           kOtherEquation = "other_equation";
-constexpr std::string_view kGuards[] = {kTwoTensors, kNotTheHalves, kReadElsewhere, kCastRounds,
-                                        kOtherEquation};
+                           kCastRounds = "cast_rounds", kOtherEquation = "other_equation";
+constexpr std::string_view kGuards[] = {kTwoTensors, kNotTheHalves, kSecondReader,
+                                        kObserved,   kCastRounds,   kOtherEquation};
 
 bool is_last_axis(int64_t axis, const Shape& shape) {
   const int rank = static_cast<int>(shape.size());
@@ -127,7 +126,7 @@ std::optional<Match> match(const MatchContext& context, int n) {
   std::vector<int> nodes{n};
   for (const Operand& operand : {*left, *right}) {
     for (ValueId value : operand.inner) {
-      if (!context.is_inner(value)) return context.refuse(kReadElsewhere);
+      if (!context.is_inner(value)) return context.refuse(context.outer_guard(value));
     }
     push_new(nodes, operand.nodes);
   }
