@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "fuzz/backends.h"
+#include "fuzz/definitions.h"
 #include "fuzz/interrupt.h"
 #include "fuzz/known_names.h"
 #include "fuzz/table.h"
@@ -30,7 +32,8 @@ std::string reasons_text(const BackendVerdict& backend) {
   return text.empty() ? "" : "\nRoundings that " + backend.backend + " left out or moved:\n" + text;
 }
 
-std::string text_of(const Case& test_case, const CaseRun& run) {
+std::string text_of(const Case& test_case, const CaseRun& run,
+                    const std::vector<DefinitionDifference>& definitions) {
   const Verdict& verdict = run.verdict;
   std::string text = std::string(name(verdict.verdict)) +
                      (verdict.finding ? ", finding " + verdict.signature : "") + "\n" + sentence(verdict) +
@@ -38,6 +41,7 @@ std::string text_of(const Case& test_case, const CaseRun& run) {
   if (test_case.steps > 1) text += "The gravest step is " + std::to_string(run.step) + ".\n";
   const Guilty guilty = guilty_region(verdict);
   if (guilty.region) text += "Evidence: " + evidence_text(guilty) + ".\n";
+  text += stand_in_text(test_case, definitions);
   text += regions_text(verdict.candidate, region_differences(run)) + reasons_text(verdict.candidate);
   text += regions_text(verdict.baseline, {}) + reasons_text(verdict.baseline);
   return text +
@@ -77,17 +81,23 @@ int run(ExplainFlags& flags, Console& console) {
   if (!test_case) return fail(console, "explain", test_case.problem());
   if (const auto why = flags.judge.unavailable()) return fail(console, "explain", *why, kDeviceUnhealthy);
   CaseRun run;
+  std::vector<DefinitionDifference> definitions;
   try {
-    run = Judging(flags.judge, *test_case).run(*test_case);
+    const Judging judging(flags.judge, *test_case);
+    run = judging.run(*test_case, [&](CaseRun& judged) {
+      definitions =
+          definition_differences(*test_case, judged, *find_backend(judging.candidate), judging.options);
+    });
   } catch (const DeviceError& error) {
     return fail_device(console, "explain", file, error);
   }
   if (flags.json) {
     nlohmann::ordered_json json = {{"file", file}, {"step", run.step}, {"sentence", sentence(run.verdict)}};
     json.update(to_json(run.verdict, region_differences(run)));
+    if (!definitions.empty()) json["definitions"] = to_json(definitions);
     console.out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
-    console.out << file << ": " << text_of(*test_case, run);
+    console.out << file << ": " << text_of(*test_case, run, definitions);
   }
   if (run.verdict.verdict == VerdictClass::out_of_memory) return kOutOfMemory;
   return run.verdict.finding ? kFindings : kClean;

@@ -46,6 +46,7 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
     scene.op(Relu{}, {x});
   }
   result.graph = scene.finish();
+  result.policy.tf32 = choices.flip(0.1);
   if (parts) *parts = std::move(scene.parts);
   return result;
 }

@@ -36,12 +36,15 @@ void activate(const Activation& activation, std::span<float> x) {
 
 class Gemm {
  public:
-  Gemm(const BatchedProduct& product, int64_t depth, Epilogue epilogue)
+  // tf32_a, tf32_b: whether the operand is rounded as it is packed.
+  Gemm(const BatchedProduct& product, int64_t depth, Epilogue epilogue, bool tf32_a, bool tf32_b)
       : batch_(product.batch),
         m_(product.m),
         n_(product.n),
         k_(product.k),
         depth_(depth),
+        tf32_a_(tf32_a),
+        tf32_b_(tf32_b),
         a_(static_cast<size_t>(m_.count * depth)),
         b_(depth, n_.count),
         epilogue_(std::move(epilogue)) {}
@@ -67,12 +70,13 @@ class Gemm {
       const float* row = a + m_.a[i];
       for (int64_t k = 0; k < depth_; ++k) *to++ = row[k_.a[k]];
     }
+    if (tf32_a_) to_tf32(a_);
   }
 
   void pack_b(const float* b) {
     for (int64_t k = 0; k < depth_; ++k) {
       const float* row = b + k_.b[k];
-      for (int64_t j = 0; j < n_.count; ++j) b_.at(k, j) = row[n_.b[j]];
+      for (int64_t j = 0; j < n_.count; ++j) b_.at(k, j) = tf32_b_ ? to_tf32(row[n_.b[j]]) : row[n_.b[j]];
     }
   }
 
@@ -92,6 +96,7 @@ class Gemm {
 
   AxisOffsets batch_, m_, n_, k_;
   int64_t depth_;
+  bool tf32_a_, tf32_b_;
   std::vector<float> a_;
   Panels b_;
   Epilogue epilogue_;
@@ -111,7 +116,8 @@ void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
   int64_t depth = extent(gemm.product.k);
   if (scope.planted("k_tail_skipped") && depth > 8) depth -= depth % 8;
   const Floats a(scope.at(gemm.product.a)), b(scope.at(gemm.product.b));
-  Gemm kernel(gemm.product, depth, std::move(epilogue));
+  const auto tf32 = [&](ValueId v) { return reads_tf32(scope.products, scope.at(v).type.dtype); };
+  Gemm kernel(gemm.product, depth, std::move(epilogue), tf32(gemm.product.a), tf32(gemm.product.b));
   write_floats(out, [&](std::span<float> y) { kernel.run(a.data(), b.data(), y.data()); });
 }
 

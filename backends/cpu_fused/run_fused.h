@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "backends/common/tf32.h"
 #include "backends/faults.h"
 #include "backends/rewrite/fused_op.h"
 #include "oracle/plan.h"
@@ -16,6 +17,7 @@ struct RegionScope {
   std::span<const TensorPtr> values;  // by ValueId
   std::string_view pattern;           // the one to blame for this region; empty for a single node
   const Faults& faults;
+  F32Products products = F32Products::ieee;
 
   const Tensor& at(ValueId value) const { return *values[static_cast<size_t>(value)]; }
   // Whether a planted fault strikes here: it is on, and this region's pattern is the one it must be blamed
