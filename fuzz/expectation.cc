@@ -22,9 +22,11 @@ std::vector<std::string> used_deviations(const BackendVerdict& verdict) {
 }
 
 // Whether run number `number` of the program gives the same bits; else it is in the verdict.
-bool is_same_again(CaseRun& run, size_t sources, Program& program, const Trace& first,
+bool is_same_again(CaseRun& run, const Graph& graph, Program& program, const Trace& first,
                    const BackendVerdict& backend, int64_t number) {
-  const Trace again = program.run(std::span(first.values).first(sources));
+  const auto sources = static_cast<size_t>(graph.source_count());
+  Trace again = program.run(std::span(first.values).first(sources));
+  if (&program == run.candidate.get()) put_stand_ins(graph, run.stand_ins, again);
   const auto found = first_difference(Disagreement::Kind::repeat, program.plan(), first, again);
   if (!found) return true;
   const RegionVerdict& verdict = backend.regions.at(found->region);
@@ -41,12 +43,11 @@ bool is_same_again(CaseRun& run, size_t sources, Program& program, const Trace& 
 }  // namespace
 
 int64_t repeat_run(const Graph& graph, CaseRun& run, int64_t times, const std::function<bool()>& stop) {
-  const auto sources = static_cast<size_t>(graph.source_count());
   if (!run.candidate || run.verdict.finding) return 0;
   for (int64_t i = 0; i < times; ++i) {
     if (stop && stop()) return i;
-    if (!is_same_again(run, sources, *run.candidate, run.candidate_trace, run.verdict.candidate, i + 2) ||
-        !is_same_again(run, sources, *run.baseline, run.baseline_trace, run.verdict.baseline, i + 2)) {
+    if (!is_same_again(run, graph, *run.candidate, run.candidate_trace, run.verdict.candidate, i + 2) ||
+        !is_same_again(run, graph, *run.baseline, run.baseline_trace, run.verdict.baseline, i + 2)) {
       return i + 1;
     }
   }

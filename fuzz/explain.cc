@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "fuzz/backends.h"
+#include "fuzz/definitions.h"
 #include "fuzz/explanation.h"
 #include "fuzz/interrupt.h"
 #include "fuzz/known_names.h"
@@ -31,7 +33,8 @@ std::string reasons_text(const BackendVerdict& backend) {
   return text.empty() ? "" : "\nRoundings that " + backend.backend + " left out or moved:\n" + text;
 }
 
-std::string text_of(const Case& test_case, const CaseRun& run, const Explanation& explanation) {
+std::string text_of(const Case& test_case, const CaseRun& run, const Explanation& explanation,
+                    const std::vector<DefinitionDifference>& definitions) {
   const Verdict& verdict = run.verdict;
   std::string text = std::string(name(verdict.verdict)) +
                      (verdict.finding ? ", finding " + verdict.signature : "") + "\n" + sentence(verdict) +
@@ -40,6 +43,7 @@ std::string text_of(const Case& test_case, const CaseRun& run, const Explanation
   const Guilty guilty = guilty_region(verdict);
   if (guilty.region) text += "Evidence: " + evidence_text(guilty) + ".\n";
   if (run.candidate) text += "What happened: " + explanation.what_happened + "\n";
+  text += stand_in_text(test_case, definitions);
   text += regions_text(verdict.candidate, region_differences(run)) + reasons_text(verdict.candidate);
   text += regions_text(verdict.baseline, {}) + reasons_text(verdict.baseline);
   text += to_text(explanation, run);
@@ -99,9 +103,13 @@ int run(ExplainFlags& flags, Console& console) {
   if (const auto why = flags.judge.unavailable()) return fail(console, "explain", *why, kDeviceUnhealthy);
   CaseRun run;
   Explanation explanation;
+  std::vector<DefinitionDifference> definitions;
   try {
     const Judging judging(flags.judge, *test_case);
-    run = judging.run(*test_case);
+    run = judging.run(*test_case, [&](CaseRun& judged) {
+      definitions =
+          definition_differences(*test_case, judged, *find_backend(judging.candidate), judging.options);
+    });
     explanation = explain(*test_case, run, judging, flags.max_seconds);
   } catch (const DeviceError& error) {
     return fail_device(console, "explain", file, error);
@@ -110,9 +118,10 @@ int run(ExplainFlags& flags, Console& console) {
     nlohmann::ordered_json json = {{"file", file}, {"step", run.step}, {"sentence", sentence(run.verdict)}};
     json.update(to_json(run.verdict, region_differences(run)));
     json.update(to_json(explanation));
+    if (!definitions.empty()) json["definitions"] = to_json(definitions);
     console.out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
-    console.out << file << ": " << text_of(*test_case, run, explanation);
+    console.out << file << ": " << text_of(*test_case, run, explanation, definitions);
   }
   if (run.verdict.verdict == VerdictClass::out_of_memory) return kOutOfMemory;
   return run.verdict.finding ? kFindings : kClean;

@@ -47,6 +47,7 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
   }
   result.graph = scene.finish();
   scene.parts.style = kDataStyles[static_cast<size_t>(scene.style)];
+  result.policy.tf32 = choices.flip(0.1);
   if (parts) *parts = std::move(scene.parts);
   return result;
 }

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "fuzz/backends.h"
+#include "fuzz/definitions.h"
 #include "fuzz/files.h"
 #include "fuzz/interrupt.h"
 #include "fuzz/known_names.h"
@@ -19,6 +21,8 @@ using Json = nlohmann::ordered_json;
 struct Replayed {
   std::string file;
   CaseRun run;
+  std::vector<DefinitionDifference> definitions = {};
+  std::string stand_ins = {};  // as text
   int64_t repeats = 0;
   std::vector<std::string> reasons = {};  // why this is exit 77, one line each
   bool expected = false;                  // the expectation was compared and holds
@@ -30,7 +34,10 @@ Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& t
   Replayed replayed{file, {}};
   replayed.run = judging.run(test_case, [&](CaseRun& judged) {
     replayed.repeats = repeat_run(test_case.graph, judged, flags.repeat, InterruptGuard::interrupted);
+    replayed.definitions =
+        definition_differences(test_case, judged, *find_backend(judging.candidate), judging.options);
   });
+  replayed.stand_ins = stand_in_text(test_case, replayed.definitions);
   const Verdict& verdict = replayed.run.verdict;
   // Where memory runs out says nothing about the case.
   const bool out_of_memory = verdict.verdict == VerdictClass::out_of_memory && test_case.expect &&
@@ -50,6 +57,15 @@ Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& t
   return replayed;
 }
 
+std::string indented(const std::string& text) {
+  std::string result;
+  for (size_t at = 0, end; at < text.size(); at = end) {
+    end = text.find('\n', at) + 1;
+    result += "  " + text.substr(at, end - at);
+  }
+  return result;
+}
+
 std::string text_of(const Replayed& replayed) {
   const Verdict& verdict = replayed.run.verdict;
   std::string text = replayed.file + ": " + std::string(name(verdict.verdict)) +
@@ -59,6 +75,7 @@ std::string text_of(const Replayed& replayed) {
                      (replayed.repeats > 0 ? ", " + counted(replayed.repeats, "repeat") : "") + "\n";
   text += "  " + sentence(verdict) + "\n";
   for (const std::string& reason : replayed.reasons) text += "  FAILED: " + reason + "\n";
+  text += indented(replayed.stand_ins);
   const auto differences = region_differences(replayed.run);
   const Table table = region_table(verdict.candidate, Regions::notable, differences);
   return text + (table.empty() ? "" : table.text(2)) + "\n";
@@ -75,6 +92,7 @@ Json json_of(const Replayed& replayed) {
   }
   json["backends"] = {verdict.baseline.backend, verdict.candidate.backend};
   json["failed"] = replayed.reasons;
+  if (!replayed.definitions.empty()) json["definitions"] = to_json(replayed.definitions);
   json["regions"] = whole["candidate"]["regions"];
   json["baseline_regions"] = whole["baseline"]["regions"];
   return json;

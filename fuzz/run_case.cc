@@ -52,6 +52,7 @@ Tensors inputs_of(const Case& test_case, int64_t step) {
 CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend& candidate,
                   const RunOptions& options) {
   CaseRun run;
+  run.stand_ins = test_case.stand_ins;
   auto base = compile(baseline, test_case, options, run.verdict);
   auto fused = base ? compile(candidate, test_case, options, run.verdict) : nullptr;
   if (!fused) return run;
@@ -63,6 +64,7 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
     const Tensors inputs = inputs_of(test_case, step);
     StepRun base_run = run_step(*run.baseline, test_case.graph, inputs, base_states);
     StepRun fused_run = run_step(*run.candidate, test_case.graph, inputs, fused_states);
+    put_stand_ins(test_case.graph, test_case.stand_ins, fused_run.trace);
     Verdict verdict = judge(
         test_case,
         {std::string(baseline.name()), &run.baseline->plan(), &base_run.trace, base_run.disagreement},
@@ -88,6 +90,13 @@ Case with_options(Case test_case, const RunOptions& options) {
     if (std::find(skipped.begin(), skipped.end(), pattern) == skipped.end()) skipped.push_back(pattern);
   }
   return test_case;
+}
+
+void put_stand_ins(const Graph& graph, const std::vector<StandIn>& stand_ins, Trace& trace) {
+  for (const StandIn& pair : stand_ins) {
+    trace.values[static_cast<size_t>(*graph.find(pair.value))] =
+        trace.values[static_cast<size_t>(*graph.find(pair.by))];
+  }
 }
 
 CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Backend& candidate,

@@ -34,8 +34,11 @@ struct CaseRun {
   Verdict verdict;
   int64_t step = 0;
   std::unique_ptr<Program> baseline, candidate;
-  Trace baseline_trace, candidate_trace;
+  Trace baseline_trace, candidate_trace;  // the candidate's with the case's stand-ins in place
+  std::vector<StandIn> stand_ins;
 };
+// Puts what stands in for a value in its place.
+void put_stand_ins(const Graph& graph, const std::vector<StandIn>& stand_ins, Trace& trace);
 CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Backend& candidate,
                         const RunOptions& options = {});
 

@@ -48,17 +48,34 @@ struct Expect {
   bool operator==(const Expect&) const = default;
 };
 
+// Two definitions of one thing, held against each other by one judgement: the candidate delivers the bits of
+// output `by` where the graph says `value`, an output of the same type that nothing else reads.
+struct StandIn {
+  std::string value, by;
+
+  static constexpr auto fields() {
+    return std::tuple{
+        Field{"value", &StandIn::value, Free{"an output that no node reads"}, true},
+        Field{"by", &StandIn::by, Free{"the output whose bits the candidate delivers there"}, true}};
+  }
+  bool operator==(const StandIn&) const = default;
+};
+
 struct Case {
   uint64_t seed = 0;
   int64_t steps = 1;
   Policy policy;
   Graph graph;
   std::optional<Expect> expect;
+  std::vector<StandIn> stand_ins;
   bool operator==(const Case&) const = default;
 };
 
 // The tensors of every input at one step, in the graph's order; each distinct from every other.
 std::vector<Tensor> make_inputs(const Case& test_case, int64_t step = 0);
+
+// "stand_ins[0].by: ..." for the first stand-in that does not say what StandIn asks for.
+std::optional<Problem> stand_in_problem(const Case& test_case);
 
 // JSON, both ways. Reading is strict: unknown keys, wrong types, forward references, bad shapes and absurd
 // sizes are one-line problems that name the place. Writing what was read gives the same text; reading what

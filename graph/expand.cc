@@ -10,17 +10,32 @@ namespace {
 ValueId apply_mask(Builder& b, const Sdpa& op, ValueId scores, int64_t t, int64_t s, ValueId mask) {
   constexpr double kHidden = -std::numeric_limits<double>::infinity();
   switch (op.mask) {
-    case Sdpa::Mask::none:
-      return scores;
     case Sdpa::Mask::boolean:
       return b.node(MaskedFill{kHidden, true}, {scores, mask}, "masked");
-    case Sdpa::Mask::causal:
-      return b.node(MaskedFill{kHidden}, {scores, b.node(CausalMask{t, s, op.alignment}, {}, "hidden")},
-                    "masked");
     case Sdpa::Mask::additive:
       return b.node(Add{}, {scores, mask}, "masked");
+    case Sdpa::Mask::none:
+      if (op.window == 0) return scores;
+      break;
+    case Sdpa::Mask::causal:
+      break;
   }
-  return scores;
+  const CausalMask hidden{t, s, op.alignment, op.window, op.mask == Sdpa::Mask::none};
+  return b.node(MaskedFill{kHidden}, {scores, b.node(hidden, {}, "hidden")}, "masked");
+}
+
+// [..., fewer, s, d] -> [..., heads, s, d], each head `heads / fewer` times in a row.
+ValueId repeat_heads(Builder& b, ValueId value, int64_t heads, const std::string& name) {
+  Shape shape = b.type(value).shape;
+  const size_t axis = shape.size() - 3;
+  const int64_t times = heads / shape[axis];
+  if (times == 1) return value;
+  value = b.node(Unsqueeze{static_cast<int64_t>(axis) + 1}, {value}, name + "_group");
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, times);
+  value = b.node(BroadcastTo{shape}, {value}, name + "_repeated");
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  shape[axis] = heads;
+  return b.node(Reshape{shape}, {value}, name + "_heads");
 }
 
 Graph expand_sdpa(const Sdpa& op, TypeSpan types) {
@@ -42,8 +57,14 @@ Graph expand_sdpa(const Sdpa& op, TypeSpan types) {
     q = b.node(Scale{std::sqrt(scale)}, {q}, "q_scaled");
     k = b.node(Scale{std::sqrt(scale)}, {k}, "k_scaled");
   }
+  if (op.grouped_heads) {
+    const int64_t heads = types[0].shape.end()[-3];
+    k = repeat_heads(b, k, heads, "k");
+    v = repeat_heads(b, v, heads, "v");
+  }
   ValueId scores = b.node(Matmul{false, true}, {q, k}, "scores");
   if (op.scale_on == Sdpa::ScaleOn::scores) scores = b.node(Scale{scale}, {scores}, "scaled");
+  if (op.softcap != 0) scores = b.node(Softcap{op.softcap}, {scores}, "capped");
   const Shape& shape = b.type(scores).shape;
   scores = apply_mask(b, op, scores, shape[shape.size() - 2], shape[shape.size() - 1], mask);
   const ValueId p = b.node(Softmax{-1}, {scores}, "p");

@@ -82,6 +82,42 @@ TEST(Expand, SdpaSaysWhatItsAttributesPromise) {
   });
 }
 
+// q of 6 heads, k and v of 2.
+Types grouped_inputs(Dtype dtype) {
+  return {{dtype, {2, 6, 4, 8}}, {dtype, {2, 2, 5, 8}}, {dtype, {2, 2, 5, 3}}};
+}
+
+TEST(Expand, GroupedHeadsAreRepeatedInPlace) {
+  Sdpa op;
+  op.grouped_heads = true;
+  const Graph graph = *expansion(op, grouped_inputs(Dtype::bf16));
+  EXPECT_EQ(graph.type(graph.outputs()[0]), (TensorType{Dtype::bf16, {2, 6, 4, 3}}));
+  EXPECT_EQ(graph.type(*graph.find("k_group")).shape, (Shape{2, 2, 1, 5, 8}));
+  EXPECT_EQ(graph.type(*graph.find("k_repeated")).shape, (Shape{2, 2, 3, 5, 8}));
+  EXPECT_EQ(graph.type(*graph.find("v_heads")).shape, (Shape{2, 6, 5, 3}));
+  const Types equal(3, {Dtype::f32, {2, 6, 4, 8}});
+  EXPECT_EQ(count_ops(*expansion(op, equal), "reshape"), 0);
+}
+
+TEST(Expand, WindowAndSoftcapStandBetweenScaleAndSoftmax) {
+  const Types inputs = sdpa_inputs({}, Dtype::f16, true);
+  for (const auto mask : {Sdpa::Mask::none, Sdpa::Mask::causal}) {
+    Sdpa op;
+    op.mask = mask;
+    op.window = 2;
+    op.softcap = 30;
+    const Graph graph = *expansion(op, inputs);
+    const auto made_by = [&](std::string_view value) -> const Node& {
+      return graph.nodes()[static_cast<size_t>(*graph.producer(*graph.find(value)))];
+    };
+    const CausalMask hidden{4, 6, CausalAlignment::top_left, 2, mask == Sdpa::Mask::none};
+    EXPECT_EQ(made_by("hidden").op, Op(hidden));
+    EXPECT_EQ(made_by("masked").inputs[0], *graph.find("capped"));
+    EXPECT_EQ(made_by("capped").inputs[0], *graph.find("scaled"));
+    EXPECT_EQ(made_by("p").inputs[0], *graph.find("masked"));
+  }
+}
+
 TEST(Expand, OnlyCompositesExpandAndFully) {
   for_each_op([]<class T>(std::type_identity<T>) {
     for (const OpSample& sample : valid_samples<T>(20000, 20)) {

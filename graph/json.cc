@@ -63,7 +63,8 @@ Result<Case> parse_case(std::string_view text) {
   const Place document(*tree, problem);
   check_version(document);
   const std::vector<JsonKey> keys = {{"fusesmith", true}, {"seed", false}, {"steps", false},
-                                     {"policy", false},   {"graph", true}, {"expect", false}};
+                                     {"policy", false},   {"graph", true}, {"stand_ins", false},
+                                     {"expect", false}};
   Case result;
   if (document.has_keys(keys)) {
     if (const auto seed = document.member("seed")) seed->read(result.seed);
@@ -71,8 +72,13 @@ Result<Case> parse_case(std::string_view text) {
       read_attribute(*steps, result.steps, IntRange{1, kMaxSteps});
     if (const auto policy = document.member("policy")) result.policy = read_struct<Policy>(*policy);
     if (const auto expect = document.member("expect")) result.expect = read_expect(*expect);
+    if (const auto stand_ins = document.member("stand_ins")) {
+      for (const Place& place : stand_ins->elements(kMaxStrings))
+        result.stand_ins.push_back(read_struct<StandIn>(place));
+    }
     if (auto graph = read_graph(document.at("graph"))) result.graph = std::move(*graph);
   }
+  if (!problem) problem = stand_in_problem(result);
   if (problem) return *problem;
   return result;
 }

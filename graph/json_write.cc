@@ -33,13 +33,14 @@ std::string node_json(const Graph& graph, const Node& node) {
          ", \"inputs\": " + names_json(graph, node.inputs) + (fields.empty() ? "" : ", ") + fields;
 }
 
-// A list with one object per line; an empty one stays on its line.
+// A list with one object per line, its end indented by `margin`; an empty one stays on its line.
 template <class T, class F>
-std::string lines(const std::vector<T>& items, F members) {
+std::string lines(const std::vector<T>& items, F members, const std::string& margin = "    ") {
   if (items.empty()) return "[]";
   std::string text = "[";
-  for (const T& item : items) text += (text.size() > 1 ? ",\n      " : "\n      ") + braces(members(item));
-  return text + "\n    ]";
+  for (const T& item : items)
+    text += (text.size() > 1 ? ",\n  " : "\n  ") + margin + braces(members(item));
+  return text + "\n" + margin + "]";
 }
 
 }  // namespace
@@ -63,6 +64,10 @@ std::string to_json(const Case& test_case) {
       "    \"nodes\": " + lines(graph.nodes(), [&](const Node& x) { return node_json(graph, x); }) + ",\n";
   text += "    \"outputs\": " + names_json(graph, graph.outputs()) + "\n";
   text += "  }";
+  if (!test_case.stand_ins.empty()) {
+    const auto members = [](const StandIn& x) { return fields_json(x); };
+    text += ",\n  \"stand_ins\": " + lines(test_case.stand_ins, members, "  ");
+  }
   if (test_case.expect) text += ",\n  \"expect\": " + braces(fields_json(*test_case.expect));
   return text + "\n}\n";
 }

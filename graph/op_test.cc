@@ -152,6 +152,23 @@ TEST(Op, NumbersReadBackTheSame) {
   EXPECT_EQ(number_text(NAN), "nan");
 }
 
+Sdpa grouped() {
+  Sdpa op;
+  op.grouped_heads = true;
+  return op;
+}
+Sdpa windowed(Sdpa::Mask mask) {
+  Sdpa op;
+  op.mask = mask;
+  op.window = 2;
+  return op;
+}
+Sdpa capped(double softcap) {
+  Sdpa op;
+  op.softcap = softcap;
+  return op;
+}
+
 // Shapes worked out by hand, and the sentence for a mistake.
 struct Inference {
   Op op;
@@ -226,8 +243,27 @@ const Inference kInferences[] = {
     {MaskedFill{0, false}, {"f32[2,3]", "bool[3]"}, "f32[2,3]"},
     {MaskedFill{0, false}, {"f32[3]", "bool[2,3]"}, "expected"},
     {CausalMask{3, 4}, {}, "bool[3,4]"},
+    {CausalMask{3, 4, CausalAlignment::top_left, 2, true}, {}, "bool[3,4]"},
+    {CausalMask{3, 4, CausalAlignment::top_left, 0, true},
+     {},
+     "expected a window of 1 or more when shows_future"},
     {Sdpa{}, {"f32[2,3,4]", "f32[2,5,4]", "f32[2,5,6]"}, "f32[2,3,6]"},
     {Sdpa{}, {"f32[2,3,4]", "f32[2,5,4]", "f32[2,5,6]", "bool[3,5]"}, "expected a fourth input exactly when"},
+    {Sdpa{}, {"f32[4,3,4]", "f32[2,5,4]", "f32[2,5,6]"}, "expected equal leading axes"},
+    {grouped(), {"f32[4,3,4]", "f32[2,5,4]", "f32[2,5,6]"}, "f32[4,3,6]"},
+    {grouped(), {"f32[4,3,4]", "f32[3,5,4]", "f32[3,5,6]"}, "expected as many heads in k and v, dividing"},
+    {grouped(), {"f32[4,3,4]", "f32[2,5,4]", "f32[4,5,6]"}, "expected as many heads in k and v, dividing"},
+    {grouped(), {"f32[3,4]", "f32[5,4]", "f32[5,6]"}, "expected q, k, v of rank 3 to 7 for grouped_heads"},
+    {windowed(Sdpa::Mask::causal), {"f32[3,4]", "f32[5,4]", "f32[5,6]"}, "f32[3,6]"},
+    {windowed(Sdpa::Mask::boolean),
+     {"f32[3,4]", "f32[5,4]", "f32[5,6]", "bool[3,5]"},
+     "expected a window only when mask is"},
+    {capped(0.001), {"f32[3,4]", "f32[5,4]", "f32[5,6]"}, "expected softcap 0 or at least 0.01"},
+    {capped(-1), {"f32[3,4]", "f32[5,4]", "f32[5,6]"}, "expected softcap between 0 and 10000, got -1"},
+    {Sdpa{}, {"f32[65536,1]", "f32[65536,1]", "f32[65536,1]"}, "expected scores and keys of at most 2^27"},
+    {windowed(Sdpa::Mask::causal),
+     {"f32[1,1]", "f32[65537,1]", "f32[65537,1]"},
+     "expected at most 2^16 queries and keys"},
 };
 
 TEST(Op, OutputsOfSeveral) {

@@ -118,6 +118,8 @@ ordered_json definitions() {
                                  {"outputs", list_of({{"type", "string"}})}},
                                 {"inputs", "nodes", "outputs"});
   defs["policy"] = struct_schema("What the user allows.", attribute_infos<Policy>());
+  defs["stand_in"] =
+      struct_schema("The candidate delivers `by` where the graph says `value`.", attribute_infos<StandIn>());
   defs["expect"] = struct_schema("What replay must find.", attribute_infos<Expect>());
   ordered_json& backends = defs["expect"]["properties"]["backends"];  // a pair, or absent
   backends.erase("default");
@@ -139,6 +141,7 @@ std::string case_schema() {
         {"steps", {{"type", "integer"}, {"minimum", 1}, {"maximum", kMaxSteps}, {"default", 1}}},
         {"policy", reference("policy")},
         {"graph", reference("graph")},
+        {"stand_ins", list_of(reference("stand_in"))},
         {"expect", reference("expect")}}},
       {"required", {"fusesmith", "graph"}},
       {"additionalProperties", false}};

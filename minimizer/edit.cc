@@ -206,7 +206,9 @@ std::optional<Case> apply_edits(const Case& test_case, const Edits& edits) {
   }
   auto graph = build(std::move(c.draft));
   if (!graph) return std::nullopt;
-  return Case{c.seed, c.steps, std::move(c.policy), std::move(*graph), test_case.expect};
+  Case edited{c.seed, c.steps, std::move(c.policy), std::move(*graph), test_case.expect, test_case.stand_ins};
+  if (stand_in_problem(edited)) return std::nullopt;
+  return edited;
 }
 
 }  // namespace fusesmith

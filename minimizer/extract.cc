@@ -48,7 +48,7 @@ class Extraction {
     for (int n : nodes_) draft_.nodes.push_back(whole_.nodes[static_cast<size_t>(n)]);
     auto graph = build(std::move(draft_));
     if (!graph) return std::nullopt;
-    return Case{case_.seed, 1, case_.policy, std::move(*graph), case_.expect};
+    return Case{case_.seed, 1, case_.policy, std::move(*graph), case_.expect, {}};
   }
 
  private:

@@ -67,6 +67,11 @@ uint64_t fingerprint(const Case& test_case) {
   hash.add(test_case.policy.implicit_casts);
   hash.add(test_case.policy.skip_patterns.size());
   for (const std::string& pattern : test_case.policy.skip_patterns) hash.add(pattern);
+  hash.add(test_case.stand_ins.size());
+  for (const StandIn& pair : test_case.stand_ins) {
+    hash.add(pair.value);
+    hash.add(pair.by);
+  }
   const Graph& graph = test_case.graph;
   hash.add(graph.inputs().size());
   for (const Input& input : graph.inputs()) add_source(hash, input.name, input.type, input.fill);

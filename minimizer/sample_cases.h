@@ -14,7 +14,7 @@ namespace fusesmith {
 inline Case case_of(Builder& builder, int64_t steps = 1) {
   auto graph = builder.build();
   check(graph.ok(), graph.ok() ? "" : graph.problem().c_str());
-  return Case{7, steps, {}, std::move(*graph), std::nullopt};
+  return Case{7, steps, {}, std::move(*graph), std::nullopt, {}};
 }
 
 struct BlockSizes {

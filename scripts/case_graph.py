@@ -59,18 +59,19 @@ def uniform(width_in):
     return {"uniform": {"lo": -bound, "hi": bound}}
 
 
-def render(graph, outputs, expect, tf32=False, steps=1, skip_patterns=()):
+def render(graph, outputs, expect, tf32=False, steps=1, skip_patterns=(), stand_ins=()):
     """One line per input and node, as fusesmith itself writes case files."""
 
-    def block(items):
-        return "[\n" + ",\n".join("      " + json.dumps(item) for item in items) + "\n    ]"
+    def block(items, margin="    "):
+        return "[\n" + ",\n".join(f"{margin}  " + json.dumps(item) for item in items) + f"\n{margin}]"
 
     skipped = f', "skip_patterns": {json.dumps(list(skip_patterns))}' if skip_patterns else ""
+    stand_ins = f'  "stand_ins": {block(stand_ins, "  ")},\n' if stand_ins else ""
     return (
         f'{{\n  "fusesmith": 1,\n  "seed": 42,\n  "steps": {steps},\n'
         f'  "policy": {{"tf32": {json.dumps(tf32)}, "implicit_casts": "may_elide"{skipped}}},\n'
         f'  "graph": {{\n    "inputs": {block(graph.inputs)},\n    "states": {block(graph.states) if graph.states else "[]"},\n'
-        f'    "nodes": {block(graph.nodes)},\n    "outputs": {json.dumps(outputs)}\n  }},\n'
+        f'    "nodes": {block(graph.nodes)},\n    "outputs": {json.dumps(outputs)}\n  }},\n{stand_ins}'
         f'  "expect": {json.dumps(expect)}\n}}\n'
     )
 

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "backends/common/tf32.h"
 #include "backends/inner_values.h"
 #include "graph/op.h"
 
@@ -13,9 +14,9 @@ using Inputs = std::span<const Tensor* const>;
 using Outputs = std::span<Tensor>;
 
 // product.cc: sums of products in an f32 accumulator, in any order.
-void compute(const Einsum& op, Inputs in, Outputs out);
-void compute(const Matmul& op, Inputs in, Outputs out);
-void compute(const Linear& op, Inputs in, Outputs out);
+void compute(const Einsum& op, Inputs in, Outputs out, F32Products products);
+void compute(const Matmul& op, Inputs in, Outputs out, F32Products products);
+void compute(const Linear& op, Inputs in, Outputs out, F32Products products);
 
 // pointwise.cc
 void compute(const Add& op, Inputs in, Outputs out);
@@ -72,6 +73,6 @@ void compute(const Arange& op, Inputs in, Outputs out);
 void compute(const CausalMask& op, Inputs in, Outputs out);
 
 // composite.cc
-void compute(const Sdpa& op, Inputs in, Outputs out);
+void compute(const Sdpa& op, Inputs in, Outputs out, F32Products products);
 
 }  // namespace fusesmith

@@ -375,7 +375,11 @@ inline Values eval(const Arange& op, const Args&, const Shape& shape) {
 }
 inline Values eval(const CausalMask& op, const Args&, const Shape& shape) {
   const int64_t shift = op.alignment == CausalAlignment::bottom_right ? op.cols - op.rows : 0;
-  return generate(shape, [&](const Index& i) { return i[1] - i[0] > shift ? 1 : 0; });
+  return generate(shape, [&](const Index& i) {
+    const int64_t behind = i[0] + shift - i[1];  // negative: in the future
+    if (behind < 0) return op.shows_future ? 0 : 1;
+    return op.window != 0 && behind > op.window - 1 ? 1 : 0;
+  });
 }
 
 // --- composite, from its formula and not from its expansion
@@ -391,9 +395,14 @@ inline Values eval(const Sdpa& op, const Args& x, const Shape& shape) {
       double score = 0;
       Index q = index, k = index, v = index, m = index;
       k[last - 1] = v[last - 1] = m[last] = j;
+      if (op.grouped_heads)
+        k[last - 2] = v[last - 2] = index[last - 2] / (shape[last - 2] / x[1].shape[last - 2]);
       for (q[last] = k[last] = 0; q[last] < d; ++q[last], ++k[last]) score += x[0].at(q) * x[1].at(k);
       score *= scale;
-      if (op.mask == Sdpa::Mask::causal && j > index[last - 1] + shift) continue;
+      if (op.softcap != 0) score = op.softcap * std::tanh(score / op.softcap);
+      const int64_t behind = index[last - 1] + shift - j;
+      if (op.mask == Sdpa::Mask::causal && behind < 0) continue;
+      if (op.window != 0 && behind >= op.window) continue;
       if (op.mask == Sdpa::Mask::boolean && x[3].broadcast_at(m) == 0) continue;
       if (op.mask == Sdpa::Mask::additive) score += x[3].broadcast_at(m);
       sum += std::exp(score);

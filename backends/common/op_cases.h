@@ -163,6 +163,9 @@ inline std::vector<OpCase> movement_cases() {
       {CausalMask{4, 6, CausalAlignment::top_left}, {}},
       {CausalMask{4, 6, CausalAlignment::bottom_right}, {}},
       {CausalMask{6, 4, CausalAlignment::bottom_right}, {}},
+      {CausalMask{6, 4, CausalAlignment::top_left, 1}, {}},
+      {CausalMask{4, 6, CausalAlignment::bottom_right, 2}, {}},
+      {CausalMask{6, 5, CausalAlignment::bottom_right, 3, true}, {}},
   };
 }
 
@@ -187,6 +190,15 @@ inline std::vector<OpCase> attention_cases() {
                        {q, k, v, f({9, 12})}});
     }
   }
+  Sdpa grouped{Sdpa::ScaleOn::both, true, Sdpa::Mask::causal, CausalAlignment::bottom_right};
+  grouped.grouped_heads = true;
+  cases.push_back({grouped, {f({2, 6, 9, 8}), f({2, 2, 12, 8}), f({2, 2, 12, 5})}});
+  Sdpa windowed{Sdpa::ScaleOn::scores, false, Sdpa::Mask::none, CausalAlignment::bottom_right};
+  windowed.window = 4;
+  windowed.softcap = 1.5;
+  cases.push_back({windowed, {q, k, v}});
+  windowed.mask = Sdpa::Mask::causal;
+  cases.push_back({windowed, {q, k, v}});
   return cases;
 }
 

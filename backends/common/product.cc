@@ -7,11 +7,26 @@
 namespace fusesmith {
 namespace {
 
+// An operand as the product reads it.
+class Operand {
+ public:
+  Operand(const Tensor& tensor, F32Products products) : stored_(tensor) {
+    if (!reads_tf32(products, tensor.type.dtype)) return;
+    rounded_.assign(stored_.span().begin(), stored_.span().end());
+    to_tf32(rounded_);
+  }
+  const float* data() const { return rounded_.empty() ? stored_.data() : rounded_.data(); }
+
+ private:
+  Floats stored_;
+  std::vector<float> rounded_;
+};
+
 template <class T>
-void compute_product(const T& op, Inputs in, Tensor& out) {
+void compute_product(const T& op, Inputs in, Tensor& out, F32Products products) {
   const Types types = {in[0]->type, in[1]->type};
   const Product product = product_of(op, types, out.type);
-  const Floats a(*in[0]), b(*in[1]);
+  const Operand a(*in[0], products), b(*in[1], products);
   write_floats(out, [&](std::span<float> y) { multiply(product, a.data(), b.data(), y.data()); });
 }
 
@@ -70,15 +85,20 @@ Product product_of(const Linear&, TypeSpan in, const TensorType&) {
   return product;
 }
 
-void compute(const Einsum& op, Inputs in, Outputs out) { compute_product(op, in, out[0]); }
-void compute(const Matmul& op, Inputs in, Outputs out) { compute_product(op, in, out[0]); }
+void compute(const Einsum& op, Inputs in, Outputs out, F32Products products) {
+  compute_product(op, in, out[0], products);
+}
+void compute(const Matmul& op, Inputs in, Outputs out, F32Products products) {
+  compute_product(op, in, out[0], products);
+}
 
 // Product and bias are one op: the bias is added to the f32 sum before the one rounding.
-void compute(const Linear& op, Inputs in, Outputs out) {
-  if (in.size() < 3) return compute_product(op, in, out[0]);
+void compute(const Linear& op, Inputs in, Outputs out, F32Products products) {
+  if (in.size() < 3) return compute_product(op, in, out[0], products);
   const Types types = {in[0]->type, in[1]->type};
   const Product product = product_of(op, types, out[0].type);
-  const Floats x(*in[0]), w(*in[1]), bias(*in[2]);
+  const Operand x(*in[0], products), w(*in[1], products);
+  const Floats bias(*in[2]);
   write_floats(out[0], [&](std::span<float> y) {
     multiply(product, x.data(), w.data(), y.data());
     for (size_t row = 0; row < y.size(); row += bias.size()) {

@@ -5,7 +5,7 @@
 namespace fusesmith {
 
 std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs,
-                             std::span<const TensorType> outputs, Probe* probe) {
+                             std::span<const TensorType> outputs, F32Products products, Probe* probe) {
   std::vector<Tensor> results;
   results.reserve(outputs.size());
   for (const TensorType& type : outputs) results.emplace_back(type);
@@ -13,6 +13,8 @@ std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs
       [&](const auto& x) {
         if constexpr (requires { compute(x, inputs, results, probe); })
           compute(x, inputs, results, probe);
+        else if constexpr (requires { compute(x, inputs, results, products); })
+          compute(x, inputs, results, products);
         else
           compute(x, inputs, results);
       },
@@ -20,7 +22,7 @@ std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs
   return results;
 }
 
-void run_node(const Graph& graph, int node, std::span<TensorPtr> values, Probe* probe) {
+void run_node(const Graph& graph, int node, std::span<TensorPtr> values, F32Products products, Probe* probe) {
   const Node& about = graph.nodes()[static_cast<size_t>(node)];
   std::vector<const Tensor*> inputs;
   for (ValueId v : about.inputs) {
@@ -29,7 +31,7 @@ void run_node(const Graph& graph, int node, std::span<TensorPtr> values, Probe* 
   }
   Types types;
   for (int i = 0; i < about.output_count; ++i) types.push_back(graph.type(about.first_output + i));
-  std::vector<Tensor> results = run_node(about.op, inputs, types, probe);
+  std::vector<Tensor> results = run_node(about.op, inputs, types, products, probe);
   for (size_t i = 0; i < results.size(); ++i) {
     values[static_cast<size_t>(about.first_output) + i] =
         std::make_shared<const Tensor>(std::move(results[i]));

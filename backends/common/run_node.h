@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/common/tf32.h"
 #include "backends/inner_values.h"
 #include "graph/op.h"
 #include "oracle/plan.h"
@@ -16,9 +17,11 @@ namespace fusesmith {
 
 // The outputs of `op` on these inputs, which must be of types that infer() accepts and give `outputs`.
 std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs,
-                             std::span<const TensorType> outputs, Probe* probe = nullptr);
+                             std::span<const TensorType> outputs, F32Products products = F32Products::ieee,
+                             Probe* probe = nullptr);
 
 // Node number `node` of the graph, on values that are known (by ValueId); its outputs are put among them.
-void run_node(const Graph& graph, int node, std::span<TensorPtr> values, Probe* probe = nullptr);
+void run_node(const Graph& graph, int node, std::span<TensorPtr> values,
+              F32Products products = F32Products::ieee, Probe* probe = nullptr);
 
 }  // namespace fusesmith

@@ -10,10 +10,9 @@ void compute(const Arange& op, Inputs, Outputs out) {
 }
 
 void compute(const CausalMask& op, Inputs, Outputs out) {
-  const int64_t offset = causal_offset(op.alignment, op.rows, op.cols);
   uint8_t* hidden = out[0].as<uint8_t>().data();
   for (int64_t row = 0; row < op.rows; ++row) {
-    for (int64_t col = 0; col < op.cols; ++col) *hidden++ = col > row + offset;
+    for (int64_t col = 0; col < op.cols; ++col) *hidden++ = op.hides(row, col);
   }
 }
 

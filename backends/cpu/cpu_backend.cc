@@ -8,16 +8,20 @@ namespace {
 
 class CpuProgram : public Program, public Inspectable {
  public:
-  explicit CpuProgram(Graph graph) : graph_(std::move(graph)) {
+  CpuProgram(Graph graph, const CompileOptions& options)
+      : graph_(std::move(graph)), products_(options.tf32 ? F32Products::tf32 : F32Products::ieee) {
     const int count = static_cast<int>(graph_.nodes().size());
-    for (int node = 0; node < count; ++node) plan_.regions.push_back(make_region(graph_, {node}));
+    for (int node = 0; node < count; ++node) {
+      plan_.regions.push_back(make_region(graph_, {node}));
+      plan_.regions.back().contract.arithmetic.tf32 = options.tf32;
+    }
   }
 
   const Plan& plan() const override { return plan_; }
 
   Trace run(std::span<const TensorPtr> inputs) override {
     return run_plan(graph_, plan_, inputs, [&](const Region& region, std::span<TensorPtr> values) {
-      for (int node : region.nodes) run_node(graph_, node, values);
+      for (int node : region.nodes) run_node(graph_, node, values, products_);
     });
   }
 
@@ -26,11 +30,12 @@ class CpuProgram : public Program, public Inspectable {
   }
 
   void run_region(size_t region, std::span<TensorPtr> values, Probe& probe) const override {
-    for (int node : plan_.regions[region].nodes) run_node(graph_, node, values, &probe);
+    for (int node : plan_.regions[region].nodes) run_node(graph_, node, values, products_, &probe);
   }
 
  private:
   Graph graph_;
+  F32Products products_;
   Plan plan_;  // contracts are the default: f32 accumulators, two-pass variance, no deviation
 };
 
@@ -43,8 +48,7 @@ class CpuBackend : public Backend {
   std::optional<std::string> unavailable() const override { return {}; }
 
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
-    if (options.tf32) return Problem{"tf32 products are not supported by cpu"};
-    return std::unique_ptr<Program>(std::make_unique<CpuProgram>(graph));
+    return std::unique_ptr<Program>(std::make_unique<CpuProgram>(graph, options));
   }
 };
 

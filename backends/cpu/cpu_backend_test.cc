@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/common/tf32.h"
 #include "graph/expand.h"
 
 namespace fusesmith {
@@ -97,11 +98,29 @@ TEST(CpuBackend, AttentionEqualsItsOwnExpansion) {
   }
 }
 
-TEST(CpuBackend, SaysWhatItCannotRun) {
-  CompileOptions tf32;
-  tf32.tf32 = true;
-  EXPECT_EQ(cpu_backend().compile(norm_and_linear(Dtype::f32), tf32).problem(),
-            "tf32 products are not supported by cpu");
+// Under tf32 an f32 product is that of its rounded operands; 16-bit ones stay as they are.
+TEST(CpuBackend, Tf32RoundsOperandsOfF32Products) {
+  for (Dtype dtype : kFloatDtypes) {
+    Builder b;
+    const ValueId x = b.input("x", {dtype, {9, 40}}, Normal{}), w = b.input("w", {dtype, {7, 40}}, Normal{});
+    b.output(b.node(Linear{}, {x, w}, "y"));
+    const Graph graph = *b.build();
+    CompileOptions options;
+    options.tf32 = true;
+    const auto program = cpu_backend().compile(graph, options);
+    ASSERT_TRUE(program.ok());
+    EXPECT_TRUE((*program)->plan().regions[0].contract.arithmetic.tf32);
+    const auto inputs = inputs_of(graph);
+    std::vector<TensorPtr> rounded;
+    for (const TensorPtr& input : inputs) {
+      Tensor tensor = *input;
+      if (dtype == Dtype::f32) to_tf32(tensor.as<float>());
+      EXPECT_EQ(tensor == *input, dtype != Dtype::f32);
+      rounded.push_back(std::make_shared<const Tensor>(std::move(tensor)));
+    }
+    const auto ieee = cpu_backend().compile(graph, {});
+    EXPECT_EQ(*(*program)->run(inputs).values.back(), *(*ieee)->run(rounded).values.back());
+  }
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "backends/cpu_fused/attention_scores.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+
+#include "backends/common/float_functions.h"
 
 namespace fusesmith {
 namespace {
@@ -19,12 +22,16 @@ int64_t start_of(const MatrixOperand& operand, const Shape& batch_index) {
 
 ScoreTiles::ScoreTiles(const FusedAttention& attention, const RegionScope& scope)
     : op_(attention),
-      faults_{scope.planted("causal_diagonal_off_by_one"), scope.planted("causal_top_left_for_bottom_right"),
-              scope.planted("last_key_tile_not_masked"),   scope.planted("boolean_mask_as_additive"),
-              scope.planted("mask_batch_index_dropped"),   scope.planted("scale_by_d_not_sqrt_d"),
-              scope.planted("scale_applied_twice")},
+      causal_(attention.mask.causal),
+      cap_(static_cast<float>(attention.softcap)),
+      faults_{scope.planted("causal_diagonal_off_by_one"), scope.planted("last_key_tile_not_masked"),
+              scope.planted("boolean_mask_as_additive"),   scope.planted("mask_batch_index_dropped"),
+              scope.planted("scale_by_d_not_sqrt_d"),      scope.planted("scale_applied_twice"),
+              scope.planted("softcap_after_mask"),         scope.planted("masked_with_lowest")},
       q_(scope.at(attention.q.value)),
       k_(scope.at(attention.k.value)),
+      tf32_q_(reads_tf32(scope.products, scope.at(attention.q.value).type.dtype)),
+      tf32_k_(reads_tf32(scope.products, scope.at(attention.k.value).type.dtype)),
       q_scale_(factor(attention.q_scale, scope)),
       k_scale_(factor(attention.k_scale, scope)),
       score_scale_(factor(attention.score_scale, scope)),
@@ -33,7 +40,16 @@ ScoreTiles::ScoreTiles(const FusedAttention& attention, const RegionScope& scope
       scores_(static_cast<size_t>(attention.query_tile * attention.key_tile)) {
   static_assert(kPanelColumns == 16);
   check(attention.key_tile % kPanelColumns == 0, "fused attention: expected key tiles of whole panels");
+  hidden_ = faults_.lowest_hides ? std::numeric_limits<float>::lowest() : kHidden;
+  if (scope.planted("causal_top_left_for_bottom_right")) causal_.alignment = CausalAlignment::top_left;
+  if (scope.planted("window_one_too_wide") && causal_.window > 0) ++causal_.window;
   if (faults_.scale_by_depth && score_scale_) score_scale_ = Factor{static_cast<float>(op_.depth), true};
+  if (scope.planted("scale_by_padded_depth") && score_scale_) {
+    constexpr int64_t kPadded = 16;  // head sizes are padded to a multiple
+    const auto depth = static_cast<float>(op_.depth),
+               padded = static_cast<float>(round_up(op_.depth, kPadded));
+    score_scale_->value *= std::sqrt(score_scale_->divide ? padded / depth : depth / padded);
+  }
   const Kind kind = attention.mask.kind;
   if (kind == Kind::boolean || kind == Kind::select)
     flags_ = scope.at(attention.mask.mask.value).as<uint8_t>().data();
@@ -54,7 +70,8 @@ void ScoreTiles::start(const Shape& batch_index) {
   for (int64_t j = 0; j < op_.keys; ++j) {
     for (int64_t c = 0; c < op_.depth; ++c) {
       const float x = k[j * op_.k.row + c * op_.k.column];
-      keys_.at(c, j) = k_scale_ ? (*k_scale_)(x) : x;
+      const float scaled = k_scale_ ? (*k_scale_)(x) : x;
+      keys_.at(c, j) = tf32_k_ ? to_tf32(scaled) : scaled;
     }
   }
   if (flags_ || addend_) mask_start_ = faults_.first_mask ? 0 : start_of(op_.mask.mask, batch_index);
@@ -66,7 +83,8 @@ void ScoreTiles::load_queries(int64_t first, int64_t rows) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < op_.depth; ++c) {
       const float x = q[r * op_.q.row + c * op_.q.column];
-      queries_[static_cast<size_t>(r * op_.depth + c)] = q_scale_ ? (*q_scale_)(x) : x;
+      const float scaled = q_scale_ ? (*q_scale_)(x) : x;
+      queries_[static_cast<size_t>(r * op_.depth + c)] = tf32_q_ ? to_tf32(scaled) : scaled;
     }
   }
 }
@@ -79,11 +97,13 @@ void ScoreTiles::scale(std::span<float> scores) const {
   }
 }
 
+void ScoreTiles::cap(std::span<float> scores) const {
+  if (cap_ == 0) return;
+  for (float& s : scores) s = softcap(s, cap_);
+}
+
 bool ScoreTiles::hides(int64_t query, int64_t key) const {
-  if (op_.mask.kind == Kind::causal) {
-    const int64_t offset = faults_.top_left ? 0 : op_.mask.causal_offset;
-    return key > query + offset + (faults_.diagonal_off_by_one ? 1 : 0);
-  }
+  if (op_.mask.kind == Kind::causal) return causal_.hides(query, faults_.diagonal_off_by_one ? key - 1 : key);
   const MatrixOperand& at = op_.mask.mask;
   return (flags_[mask_start_ + query * at.row + key * at.column] != 0) == op_.mask.hidden;
 }
@@ -105,7 +125,7 @@ void ScoreTiles::mask(int64_t query, int64_t key, std::span<float> scores) const
     } else if (hidden) {
       scores[j] = other_
                       ? other_->data()[other_start_ + query * op_.mask.other.row + k * op_.mask.other.column]
-                      : kHidden;
+                      : hidden_;
     }
   }
 }
@@ -123,7 +143,9 @@ ScoreTiles::Tile ScoreTiles::tile(int64_t first, int64_t rows, int64_t key) {
   for (int64_t r = 0; r < rows; ++r) {
     const std::span<float> row(scores_.data() + r * op_.key_tile, static_cast<size_t>(keys));
     scale(row);
+    if (!faults_.cap_after_mask) cap(row);
     mask(first + r, key, row);
+    if (faults_.cap_after_mask) cap(row);
   }
   return {scores_.data(), faults_.pad_keys ? op_.key_tile : keys};
 }

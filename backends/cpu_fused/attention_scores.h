@@ -31,8 +31,8 @@ class ScoreTiles {
 
  private:
   struct Faults {
-    bool diagonal_off_by_one, top_left, pad_keys, boolean_as_additive, first_mask, scale_by_depth,
-        scale_twice;
+    bool diagonal_off_by_one, pad_keys, boolean_as_additive, first_mask, scale_by_depth, scale_twice,
+        cap_after_mask, lowest_hides;
   };
   // A factor, read once.
   struct Factor {
@@ -42,12 +42,16 @@ class ScoreTiles {
   };
   std::optional<Factor> factor(const std::optional<AttentionScale>& scale, const RegionScope& scope) const;
   void scale(std::span<float> scores) const;
+  void cap(std::span<float> scores) const;
   void mask(int64_t query, int64_t key, std::span<float> scores) const;
   bool hides(int64_t query, int64_t key) const;
 
   const FusedAttention& op_;
+  CausalMask causal_;
+  float cap_, hidden_;  // what hidden scores become
   Faults faults_;
   Floats q_, k_;
+  bool tf32_q_, tf32_k_;
   std::optional<Factor> q_scale_, k_scale_, score_scale_;
   const uint8_t* flags_ = nullptr;  // the boolean mask
   std::optional<Floats> addend_;    // the additive mask

@@ -32,10 +32,16 @@ namespace {
 class CpuFusedProgram final : public Program, public Inspectable {
  public:
   CpuFusedProgram(const Graph& graph, const CompileOptions& options)
-      : graph_(graph), faults_(options.faults) {
-    for (FusedRegion& fused : rewrite(graph, options, {}, &plan_.refusals)) {
-      if (const auto* reduction = std::get_if<MultiplyReduce>(&fused.op))
+      : graph_(graph),
+        faults_(options.faults),
+        products_(options.tf32 ? F32Products::tf32 : F32Products::ieee) {
+    Arithmetic arithmetic;
+    arithmetic.tf32 = options.tf32;
+    for (FusedRegion& fused : rewrite(graph, options, arithmetic, &plan_.refusals)) {
+      if (const auto* reduction = std::get_if<MultiplyReduce>(&fused.op)) {
         fused.region.contract.arithmetic.sum_height = sum_height(*reduction);
+        fused.region.contract.arithmetic.tf32 = false;  // no matrix product, no tensor core
+      }
       plan_.regions.push_back(std::move(fused.region));
       ops_.push_back(std::move(fused.op));
     }
@@ -62,8 +68,8 @@ class CpuFusedProgram final : public Program, public Inspectable {
   void run_op(const Region& region, const FusedOp& op, std::span<TensorPtr> values,
               Probe* probe = nullptr) const {
     if (const auto* single = std::get_if<SingleNode>(&op))
-      return run_node(graph_, single->node, values, probe);
-    const RegionScope scope{values, region.patterns.front(), faults_, probe};
+      return run_node(graph_, single->node, values, products_, probe);
+    const RegionScope scope{values, region.patterns.front(), faults_, products_, probe};
     auto out = std::make_shared<Tensor>(graph_.type(region.outputs.back()));
     std::visit(
         [&](const auto& fused) {
@@ -96,6 +102,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
 
   Graph graph_;
   Faults faults_;
+  F32Products products_;
   Plan plan_;
   std::vector<FusedOp> ops_;
 };

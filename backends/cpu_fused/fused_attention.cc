@@ -18,7 +18,7 @@ namespace {
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 struct Faults {
-  bool no_rescale, zero_maximum, zero_logit, drop_last_row;
+  bool no_rescale, zero_maximum, zero_logit, drop_last_row, narrow_sum;
 };
 
 // The running softmax of one query.
@@ -50,7 +50,9 @@ class AttentionKernel {
         accumulator_(static_cast<size_t>(attention.query_tile * values_.padded_columns())),
         rows_(static_cast<size_t>(attention.query_tile)),
         faults_{scope.planted("no_rescale"), scope.planted("running_max_starts_at_zero"),
-                scope.planted("extra_zero_logit"), scope.planted("last_query_row_dropped")},
+                scope.planted("extra_zero_logit"), scope.planted("last_query_row_dropped"),
+                scope.planted("softmax_sum_in_bf16")},
+        tf32_(reads_tf32(scope.products, scope.at(attention.v.value).type.dtype)),
         sums_(scope.probe, "sum", static_cast<size_t>(element_count(attention.batch) * attention.queries)) {}
 
   void run(std::span<float> out) {
@@ -75,7 +77,10 @@ class AttentionKernel {
   void pack_values(const Shape& index) {
     const float* v = v_.data() + start_of(op_.v, index);
     for (int64_t j = 0; j < op_.keys; ++j) {
-      for (int64_t c = 0; c < op_.width; ++c) values_.at(j, c) = v[j * op_.v.row + c * op_.v.column];
+      for (int64_t c = 0; c < op_.width; ++c) {
+        const float x = v[j * op_.v.row + c * op_.v.column];
+        values_.at(j, c) = tf32_ ? to_tf32(x) : x;
+      }
     }
   }
 
@@ -91,7 +96,10 @@ class AttentionKernel {
         const float shrink = rows_[static_cast<size_t>(r)].advance(row);
         float* sums = accumulator_.data() + r * stride;
         for (int64_t c = 0; c < stride && !faults_.no_rescale; ++c) sums[c] *= shrink;
+        if (faults_.narrow_sum)
+          round_through(Dtype::bf16, std::span<float>(&rows_[static_cast<size_t>(r)].sum, 1));
         round_through(op_.p_dtype, row);
+        if (tf32_ && op_.p_dtype == Dtype::f32) to_tf32(row);
       }
       add_product(p, op_.key_tile, rows, values_, key, keys, accumulator_.data(), stride);
     }
@@ -111,6 +119,7 @@ class AttentionKernel {
   std::vector<float> accumulator_;
   std::vector<RunningRow> rows_;
   Faults faults_;
+  bool tf32_;  // v and probabilities that stay in f32 are rounded to tf32
   InnerValue sums_;
 };
 

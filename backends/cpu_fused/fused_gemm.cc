@@ -38,14 +38,18 @@ void activate(const Activation& activation, bool relu_drops_nan, std::span<float
 
 class Gemm {
  public:
-  // `split`: terms after which a partial sum is rounded to bf16 (planted), or `depth`.
-  Gemm(const BatchedProduct& product, int64_t depth, int64_t split, Epilogue epilogue)
+  // `split`: terms after which a partial sum is rounded to bf16 (planted), or `depth`. tf32_a, tf32_b:
+  // whether the operand is rounded as it is packed.
+  Gemm(const BatchedProduct& product, int64_t depth, int64_t split, Epilogue epilogue, bool tf32_a,
+       bool tf32_b)
       : batch_(product.batch),
         m_(product.m),
         n_(product.n),
         k_(product.k),
         depth_(depth),
         split_(split),
+        tf32_a_(tf32_a),
+        tf32_b_(tf32_b),
         a_(static_cast<size_t>(m_.count * depth)),
         b_(depth, n_.count),
         epilogue_(std::move(epilogue)) {}
@@ -76,12 +80,13 @@ class Gemm {
       const float* row = a + m_.a[i];
       for (int64_t k = 0; k < depth_; ++k) *to++ = row[k_.a[k]];
     }
+    if (tf32_a_) to_tf32(a_);
   }
 
   void pack_b(const float* b) {
     for (int64_t k = 0; k < depth_; ++k) {
       const float* row = b + k_.b[k];
-      for (int64_t j = 0; j < n_.count; ++j) b_.at(k, j) = row[n_.b[j]];
+      for (int64_t j = 0; j < n_.count; ++j) b_.at(k, j) = tf32_b_ ? to_tf32(row[n_.b[j]]) : row[n_.b[j]];
     }
   }
 
@@ -101,6 +106,7 @@ class Gemm {
 
   AxisOffsets batch_, m_, n_, k_;
   int64_t depth_, split_;
+  bool tf32_a_, tf32_b_;
   std::vector<float> a_;
   Panels b_;
   Epilogue epilogue_;
@@ -122,7 +128,8 @@ void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
   if (scope.planted("k_tail_skipped") && depth > 8) depth -= depth % 8;
   const Floats a(scope.at(gemm.product.a)), b(scope.at(gemm.product.b));
   const int64_t split = scope.planted("split_k_partials_in_bf16") && depth > 1 ? depth / 2 : depth;
-  Gemm kernel(gemm.product, depth, split, std::move(epilogue));
+  const auto tf32 = [&](ValueId v) { return reads_tf32(scope.products, scope.at(v).type.dtype); };
+  Gemm kernel(gemm.product, depth, split, std::move(epilogue), tf32(gemm.product.a), tf32(gemm.product.b));
   write_floats(out, [&](std::span<float> y) { kernel.run(a.data(), b.data(), y.data()); });
 }
 

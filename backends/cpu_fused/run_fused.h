@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "backends/common/tf32.h"
 #include "backends/faults.h"
 #include "backends/inner_values.h"
 #include "backends/rewrite/fused_op.h"
@@ -17,6 +18,7 @@ struct RegionScope {
   std::span<const TensorPtr> values;  // by ValueId
   std::string_view pattern;           // the one to blame for this region; empty for a single node
   const Faults& faults;
+  F32Products products = F32Products::ieee;
   Probe* probe = nullptr;  // to show inner values to
 
   const Tensor& at(ValueId value) const { return *values[static_cast<size_t>(value)]; }

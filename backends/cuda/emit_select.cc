@@ -70,10 +70,11 @@ void emit(const Arange& op, DeviceTensors, DeviceTensors out, Emitter& emitter) 
 }
 
 void emit(const CausalMask& op, DeviceTensors, DeviceTensors out, Emitter& emitter) {
-  const int rows = static_cast<int>(op.rows), cols = static_cast<int>(op.cols),
-            offset = static_cast<int>(causal_offset(op.alignment, op.rows, op.cols));
+  const int rows = static_cast<int>(op.rows), cols = static_cast<int>(op.cols);
+  const KeyBand seen{static_cast<int>(causal_offset(op.alignment, op.rows, op.cols)),
+                     static_cast<int>(op.window), !op.shows_future};
   emitter.launch([=, to = out[0].buffer](const LaunchContext& at) {
-    check_cuda(launch_causal_mask(static_cast<uint8_t*>(at.at(to)), rows, cols, offset, at.stream()),
+    check_cuda(launch_causal_mask(static_cast<uint8_t*>(at.at(to)), rows, cols, seen, at.stream()),
                "kernel causal_mask");
   });
 }

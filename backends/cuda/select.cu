@@ -29,9 +29,9 @@ __global__ void list_integers(int* to, int count, int start, int step) {
   if (i < count) to[i] = start + i * step;
 }
 
-__global__ void list_hidden(uint8_t* to, int count, int cols, int offset) {
+__global__ void list_hidden(uint8_t* to, int count, int cols, KeyBand seen) {
   const int i = element_index();
-  if (i < count) to[i] = i % cols > i / cols + offset;
+  if (i < count) to[i] = seen.hides(i / cols, i % cols);
 }
 
 }  // namespace
@@ -48,9 +48,9 @@ cudaError_t launch_arange(int* to, int count, int start, int step, cudaStream_t 
   return cudaGetLastError();
 }
 
-cudaError_t launch_causal_mask(uint8_t* to, int rows, int cols, int offset, cudaStream_t stream) {
+cudaError_t launch_causal_mask(uint8_t* to, int rows, int cols, KeyBand seen, cudaStream_t stream) {
   const int count = rows * cols;
-  list_hidden<<<element_blocks(count), kElementThreads, 0, stream>>>(to, count, cols, offset);
+  list_hidden<<<element_blocks(count), kElementThreads, 0, stream>>>(to, count, cols, seen);
   return cudaGetLastError();
 }
 

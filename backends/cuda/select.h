@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "backends/cuda/index_space.h"
+#include "backends/cuda/key_band.h"
 
 namespace fusesmith {
 
@@ -28,7 +29,7 @@ cudaError_t launch_select(const Selection& selection, cudaStream_t stream);
 // to[i] = start + i * step, below 2^31.
 cudaError_t launch_arange(int* to, int count, int start, int step, cudaStream_t stream);
 
-// to[row, col] = col > row + offset
-cudaError_t launch_causal_mask(uint8_t* to, int rows, int cols, int offset, cudaStream_t stream);
+// to[row, col] = seen.hides(row, col); fewer than 2^31 elements.
+cudaError_t launch_causal_mask(uint8_t* to, int rows, int cols, KeyBand seen, cudaStream_t stream);
 
 }  // namespace fusesmith

@@ -1,15 +1,16 @@
-// Fused attention: out = softmax(mask(scale (q_scale q) (k_scale k)^T)) v for every element of a batch. A
-// block takes some queries and goes once over the keys in tiles of 32 or more, with a running maximum and sum
-// in f32 (FlashAttention, Dao et al. 2022). Exponentials are rounded to p_storage before the second product,
-// their sum is not. No key is skipped: NaN and infinities come out as softmax and the products define them.
-// Where there are too few blocks for the device, the four warps of a block take the same queries, each a
-// quarter of every 128 keys, and put their parts together at the end: one more rescale, three in four fewer
-// before.
+// Fused attention: out = softmax(mask(cap(scale (q_scale q) (k_scale k)^T))) v for every element of a batch.
+// A block takes some queries and goes once over the keys in tiles of 32 or more, with a running maximum and
+// sum in f32 (FlashAttention, Dao et al. 2022). Exponentials are rounded to p_storage before the second
+// product, their sum is not. No key is skipped: NaN and infinities come out as softmax and the products
+// define them. Where there are too few blocks for the device, the four warps of a block take the same
+// queries, each a quarter of every 128 keys, and put their parts together at the end: one more rescale, three
+// in four fewer before.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include "backends/cuda/index_space.h"
+#include "backends/cuda/key_band.h"
 
 namespace fusesmith {
 
@@ -37,7 +38,7 @@ struct AttentionFactor {
 
 enum class AttentionMaskKind : int {
   none,
-  causal,    // key j is -inf to query i when j > i + causal_offset
+  causal,    // key j is -inf to query i when band.hides(i, j)
   boolean,   // -inf where the bool mask equals `hidden`
   additive,  // + mask
   select,    // other where the bool mask equals `hidden`
@@ -46,7 +47,7 @@ enum class AttentionMaskKind : int {
 struct AttentionFaults {
   bool last_key_tile_not_masked, extra_zero_logit, boolean_mask_as_additive, scale_applied_twice, no_rescale,
       running_max_starts_at_zero, last_query_row_dropped, missing_barrier, writes_past_last_row,
-      stale_shared_tail;
+      stale_shared_tail, softcap_after_mask, masked_with_lowest, softmax_sum_in_bf16;
 };
 
 struct AttentionParams {
@@ -54,9 +55,10 @@ struct AttentionParams {
   int queries, keys, depth, width;
   AttentionMatrix q, k, v;  // [queries, depth], [keys, depth], [keys, width]
   AttentionFactor q_scale, k_scale, score_scale;
+  float softcap;  // scores become c tanh(scores / c) before the mask; 0: they stay
   AttentionMaskKind mask_kind;
   bool hidden;
-  int causal_offset;
+  KeyBand band;
   AttentionMatrix mask, other;  // [queries, keys]
   Storage p_storage;
   void* out;  // contiguous, [batch, queries, width]

@@ -4,13 +4,17 @@
 // this.
 #pragma once
 
+#include <cuda_bf16.h>
+
+#include <cfloat>
+
 #include "backends/cuda_fused/attention_tile.cuh"
 
 namespace fusesmith::device {
 
 inline constexpr unsigned kWholeWarp = 0xffffffffu;
 
-// From the bare product to what softmax sees: scaled, masked, padded keys taken out.
+// From the bare product to what softmax sees: scaled, capped, masked, padded keys taken out.
 template <class Place>
 class ScoreRules {
  public:
@@ -25,7 +29,10 @@ class ScoreRules {
       scale_.scale(s);
       if (planted(p_.faults.scale_applied_twice)) scale_.scale(s);
     }
+    const bool caps_late = planted(p_.faults.softcap_after_mask);
+    if (!caps_late) cap(s);
     mask(place, query, key, s);
+    if (caps_late) cap(s);
     if (keys < Place::kKeys && !planted(p_.faults.stale_shared_tail)) {
       const float padding = planted(p_.faults.last_key_tile_not_masked) ? 0.0f : -INFINITY;
       for_each(s, [&](int e) { s[e] = place.key(e) < keys ? s[e] : padding; });
@@ -39,6 +46,10 @@ class ScoreRules {
     for (int e = 0; e < Place::kScores; ++e) f(e);
   }
 
+  __device__ void cap(Scores s) const {
+    if (p_.softcap != 0) for_each(s, [&](int e) { s[e] = softcap(s[e], p_.softcap); });
+  }
+
   __device__ void mask(const Place& place, int query, int key, Scores s) const {
     const auto row = [&](int e) { return query + place.row(e); };
     const auto column = [&](int e) { return key + place.key(e); };
@@ -50,16 +61,17 @@ class ScoreRules {
       return exists(e) &&
              (static_cast<const uint8_t*>(p_.mask.data)[index(p_.mask, starts_.mask, e)] != 0) == p_.hidden;
     };
+    const float nothing = planted(p_.faults.masked_with_lowest) ? -FLT_MAX : -INFINITY;
     switch (p_.mask_kind) {
       case AttentionMaskKind::none:
         return;
       case AttentionMaskKind::causal:
-        if (key + Place::kKeys <= query + p_.causal_offset + 1) return;  // all seen
-        return for_each(s, [&](int e) { s[e] = column(e) > row(e) + p_.causal_offset ? -INFINITY : s[e]; });
+        if (p_.band.shows_all(query, query + Place::kQueries - 1, key, Place::kKeys)) return;
+        return for_each(s, [&](int e) { s[e] = p_.band.hides(row(e), column(e)) ? nothing : s[e]; });
       case AttentionMaskKind::boolean:
         if (planted(p_.faults.boolean_mask_as_additive))
           return for_each(s, [&](int e) { s[e] += hidden(e) ? 0.0f : 1.0f; });
-        return for_each(s, [&](int e) { s[e] = hidden(e) ? -INFINITY : s[e]; });
+        return for_each(s, [&](int e) { s[e] = hidden(e) ? nothing : s[e]; });
       case AttentionMaskKind::additive:
         return for_each(s, [&](int e) {
           s[e] += exists(e) ? load_branchless(p_.mask, index(p_.mask, starts_.mask, e)) : 0.0f;
@@ -91,6 +103,7 @@ class RunningSoftmax {
       maximum_[r] = planted(p.faults.running_max_starts_at_zero) ? 0.0f : -INFINITY;
       sum_[r] = 0;
     }
+    narrow_ = planted(p.faults.softmax_sum_in_bf16);
   }
 
   // Turns scores into exponentials below the new maximum; what was summed before shrinks by `shrink`. A NaN
@@ -120,6 +133,10 @@ class RunningSoftmax {
       s[e] = expf(s[e] - base[Place::local_row(e)]);
       sum_[Place::local_row(e)] += s[e];
     }
+    if (planted(narrow_)) {
+#pragma unroll
+      for (int r = 0; r < Place::kRows; ++r) sum_[r] = __bfloat162float(__float2bfloat16_rn(sum_[r]));
+    }
   }
 
   // Adds up the sums of whole rows. Called once, by whole warps.
@@ -136,6 +153,7 @@ class RunningSoftmax {
 
  private:
   float maximum_[Place::kRows], sum_[Place::kRows];
+  bool narrow_;
 };
 
 }  // namespace fusesmith::device

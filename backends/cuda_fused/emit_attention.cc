@@ -1,6 +1,7 @@
 // FusedAttention on the device: its operands as attention.h describes them. Larger heads than a block can
 // hold are left to the single nodes.
 #include <algorithm>
+#include <cmath>
 
 #include "backends/cuda/check.h"
 #include "backends/cuda/dtype_storage.h"
@@ -59,7 +60,9 @@ void set_mask(const FusedAttention& op, const FusedScope& scope, AttentionParams
   const AttentionMask& mask = op.mask;
   params.mask_kind = kind_of(mask.kind);
   params.hidden = mask.hidden;
-  params.causal_offset = static_cast<int>(mask.causal_offset);
+  const CausalMask& causal = mask.causal;
+  params.band = {static_cast<int>(causal_offset(causal.alignment, causal.rows, causal.cols)),
+                 static_cast<int>(causal.window), !causal.shows_future};
   if (mask.kind == Kind::boolean || mask.kind == Kind::additive || mask.kind == Kind::select) {
     params.mask = matrix_of(mask.mask, op.keys, scope);
     buffers.mask = scope.at(mask.mask.value).buffer;
@@ -91,8 +94,19 @@ void plant(const FusedAttention& op, const FusedScope& scope, AttentionParams& p
   params.faults.writes_past_last_row = planted("attention_writes_past_last_row");
   params.faults.stale_shared_tail = planted("attention_stale_shared_tail");
   if (planted("attention_tf32_for_ieee")) params.tf32 = true;
-  if (planted("causal_top_left_for_bottom_right")) params.causal_offset = 0;
-  if (planted("causal_diagonal_off_by_one")) ++params.causal_offset;
+  params.faults.softcap_after_mask = planted("softcap_after_mask");
+  params.faults.masked_with_lowest = planted("masked_with_lowest");
+  params.faults.softmax_sum_in_bf16 = planted("softmax_sum_in_bf16");
+  if (planted("causal_top_left_for_bottom_right")) params.band.offset = 0;
+  if (planted("causal_diagonal_off_by_one")) ++params.band.offset;
+  if (planted("window_one_too_wide") && params.band.window > 0) ++params.band.window;
+  if (planted("scale_by_padded_depth") && !buffers.score_scale) {
+    constexpr int kPadded = 16;  // head sizes are padded to a multiple
+    const auto depth = static_cast<float>(params.depth),
+               padded = static_cast<float>((params.depth + kPadded - 1) / kPadded * kPadded);
+    const bool divides = params.score_scale.kind == AttentionFactor::Kind::divide;
+    params.score_scale.value *= std::sqrt(divides ? padded / depth : depth / padded);
+  }
   if (planted("mask_batch_index_dropped")) std::fill_n(params.mask.batch, kMaxAxes, 0);
   if (planted("scale_by_d_not_sqrt_d") && op.score_scale) {
     params.score_scale = {AttentionFactor::Kind::divide, static_cast<float>(op.depth), nullptr, Storage::f32};
@@ -146,6 +160,7 @@ Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, con
   params.q_scale = factor_of(attention.q_scale, scope, buffers.q_scale);
   params.k_scale = factor_of(attention.k_scale, scope, buffers.k_scale);
   params.score_scale = factor_of(attention.score_scale, scope, buffers.score_scale);
+  params.softcap = static_cast<float>(attention.softcap);
   set_mask(attention, scope, params, buffers);
   params.p_storage = storage_of(attention.p_dtype);
   params.out_storage = storage_of(out.type.dtype);

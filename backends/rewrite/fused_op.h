@@ -65,21 +65,23 @@ struct AttentionScale {
 struct AttentionMask {
   enum class Kind : uint8_t {
     none,
-    causal,    // key j is -inf to query i when j > i + causal_offset
+    causal,    // key j is -inf to query i when causal.hides(i, j)
     boolean,   // -inf where the bool `mask` equals `hidden`
     additive,  // + mask
     select,    // `other` where the bool `mask` equals `hidden`
   };
   Kind kind = Kind::none;
   bool hidden = true;
-  int64_t causal_offset = 0;
+  CausalMask causal;   // rows are queries, columns keys; its window too
   MatrixOperand mask;  // rows are queries, columns keys
   MatrixOperand other;
 };
 
-// softmax(mask(scale (q_scale q) (k_scale k)^T)) v for every element of the batch, one pass over the keys in
-// tiles, with a running maximum (FlashAttention, Dao et al. 2022). The probabilities are rounded to p_dtype
-// before the second product and before their normalisation; their sum is not.
+// softmax(mask(cap(scale (q_scale q) (k_scale k)^T))) v for every element of the batch, one pass over the
+// keys in tiles, with a running maximum (FlashAttention, Dao et al. 2022). The probabilities are rounded to
+// p_dtype before the second product and before their normalisation; their sum is not. Where groups of query
+// heads share a head of k and v, heads are two axes of the batch: [groups, heads of a group]; k and v do not
+// move along the second.
 struct FusedAttention {
   Shape batch;
   int64_t queries = 1, keys = 1, depth = 1, width = 1;
@@ -87,6 +89,7 @@ struct FusedAttention {
   MatrixOperand k;  // [keys, depth]
   MatrixOperand v;  // [keys, width]
   std::optional<AttentionScale> q_scale, k_scale, score_scale;
+  double softcap = 0;  // scaled scores x become c tanh(x / c) with c rounded to f32; 0: they stay
   AttentionMask mask;
   Dtype p_dtype = Dtype::f32;
   int64_t query_tile = 16, key_tile = 32;

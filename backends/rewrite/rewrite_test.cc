@@ -184,7 +184,7 @@ TEST(Rewrite, CausalMaskIsKnownByItsAttributes) {
   const auto regions = rewrite(CausalGraph{3, 5, 3, false, false}.build(), {});
   EXPECT_EQ(regions.size(), 1u);
   EXPECT_EQ(attention_in(regions).mask.kind, AttentionMask::Kind::causal);
-  EXPECT_EQ(attention_in(regions).mask.causal_offset, 2);
+  EXPECT_EQ(attention_in(regions).mask.causal, (CausalMask{3, 5, CausalAlignment::bottom_right}));
 }
 
 TEST(Rewrite, SharedCausalMaskStaysOutside) {

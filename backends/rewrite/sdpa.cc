@@ -24,6 +24,31 @@ MatrixOperand matrix_operand(const Graph& graph, ValueId value, const Shape& bat
   return operand;
 }
 
+Shape fewer_heads(Shape batch, int64_t group) {
+  if (!batch.empty()) batch.back() /= group;
+  return batch;
+}
+
+void group_heads(FusedAttention& attention, int64_t group, bool k_shared, bool v_shared,
+                 const Faults& faults) {
+  const int64_t groups = attention.batch.back() / group;
+  const bool by_modulo = faults.has("grouped_heads_by_modulo");  // head h reads h % groups
+  const int64_t inner = by_modulo ? groups : group;
+  attention.batch.back() /= inner;
+  attention.batch.push_back(inner);
+  const auto split = [&](MatrixOperand& operand, bool shared) {
+    if (operand.value < 0) return;
+    const int64_t stride = operand.batch_strides.back();
+    operand.batch_strides.back() = !shared ? stride * inner : by_modulo ? 0 : stride;
+    operand.batch_strides.push_back(!shared || by_modulo ? stride : 0);
+  };
+  split(attention.q, false);
+  split(attention.k, k_shared);
+  split(attention.v, v_shared);
+  split(attention.mask.mask, false);
+  split(attention.mask.other, false);
+}
+
 void declare_probabilities(Contract& contract, const FusedAttention& attention, const Arithmetic& arithmetic,
                            const std::string& p, const std::string& product) {
   contract.unnormalised.push_back(product);
@@ -40,10 +65,13 @@ void declare_probabilities(Contract& contract, const FusedAttention& attention, 
 }
 
 Pattern sdpa_pattern() {
-  return {
-      "sdpa",
-      "scores, scale, mask, softmax, dropout and the product with v, or the op sdpa -> tiled online softmax",
-      match, sdpa_examples(), sdpa_near_misses()};
+  return {"sdpa",
+          "scores, scale, softcap, mask, softmax, dropout and the product with v, or the op sdpa -> tiled "
+          "online softmax",
+          match,
+          sdpa_examples(),
+          sdpa_near_misses(),
+          sdpa_guards()};
 }
 
 }  // namespace fusesmith

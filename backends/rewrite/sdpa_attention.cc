@@ -4,94 +4,13 @@
 
 #include "backends/rewrite/deviations.h"
 #include "backends/rewrite/sdpa_matcher.h"
+#include "backends/rewrite/sdpa_scores.h"
 
 namespace fusesmith {
 namespace {
 
-// The scores and how they came to be: scale?(matmul(scale?(q), scale?(k)^T)).
-struct Scores {
-  std::vector<int> nodes;
-  ValueId q = -1, k = -1;
-  bool q_transposed = false;  // stored as [depth, queries]
-  std::optional<AttentionScale> q_scale, k_scale, score_scale;
-};
-
-AttentionScale scale_of(const Scale& op) { return {op.factor, op.inverse, {}}; }
-
-bool swaps_last_two(const Permute& op) {
-  const size_t rank = op.dims.size();
-  if (rank < 2) return false;
-  for (size_t i = 0; i + 2 < rank; ++i) {
-    if (op.dims[i] != static_cast<int64_t>(i)) return false;
-  }
-  return op.dims[rank - 2] == static_cast<int64_t>(rank) - 1 &&
-         op.dims[rank - 1] == static_cast<int64_t>(rank) - 2;
-}
-
-// Takes in a scale op that makes `value`, which becomes its input.
-std::optional<AttentionScale> take_scale(const MatchContext& context, ValueId& value,
-                                         std::vector<int>& nodes) {
-  const auto n = context.inner_producer_as<Scale>(value);
-  if (!n) return std::nullopt;
-  nodes.push_back(*n);
-  value = context.node(*n).inputs[0];
-  return scale_of(*context.op_as<Scale>(*n));
-}
-
-std::optional<Scores> match_product(const MatchContext& context, ValueId value) {
-  const auto n = context.inner_producer_as<Matmul>(value);
-  if (!n) return std::nullopt;
-  const Matmul& op = *context.op_as<Matmul>(*n);
-  Scores scores;
-  scores.nodes = {*n};
-  scores.q = context.node(*n).inputs[0];
-  scores.k = context.node(*n).inputs[1];
-  scores.q_transposed = op.transpose_a;
-  scores.q_scale = take_scale(context, scores.q, scores.nodes);
-  scores.k_scale = take_scale(context, scores.k, scores.nodes);
-  if (op.transpose_b) return scores;
-  const auto permute = context.inner_producer_as<Permute>(scores.k);
-  if (!permute || !swaps_last_two(*context.op_as<Permute>(*permute))) return std::nullopt;
-  scores.nodes.push_back(*permute);
-  scores.k = context.node(*permute).inputs[0];
-  if (!scores.k_scale) scores.k_scale = take_scale(context, scores.k, scores.nodes);
-  return scores;
-}
-
-// The product times, or divided by, the one element of a tensor.
-std::optional<Scores> match_tensor_scale(const MatchContext& context, int n) {
-  const Node& node = context.node(n);
-  const bool divide = context.op_as<Div>(n) != nullptr;
-  if (!divide && !context.op_as<Mul>(n)) return std::nullopt;
-  for (size_t i = 0; i < (divide ? 1 : 2); ++i) {
-    const ValueId factor = node.inputs[1 - i];
-    if (element_count(context.shape(factor)) != 1) continue;
-    if (context.shape(node.first_output) != context.shape(node.inputs[i])) continue;
-    auto scores = match_product(context, node.inputs[i]);
-    if (!scores) continue;
-    scores->score_scale = AttentionScale{1, divide, factor};
-    return scores;
-  }
-  return std::nullopt;
-}
-
-std::optional<Scores> match_scores(const MatchContext& context, ValueId value) {
-  const auto n = context.inner_producer(value);
-  if (!n) return std::nullopt;
-  std::optional<Scores> scores;
-  if (const auto* scale = context.op_as<Scale>(*n)) {
-    scores = match_product(context, context.node(*n).inputs[0]);
-    if (scores) scores->score_scale = scale_of(*scale);
-  } else {
-    scores = match_tensor_scale(context, *n);
-  }
-  if (!scores) return match_product(context, value);
-  scores->nodes.push_back(*n);
-  return scores;
-}
-
 struct MaskedScores {
-  Scores scores;
+  AttentionScores scores;
   AttentionMask mask;  // without strides
   ValueId mask_value = -1, other = -1;
 };
@@ -100,7 +19,9 @@ struct MaskedScores {
 std::optional<MaskedScores> match_fill(const MatchContext& context, int n) {
   const auto& op = *context.op_as<MaskedFill>(n);
   const Node& node = context.node(n);
-  if (op.value != -std::numeric_limits<double>::infinity()) return std::nullopt;
+  if (op.value != -std::numeric_limits<double>::infinity()) return context.refuse("finite_mask_value");
+  if (context.shape(node.first_output) != context.shape(node.inputs[0]))
+    return context.refuse("enlarges_scores");
   auto scores = match_scores(context, node.inputs[0]);
   if (!scores) return std::nullopt;
   MaskedScores masked{std::move(*scores), {}, node.inputs[1], -1};
@@ -113,7 +34,7 @@ std::optional<MaskedScores> match_fill(const MatchContext& context, int n) {
   if (causal && !op.inverted && shape.size() >= 2 && causal->rows == shape[shape.size() - 2] &&
       causal->cols == shape.back()) {
     masked.mask.kind = AttentionMask::Kind::causal;
-    masked.mask.causal_offset = causal_offset(causal->alignment, causal->rows, causal->cols);
+    masked.mask.causal = *causal;
     if (context.inner_producer(node.inputs[1])) masked.scores.nodes.push_back(*source);
   }
   return masked;
@@ -123,10 +44,13 @@ std::optional<MaskedScores> match_fill(const MatchContext& context, int n) {
 std::optional<MaskedScores> match_two_sided(const MatchContext& context, int n) {
   const Node& node = context.node(n);
   const bool select = context.op_as<Where>(n) != nullptr;
-  if (!select && !context.op_as<Add>(n)) return std::nullopt;
   const size_t first = select ? 1 : 0;
   for (size_t i : {first, first + 1}) {
-    if (context.shape(node.first_output) != context.shape(node.inputs[i])) continue;
+    if (!are_scores(context, node.inputs[i])) continue;
+    if (context.shape(node.first_output) != context.shape(node.inputs[i])) {
+      context.refuse("enlarges_scores");
+      continue;
+    }
     auto scores = match_scores(context, node.inputs[i]);
     if (!scores) continue;
     const ValueId other = node.inputs[2 * first + 1 - i];
@@ -134,24 +58,45 @@ std::optional<MaskedScores> match_two_sided(const MatchContext& context, int n) 
     masked.scores.nodes.push_back(n);
     masked.mask.kind = select ? AttentionMask::Kind::select : AttentionMask::Kind::additive;
     masked.mask.hidden = i != first;
+    if (!select && i == 1 && context.faults().has("left_mask_dropped")) {
+      masked.mask.kind = AttentionMask::Kind::none;
+      masked.mask_value = -1;
+    }
     return masked;
   }
   return std::nullopt;
 }
 
 std::optional<MaskedScores> match_masked(const MatchContext& context, ValueId value) {
-  const auto n = context.inner_producer(value);
+  const auto n = take_producer(context, value);
   if (!n) return std::nullopt;
-  auto masked = context.op_as<MaskedFill>(*n) ? match_fill(context, *n) : match_two_sided(context, *n);
-  if (masked) return masked;
+  if (context.op_as<MaskedFill>(*n)) return match_fill(context, *n);
+  if (context.op_as<Add>(*n) || context.op_as<Where>(*n)) return match_two_sided(context, *n);
   auto scores = match_scores(context, value);
   if (!scores) return std::nullopt;
   return MaskedScores{std::move(*scores), {}, -1, -1};
 }
 
-FusedAttention attention_of(const MatchContext& context, const MaskedScores& masked, int out, ValueId p) {
+// v, and whether it too is repeated, in place and as often as k.
+struct Values {
+  ValueId value;
+  int64_t group = 1;
+  std::vector<int> nodes = {};
+};
+
+Values match_values(const MatchContext& context, int out, int64_t k_group) {
+  const ValueId v = context.node(out).inputs[1];
+  Values values{v};
+  if (context.op_as<Matmul>(out)->transpose_b) return values;
+  values.group = take_repeated_heads(context, values.value, values.nodes);
+  if (k_group == 1 || values.group == k_group) return values;
+  return {v};
+}
+
+FusedAttention attention_of(const MatchContext& context, const MaskedScores& masked, const Values& values,
+                            int out, ValueId p) {
   const Graph& graph = context.graph();
-  const Scores& scores = masked.scores;
+  const AttentionScores& scores = masked.scores;
   const Shape &shape = context.shape(context.output(out)), &p_shape = context.shape(p);
   FusedAttention attention;
   attention.batch = Shape(shape.begin(), shape.end() - 2);
@@ -160,44 +105,74 @@ FusedAttention attention_of(const MatchContext& context, const MaskedScores& mas
   attention.keys = p_shape.back();
   const Shape& q = context.shape(scores.q);
   attention.depth = q[q.size() - (scores.q_transposed ? 2 : 1)];
+  const int64_t group = std::max(scores.k_group, values.group);
+  const Shape fewer = fewer_heads(attention.batch, group);
   attention.q = matrix_operand(graph, scores.q, attention.batch, scores.q_transposed);
-  attention.k = matrix_operand(graph, scores.k, attention.batch);
-  attention.v = matrix_operand(graph, context.node(out).inputs[1], attention.batch,
+  attention.k = matrix_operand(graph, scores.k, scores.k_group > 1 ? fewer : attention.batch);
+  attention.v = matrix_operand(graph, values.value, values.group > 1 ? fewer : attention.batch,
                                context.op_as<Matmul>(out)->transpose_b);
   attention.q_scale = scores.q_scale;
   attention.k_scale = scores.k_scale;
   attention.score_scale = scores.score_scale;
+  attention.softcap = scores.softcap;
   attention.mask = masked.mask;
   if (masked.mask_value >= 0) attention.mask.mask = matrix_operand(graph, masked.mask_value, attention.batch);
   if (masked.other >= 0) attention.mask.other = matrix_operand(graph, masked.other, attention.batch);
   attention.p_dtype = graph.type(p).dtype;
+  if (group > 1) group_heads(attention, group, scores.k_group > 1, values.group > 1, context.faults());
   return attention;
+}
+
+// The softmax below dropouts and casts, if its input are scores.
+std::optional<int> softmax_of_scores(const MatchContext& context, ValueId value) {
+  for (auto n = context.graph().producer(value); n; n = context.graph().producer(value)) {
+    value = context.node(*n).inputs.empty() ? -1 : context.node(*n).inputs[0];
+    if (context.op_as<Softmax>(*n)) return are_scores(context, value) ? n : std::nullopt;
+    if (!context.op_as<Dropout>(*n) && !context.op_as<Cast>(*n)) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// The softmax that makes p, through dropouts that do nothing; `nodes` gains all of them.
+std::optional<int> take_softmax(const MatchContext& context, ValueId p, std::vector<int>& nodes) {
+  for (;;) {
+    const auto n = take_producer(context, p);
+    if (!n) return std::nullopt;
+    if (context.op_as<Cast>(*n)) return context.refuse("cast_inside");
+    nodes.push_back(*n);
+    if (context.op_as<Softmax>(*n)) return n;
+    p = context.node(*n).inputs[0];
+  }
 }
 
 }  // namespace
 
 std::optional<Match> match_attention(const MatchContext& context, int n) {
   const auto* product = context.op_as<Matmul>(n);
-  if (!product || product->transpose_a) return std::nullopt;
-  Match found{{n}, {"sdpa"}, {}, SingleNode{}};
-  ValueId p = context.node(n).inputs[0];
-  if (const auto dropout = context.inner_producer_as<Dropout>(p)) {
-    found.nodes.push_back(*dropout);
-    p = context.node(*dropout).inputs[0];
+  if (!product) return std::nullopt;
+  const Node& node = context.node(n);
+  if (!softmax_of_scores(context, node.inputs[0])) {
+    if (softmax_of_scores(context, node.inputs[1])) return context.refuse("probabilities_on_the_right");
+    return std::nullopt;
   }
-  const auto softmax = context.inner_producer_as<Softmax>(p);
+  if (product->transpose_a) return context.refuse("probabilities_transposed");
+  Match found{{n}, {"sdpa"}, {}, SingleNode{}};
+  const auto softmax = take_softmax(context, node.inputs[0], found.nodes);
   if (!softmax) return std::nullopt;
+  const ValueId p = context.output(*softmax);
   const int rank = static_cast<int>(context.shape(p).size());
-  if (*resolve_axis(context.op_as<Softmax>(*softmax)->axis, rank) != rank - 1) return std::nullopt;
-  found.nodes.push_back(*softmax);
+  if (*resolve_axis(context.op_as<Softmax>(*softmax)->axis, rank) != rank - 1)
+    return context.refuse("softmax_axis");
   const auto masked = match_masked(context, context.node(*softmax).inputs[0]);
   if (!masked) return std::nullopt;
+  const Values values = match_values(context, n, masked->scores.k_group);
   const auto& inner = masked->scores.nodes;
   found.nodes.insert(found.nodes.end(), inner.begin(), inner.end());
-  FusedAttention attention = attention_of(context, *masked, n, p);
+  found.nodes.insert(found.nodes.end(), values.nodes.begin(), values.nodes.end());
+  FusedAttention attention = attention_of(context, *masked, values, n, p);
   for (int m : inner) drop_rounding(found.contract, context.graph(), m);
   declare_probabilities(found.contract, attention, context.arithmetic(), context.node(*softmax).name,
-                        context.node(n).name);
+                        node.name);
   found.op = std::move(attention);
   return found;
 }

@@ -11,10 +11,10 @@ AttentionMask mask_of(const Graph& graph, const Node& node, const FusedAttention
   AttentionMask mask;
   switch (op.mask) {
     case Sdpa::Mask::none:
-      return mask;
     case Sdpa::Mask::causal:
+      if (op.mask == Sdpa::Mask::none && op.window == 0) return mask;
       mask.kind = AttentionMask::Kind::causal;
-      mask.causal_offset = causal_offset(op.alignment, attention.queries, attention.keys);
+      mask.causal = {attention.queries, attention.keys, op.alignment, op.window, op.mask == Sdpa::Mask::none};
       return mask;
     case Sdpa::Mask::boolean:
       mask.kind = AttentionMask::Kind::boolean;
@@ -43,6 +43,7 @@ void declare(Contract& contract, const MatchContext& context, const Node& node,
     if (both) drop("k_scaled");
     drop("scores");
     if (!both) drop("scaled");
+    if (op.softcap != 0) drop("capped");
     if (op.mask == Sdpa::Mask::additive) drop("masked");
   }
   declare_probabilities(contract, attention, context.arithmetic(), node.name + "/p", node.name + "/out");
@@ -61,16 +62,20 @@ std::optional<Match> match_composite_sdpa(const MatchContext& context, int n) {
   attention.depth = q.back();
   attention.keys = v[v.size() - 2];
   attention.width = v.back();
+  const int64_t group = op.grouped_heads ? q.end()[-3] / v.end()[-3] : 1;
+  const Shape fewer = fewer_heads(attention.batch, group);
   attention.q = matrix_operand(graph, node.inputs[0], attention.batch);
-  attention.k = matrix_operand(graph, node.inputs[1], attention.batch);
-  attention.v = matrix_operand(graph, node.inputs[2], attention.batch);
+  attention.k = matrix_operand(graph, node.inputs[1], fewer);
+  attention.v = matrix_operand(graph, node.inputs[2], fewer);
   const double scale = op.scale != 0 ? op.scale : 1 / std::sqrt(static_cast<double>(attention.depth));
   if (op.scale_on == Sdpa::ScaleOn::both) {
     attention.q_scale = attention.k_scale = AttentionScale{std::sqrt(scale), false, {}};
   } else {
     attention.score_scale = AttentionScale{scale, false, {}};
   }
+  attention.softcap = op.softcap;
   attention.mask = mask_of(graph, node, attention);
+  if (group > 1) group_heads(attention, group, true, true, context.faults());
   attention.p_dtype = op.upcast ? Dtype::f32 : graph.type(node.first_output).dtype;
   Match found{{n}, {"sdpa"}, {}, SingleNode{}};
   declare(found.contract, context, node, attention);

@@ -14,20 +14,34 @@ constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 Graph composite(Dtype dtype, const ExampleDims& d, const Sdpa& op) {
   ExampleGraph g(dtype);
-  const Qkv in = qkv(g, d);
+  const Qkv in = op.grouped_heads ? grouped_qkv(g, d, 3) : qkv(g, d);
   if (op.mask == Sdpa::Mask::boolean)
     return g.outputs(g.node(op, in.q, in.k, in.v, g.mask("mask", {d.batch, 1, 1, d.cols})));
   if (op.mask == Sdpa::Mask::additive) {
-    return g.outputs(g.node(op, in.q, in.k, in.v, g.tensor("mask", {d.heads, d.rows, d.cols})));
+    return g.outputs(g.node(op, in.q, in.k, in.v, g.tensor("mask", {g.shape(in.q)[1], d.rows, d.cols})));
   }
   return g.outputs(g.node(op, in.q, in.k, in.v));
 }
 
-Graph causal(Dtype dtype, const ExampleDims& d, CausalAlignment alignment) {
+Graph causal(Dtype dtype, const ExampleDims& d, CausalAlignment alignment, int64_t window = 0,
+             bool shows_future = false) {
   ExampleGraph g(dtype);
   const Qkv in = qkv(g, d);
-  const ValueId hidden = g.node(CausalMask{d.rows, d.cols, alignment});
+  const ValueId hidden = g.node(CausalMask{d.rows, d.cols, alignment, window, shows_future});
   return attend(g, g.node(MaskedFill{kHidden}, scaled_scores(g, in, d), hidden), in);
+}
+
+Sdpa with_window(Sdpa op, int64_t window) {
+  op.window = window;
+  return op;
+}
+Sdpa with_softcap(Sdpa op, double softcap) {
+  op.softcap = softcap;
+  return op;
+}
+Sdpa with_groups(Sdpa op) {
+  op.grouped_heads = true;
+  return op;
 }
 
 constexpr auto kBoth = Sdpa::ScaleOn::both;
@@ -152,6 +166,50 @@ constexpr GraphRecipe kExamples[] = {
        const ValueId filled = g.tensor("filled", {d.batch, d.heads, d.rows, d.cols}, Constant{kHidden});
        return attend(g, g.node(Where{}, hidden, filled, scaled_scores(g, in, d)), in);
      }},
+    {"causal_window",
+     [](Dtype t, const ExampleDims& d) { return causal(t, d, CausalAlignment::bottom_right, 3); }},
+    {"window_that_shows_the_future",
+     [](Dtype t, const ExampleDims& d) { return causal(t, d, CausalAlignment::top_left, 2, true); }},
+    {"softcap",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       return attend(g, g.node(Softcap{0.75}, scaled_scores(g, in, d)), in);
+     }},
+    {"softcap_and_mask",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId hidden = g.mask("hidden", {d.rows, d.cols});
+       const ValueId capped = g.node(Softcap{2}, g.node(Matmul{false, true}, in.q, in.k));
+       return attend(g, g.node(MaskedFill{kHidden}, capped, hidden), in);
+     }},
+    {"repeated_heads",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = grouped_qkv(g, d, 2);
+       const Qkv repeated = {in.q, repeat_heads(g, in.k, 2), repeat_heads(g, in.v, 2)};
+       return attend(g, scaled_scores(g, repeated, d), repeated);
+     }},
+    {"repeated_scaled_transposed_heads",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = grouped_qkv(g, d, 3);
+       const ValueId mask = g.tensor("mask", {d.batch, d.heads * 3, 1, d.cols});
+       const ValueId k = g.node(Permute{{0, 1, 3, 2}}, repeat_heads(g, g.node(Scale{0.59}, in.k), 3));
+       const ValueId scores = g.node(Add{}, mask, g.node(Matmul{}, in.q, k));
+       return attend(g, scores, {in.q, in.k, repeat_heads(g, in.v, 3)});
+     }},
+    {"repeated_keys_alone",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in{g.tensor("q", {d.batch, d.heads * 2, d.rows, d.depth}),
+                    g.tensor("k", {d.batch, d.heads, d.cols, d.depth}),
+                    g.tensor("v", {d.batch, d.heads * 2, d.cols, d.width})};
+       const ValueId mask = g.tensor("mask", {d.cols});
+       const Qkv repeated = {in.q, repeat_heads(g, in.k, 2), in.v};
+       return attend(g, g.node(Add{}, scaled_scores(g, repeated, d), mask), in);
+     }},
     {"op", [](Dtype t, const ExampleDims& d) { return composite(t, d, {}); }},
     {"op_causal",
      [](Dtype t, const ExampleDims& d) {
@@ -177,6 +235,30 @@ constexpr GraphRecipe kExamples[] = {
     {"op_upcast_scale_on_both",
      [](Dtype t, const ExampleDims& d) {
        return composite(t, d, {kBoth, true, Sdpa::Mask::causal, CausalAlignment::top_left, 0.3});
+     }},
+    {"op_grouped_heads", [](Dtype t, const ExampleDims& d) { return composite(t, d, with_groups({})); }},
+    {"op_grouped_heads_additive_mask",
+     [](Dtype t, const ExampleDims& d) {
+       return composite(t, d, with_groups({kBoth, true, Sdpa::Mask::additive}));
+     }},
+    {"op_window",
+     [](Dtype t, const ExampleDims& d) {
+       return composite(t, d, with_window({kOnScores, false, Sdpa::Mask::causal}, 3));
+     }},
+    {"op_window_that_shows_the_future",
+     [](Dtype t, const ExampleDims& d) {
+       return composite(t, d,
+                        with_window({kBoth, false, Sdpa::Mask::none, CausalAlignment::bottom_right}, 2));
+     }},
+    {"op_softcap", [](Dtype t, const ExampleDims& d) { return composite(t, d, with_softcap({}, 0.5)); }},
+    {"op_softcap_boolean_mask",
+     [](Dtype t, const ExampleDims& d) {
+       return composite(t, d, with_softcap({kBoth, false, Sdpa::Mask::boolean}, 2));
+     }},
+    {"op_grouped_heads_window_softcap",
+     [](Dtype t, const ExampleDims& d) {
+       return composite(t, d,
+                        with_softcap(with_window(with_groups({kOnScores, true, Sdpa::Mask::causal}), 4), 30));
      }},
 };
 

@@ -122,6 +122,43 @@ constexpr GraphRecipe kNearMisses[] = {
        const ValueId scores = g.node(MaskedFill{kHidden}, g.node(Matmul{false, true}, in.q, in.k), hidden);
        return attend(g, g.node(Scale{0.5}, scores), in);
      }},
+    {"capped_after_the_mask",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId hidden = g.mask("hidden", {d.rows, d.cols});
+       return attend(g, g.node(Softcap{2}, g.node(MaskedFill{kHidden}, scaled_scores(g, in, d), hidden)), in);
+     }},
+    {"scaled_after_the_cap",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId capped = g.node(Softcap{2}, g.node(Matmul{false, true}, in.q, in.k));
+       return attend(g, g.node(Scale{0.5}, capped), in);
+     }},
+    {"two_masks",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId hidden = g.mask("hidden", {d.batch, 1, 1, d.cols});
+       const ValueId once = g.node(MaskedFill{kHidden}, scaled_scores(g, in, d), hidden);
+       return attend(g, g.node(MaskedFill{kHidden}, once, g.node(CausalMask{d.rows, d.cols})), in);
+     }},
+    {"multiplied_by_a_mask",
+     [](Dtype t, const ExampleDims& any) {
+       const ExampleDims d = at_least_two(any);
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId visible = g.tensor("visible", {d.rows, d.cols}, Lattice{1, 0});
+       return attend(g, g.node(Mul{}, visible, scaled_scores(g, in, d)), in);
+     }},
+    {"probabilities_transposed",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Qkv in = qkv(g, d);
+       const ValueId u = g.tensor("u", {d.batch, d.heads, d.rows, d.width});
+       return g.outputs(g.node(Matmul{true, false}, g.node(Softmax{}, scaled_scores(g, in, d)), u));
+     }},
     {"probabilities_on_the_right",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -134,5 +171,22 @@ constexpr GraphRecipe kNearMisses[] = {
 }  // namespace
 
 std::span<const GraphRecipe> sdpa_near_misses() { return kNearMisses; }
+
+std::span<const std::string_view> sdpa_guards() {
+  static constexpr std::string_view kGuards[] = {
+      "probabilities_on_the_right",
+      "probabilities_transposed",
+      "inner_value_read_elsewhere",
+      "cast_inside",
+      "softmax_axis",
+      "keys_not_transposed",
+      "scale_not_scalar",
+      "scores_divide",
+      "finite_mask_value",
+      "enlarges_scores",
+      "steps_in_another_order",
+  };
+  return kGuards;
+}
 
 }  // namespace fusesmith

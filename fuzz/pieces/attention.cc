@@ -85,7 +85,12 @@ Value masked(Scene& s, Value scores) {
     case 1: {
       const auto alignment =
           t <= keys && s.flip() ? CausalAlignment::bottom_right : CausalAlignment::top_left;
-      return hide(s, scores, s.op(CausalMask{t, keys, alignment}, {}));
+      CausalMask hidden{t, keys, alignment};
+      if (t <= keys && s.flip(0.3)) {
+        hidden.window = s.choices.between(1, keys);
+        hidden.shows_future = s.flip(0.3);
+      }
+      return hide(s, scores, s.op(hidden, {}));
     }
     case 2:
       return hide(s, scores, bool_mask(s, mask_shape(s, type.shape), true));
@@ -114,6 +119,14 @@ Value merge_heads(Scene& s, Value x) {
   return s.op(Reshape{{shape[0], shape[1], shape[2] * shape[3]}}, {x});
 }
 
+// [b, fewer, t, e] -> [b, heads, t, e], each head for its group of neighbours.
+Value repeat_heads(Scene& s, Value x, int64_t heads) {
+  const Shape shape = s.shape(x);
+  x = s.op(Unsqueeze{2}, {x});
+  x = s.op(BroadcastTo{{shape[0], shape[1], heads / shape[1], shape[2], shape[3]}}, {x});
+  return s.op(Reshape{{shape[0], heads, shape[2], shape[3]}}, {x});
+}
+
 // PyTorch's pattern 11 writes one head as unsqueeze and a permutation that changes nothing.
 Value one_head(Scene& s, Value x, bool identity_permute) {
   x = s.op(Unsqueeze{1}, {x});
@@ -136,6 +149,7 @@ Value attend(Scene& s, Value q, Value k, Value v) {
   const bool in_f32 = dtype != Dtype::f32 && s.flip(0.2);
   if (in_f32) scores = s.op(Cast{Dtype::f32}, {scores});
   if (where < 3) scores = scaled(s, scores, scale);
+  if (s.flip(0.1)) scores = s.op(Softcap{s.choices.pick({1.0, 20.0, 50.0})}, {scores});
   scores = masked(s, scores);
   Value p = s.op(Softmax{s.flip(0.8) ? -1 : s.type(scores).rank() - 1}, {scores});
   if (in_f32) p = s.op(Cast{dtype}, {p});
@@ -152,9 +166,10 @@ std::optional<Value> self_attention(Scene& s, Value x) {
   const int64_t heads = s.choices.pick<int64_t>({1, 2, 3, 4, 8}),
                 size = std::max<int64_t>(1, s.flip() ? width / heads : s.dim(64));
   const int form =
-      static_cast<int>(s.choices.below(4));  // flat, one head, many heads, shared keys and values
+      static_cast<int>(s.choices.below(5));  // flat, one head, many heads, shared keys and values, groups
   const int64_t inner = form < 2 ? size : heads * size;
-  const int64_t shared_inner = form == 3 ? size : inner;
+  const int64_t groups = heads % 2 == 0 && s.flip() ? heads / 2 : 1;
+  const int64_t shared_inner = form == 4 ? groups * size : form == 3 ? size : inner;
   Value q = project(s, x, inner), k = project(s, memory, shared_inner), v = project(s, memory, shared_inner),
         out;
   if (form == 0) {
@@ -167,6 +182,10 @@ std::optional<Value> self_attention(Scene& s, Value x) {
     out = s.op(Squeeze{1}, {out});
   } else if (form == 2) {
     for (Value* part : {&q, &k, &v}) *part = split_heads(s, *part, heads);
+    out = merge_heads(s, attend(s, q, k, v));
+  } else if (form == 4) {
+    q = split_heads(s, q, heads);
+    for (Value* part : {&k, &v}) *part = repeat_heads(s, split_heads(s, *part, groups), heads);
     out = merge_heads(s, attend(s, q, k, v));
   } else {
     k = s.op(Unsqueeze{1}, {k});

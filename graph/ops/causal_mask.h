@@ -1,4 +1,4 @@
-// The mask of future keys.
+// The mask of keys that lie in a query's future, or further back than a window.
 #pragma once
 
 #include "graph/op_fields.h"
@@ -10,7 +10,7 @@ namespace fusesmith {
 enum class CausalAlignment : uint8_t { top_left, bottom_right };
 inline constexpr std::string_view kCausalAlignments[] = {"top_left", "bottom_right"};
 
-// Key j is hidden from query i when j > i + causal_offset.
+// The diagonal: query i's own key is i + causal_offset.
 inline int64_t causal_offset(CausalAlignment alignment, int64_t rows, int64_t cols) {
   return alignment == CausalAlignment::top_left ? 0 : cols - rows;
 }
@@ -19,19 +19,31 @@ struct CausalMask {
   int64_t rows = 1;  // queries
   int64_t cols = 1;  // keys
   CausalAlignment alignment = CausalAlignment::top_left;
+  int64_t window = 0;         // the query's own key and those before it that it sees; 0: all before it
+  bool shows_future = false;  // only the window hides keys
+
+  // Whether key j is hidden from query i.
+  bool hides(int64_t i, int64_t j) const {
+    const int64_t own = i + causal_offset(alignment, rows, cols);
+    return (!shows_future && j > own) || (window > 0 && j <= own - window);
+  }
 
   static constexpr OpInfo info{"causal_mask",
-                               "bool[rows,cols], true where the key lies in the query's future (is hidden).",
+                               "bool[rows,cols], true where the key is hidden: it lies in the query's future "
+                               "(unless shows_future), or `window` or more before the query's own key.",
                                0, 0, OpClass::source};
   static constexpr auto fields() {
     return std::tuple{Field{"rows", &CausalMask::rows, IntRange{1, 1 << 16}, true},
                       Field{"cols", &CausalMask::cols, IntRange{1, 1 << 16}, true},
-                      Field{"alignment", &CausalMask::alignment, AnyOf{kCausalAlignments}}};
+                      Field{"alignment", &CausalMask::alignment, AnyOf{kCausalAlignments}},
+                      Field{"window", &CausalMask::window, IntRange{0, 1 << 16}},
+                      Field{"shows_future", &CausalMask::shows_future, Free{"only the window hides keys"}}};
   }
   bool operator==(const CausalMask&) const = default;
 };
 
 inline Result<Types> infer(const CausalMask& op, TypeSpan) {
+  if (op.shows_future && op.window == 0) return expected("a window of 1 or more when shows_future");
   return one({Dtype::boolean, {op.rows, op.cols}});
 }
 

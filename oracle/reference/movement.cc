@@ -163,9 +163,8 @@ Bounded reference(const Arange& op, BoundedSpan, const TensorType& out, const Ar
 
 Bounded reference(const CausalMask& op, BoundedSpan, const TensorType& out, const Arithmetic&) {
   Bounded y(out);
-  const int64_t offset = causal_offset(op.alignment, op.rows, op.cols);
   for (int64_t i = 0; i < op.rows; ++i) {
-    for (int64_t j = 0; j < op.cols; ++j) y.v[static_cast<size_t>(i * op.cols + j)] = j > i + offset;
+    for (int64_t j = 0; j < op.cols; ++j) y.v[static_cast<size_t>(i * op.cols + j)] = op.hides(i, j);
   }
   return y;
 }
