@@ -34,5 +34,6 @@ void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor
 void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out);
 void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& out);
 void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out);
+void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out);
 
 }  // namespace fusesmith

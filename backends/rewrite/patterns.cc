@@ -7,13 +7,14 @@ namespace fusesmith {
 // Larger patterns first: each may hold nodes that a later one would claim.
 std::span<const Pattern> all_patterns() {
   static const std::array kPatterns = {
-      sdpa_pattern(),                 //
-      gemm_bias_act_pattern(),        //
-      einsum_to_gemm_pattern(),       //
-      einsum_to_pointwise_pattern(),  //
-      layer_norm_welford_pattern(),   //
-      pointwise_chain_pattern(),      //
-      dropout_elimination_pattern(),  //
+      cache_update_in_place_pattern(),  //
+      sdpa_pattern(),                   //
+      gemm_bias_act_pattern(),          //
+      einsum_to_gemm_pattern(),         //
+      einsum_to_pointwise_pattern(),    //
+      layer_norm_welford_pattern(),     //
+      pointwise_chain_pattern(),        //
+      dropout_elimination_pattern(),    //
   };
   return kPatterns;
 }
