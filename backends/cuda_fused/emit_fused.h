@@ -39,5 +39,7 @@ Emitted emit_fused(const PointwiseChain& chain, const FusedScope& scope, const D
                    Emitter& emitter);
 Emitted emit_fused(const Identity& identity, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
+Emitted emit_fused(const CacheUpdate& update, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter);
 
 }  // namespace fusesmith
