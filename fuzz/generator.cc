@@ -14,14 +14,27 @@ int64_t target_nodes(Choices& choices, int max_nodes) {
   return choices.between(std::min<int64_t>(10, most), most);
 }
 
-std::vector<int> weights_of(const GeneratorOptions& options) {
+bool is_wanted(const GeneratorOptions& options, const Piece& piece) {
+  return options.pieces.empty() ||
+         std::find(options.pieces.begin(), options.pieces.end(), piece.name) != options.pieces.end();
+}
+
+std::vector<int> weights_of(const GeneratorOptions& options, bool stepping) {
   std::vector<int> weights;
   for (const Piece& piece : all_pieces()) {
-    const bool wanted = options.pieces.empty() || std::find(options.pieces.begin(), options.pieces.end(),
-                                                            piece.name) != options.pieces.end();
+    const bool wanted = is_wanted(options, piece) && (stepping || !piece.carries_state);
     weights.push_back(wanted ? piece.weight : 0);
   }
   return weights;
+}
+
+// What several steps are for.
+void add_first_state(Scene& scene, const GeneratorOptions& options) {
+  for (const Piece& piece : all_pieces()) {
+    if (!piece.carries_state || !is_wanted(options, piece) || !scene.attempt(piece.add)) continue;
+    scene.parts.pieces.emplace_back(piece.name);
+    return;
+  }
 }
 
 }  // namespace
@@ -30,8 +43,12 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
   Case result;
   result.seed = static_cast<uint64_t>(choices.below(int64_t{1} << 32));
   Scene scene(choices, options);
-  const int64_t target = target_nodes(choices, options.max_nodes);
-  const std::vector<int> weights = weights_of(options);
+  int64_t target = target_nodes(choices, options.max_nodes);
+  if (scene.steps > 1) {
+    target = std::max<int64_t>(3, 2 * target / scene.steps);
+    add_first_state(scene, options);
+  }
+  const std::vector<int> weights = weights_of(options, scene.steps > 1);
   // Pieces that decline or leave the budget are taken back; after enough of them the graph is as full as it
   // gets.
   for (int refused = 0; scene.sketch.node_count() < target && refused < 12;) {
@@ -45,6 +62,7 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
     const Value x = scene.activation({scene.dtype, {scene.batch}});
     scene.op(Relu{}, {x});
   }
+  if (scene.sketch.has_states()) result.steps = scene.steps;
   result.graph = scene.finish();
   scene.parts.style = kDataStyles[static_cast<size_t>(scene.style)];
   result.policy.tf32 = choices.flip(0.1);

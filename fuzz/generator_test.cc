@@ -140,11 +140,32 @@ TEST(Generator, NothingIsDead) {
   for (const Case& test_case : walk().cases) {
     const auto consumers = test_case.graph.consumers();
     for (ValueId v = 0; v < test_case.graph.value_count(); ++v) {
-      EXPECT_TRUE(!consumers[static_cast<size_t>(v)].empty() || test_case.graph.is_observed(v))
+      EXPECT_TRUE(!consumers[static_cast<size_t>(v)].empty() || test_case.graph.is_observed(v) ||
+                  test_case.graph.is_state(v))
           << test_case.graph.name(v) << "\n"
           << to_string(test_case.graph);
     }
   }
+}
+
+// Some cases run several steps, and only those that carry something; some read an old value beside its
+// update.
+TEST(Generator, SomeCasesCarryStates) {
+  int stepping = 0, several_readers = 0;
+  for (const Case& test_case : walk().cases) {
+    const Graph& graph = test_case.graph;
+    EXPECT_LE(test_case.steps, 6);
+    if (test_case.steps > 1) {
+      EXPECT_FALSE(graph.states().empty());
+      ++stepping;
+    }
+    const auto consumers = graph.consumers();
+    for (size_t s = 0; s < graph.states().size() && test_case.steps > 1; ++s)
+      several_readers += consumers[graph.inputs().size() + s].size() > 1;
+  }
+  EXPECT_GT(stepping, kCases / 20);
+  EXPECT_LT(stepping, kCases / 8);
+  EXPECT_GT(several_readers, kCases / 100);
 }
 
 // The same on every platform and compiler. Planted recipes are left out: they change with the patterns.
@@ -192,6 +213,9 @@ TEST(Generator, MostGraphsStayFinite) {
     std::vector<TensorPtr> inputs;
     for (Tensor& tensor : make_inputs(test_case))
       inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
+    for (const State& s : test_case.graph.states())
+      inputs.push_back(
+          std::make_shared<const Tensor>(materialize(s.fill, s.type, test_case.seed, s.name, 0)));
     const Trace trace = (*program)->run(inputs);
     bool all = true;
     for (ValueId v : test_case.graph.outputs()) {

@@ -26,7 +26,8 @@ StepRun run_step(Program& program, const Graph& graph, const Tensors& inputs, Te
   Tensors sources = inputs;
   sources.insert(sources.end(), states.begin(), states.end());
   StepRun run{program.run(sources), {}};
-  run.disagreement = program.recheck(sources, run.trace);
+  run.disagreement = overwritten_source(graph, program.plan(), sources, run.trace);
+  if (!run.disagreement) run.disagreement = program.recheck(sources, run.trace);
   for (size_t i = 0; i < states.size(); ++i)
     states[i] = run.trace.values[static_cast<size_t>(graph.states()[i].next)];
   return run;

@@ -21,6 +21,8 @@ int64_t pick_at_most(Choices& choices, std::span<const int64_t> sizes, int64_t m
 // Values outside are left to stand as outputs: products of them would overflow f16, or vanish.
 constexpr double kLargest = 256, kSmallest = 1.0 / 1024;
 
+constexpr double kStepping = 0.08;  // the share of cases that run several steps
+
 }  // namespace
 
 int root_exponent(int64_t n) {
@@ -34,6 +36,9 @@ Scene::Scene(Choices& c, const GeneratorOptions& options) : choices(c), max_node
   style = static_cast<DataStyle>(c.weighted(kStyleWeights));
   max_operations = c.flip(1.0 / 32) ? options.max_operations * 4 : options.max_operations >> c.below(7);
   max_elements = options.max_elements >> c.below(5);
+  steps = c.flip(kStepping) ? c.between(2, 6) : 1;
+  max_operations = std::max<int64_t>(1, max_operations / steps);
+  max_elements = std::max<int64_t>(64, max_elements / steps);
   const int64_t room = std::max<int64_t>(1, max_elements / 24);
   batch = std::min(c.pick<int64_t>({1, 2, 3, 4}), room);
   tokens = dim(room / batch);
@@ -116,6 +121,11 @@ Scene::Value Scene::denominator(const TensorType& wanted) {
 
 Scene::Value Scene::source(std::string_view role_name, const TensorType& wanted, Role role, int64_t fan_in) {
   return sketch.input(role_name, wanted, fill_for(wanted, role, fan_in));
+}
+
+Scene::Value Scene::state(const TensorType& wanted) {
+  const Fill fill = flip(0.3) ? Fill(Constant{0}) : fill_for(wanted, Role::activation, 1);
+  return sketch.state("state", wanted, fill);
 }
 
 Fill Scene::fill_for(const TensorType& wanted, Role role, int64_t fan_in) {

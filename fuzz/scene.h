@@ -32,6 +32,7 @@ class Scene {
   Dtype dtype;                   // of the main stream
   int64_t batch, tokens, width;  // the main stream is [batch, tokens, width]
   DataStyle style;
+  int64_t steps;  // that the case may run, if it comes to have states; then its budget is for all of them
   int64_t max_operations, max_elements;
 
   bool flip(double p = 0.5) { return choices.flip(p); }
@@ -64,6 +65,8 @@ class Scene {
   }
   // Never near 0: sigmoid of a live value, or an input of one sign.
   Value denominator(const TensorType& type);
+  // A float tensor carried from step to step, of activations or zeros at first.
+  Value state(const TensorType& type);
   Value source(std::string_view role_name, const TensorType& type, Role role, int64_t fan_in = 1);
 
   Value op(Op op, std::vector<Value> inputs) { return sketch.node(std::move(op), std::move(inputs)); }

@@ -14,6 +14,23 @@ Sketch::Value Sketch::input(std::string_view role, TensorType type, Fill fill) {
   return value;
 }
 
+Sketch::Value Sketch::state(std::string_view role, TensorType type, Fill fill) {
+  const Value value = value_count();
+  work_.elements += element_count(type);
+  values_.push_back({std::move(type), magnitude_of(fill), -1, 0});
+  states_.push_back({role, value, std::move(fill)});
+  return value;
+}
+
+void Sketch::set_next(Value state, Value next) {
+  const auto at =
+      std::find_if(states_.begin(), states_.end(), [&](const auto& s) { return s.value == state; });
+  check(at != states_.end() && at->next < 0 && type(state) == type(next),
+        "a sketch's state takes another type");
+  at->next = next;
+  ++values_[static_cast<size_t>(next)].consumers;
+}
+
 Sketch::Value Sketch::node(Op op, std::vector<Value> inputs) {
   Types types;
   std::vector<Magnitude> magnitudes;
@@ -40,6 +57,10 @@ void Sketch::rollback(const Mark& mark) {
   for (size_t n = mark.nodes; n < nodes_.size(); ++n) {
     for (Value v : nodes_[n].inputs) --values_[static_cast<size_t>(v)].consumers;
   }
+  for (size_t s = mark.states; s < states_.size(); ++s) {
+    if (states_[s].next >= 0) --values_[static_cast<size_t>(states_[s].next)].consumers;
+  }
+  states_.erase(states_.begin() + static_cast<std::ptrdiff_t>(mark.states), states_.end());
   values_.erase(values_.begin() + static_cast<std::ptrdiff_t>(mark.values), values_.end());
   inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(mark.inputs), inputs_.end());
   nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(mark.nodes), nodes_.end());
@@ -57,6 +78,9 @@ Graph Sketch::build(const std::vector<Value>& observed) const {
     if (consumed(in.value))
       ids[static_cast<size_t>(in.value)] = builder.input(next_name(in.role), type(in.value), in.fill);
   }
+  for (const DrawnState& state : states_)
+    ids[static_cast<size_t>(state.value)] =
+        builder.state(next_name(state.role), type(state.value), state.fill);
   for (size_t n = 0; n < nodes_.size(); ++n) {
     std::vector<ValueId> inputs;
     for (Value v : nodes_[n].inputs) inputs.push_back(ids[static_cast<size_t>(v)]);
@@ -67,9 +91,21 @@ Graph Sketch::build(const std::vector<Value>& observed) const {
       ids[static_cast<size_t>(v)] = id + (v - nodes_[n].first);
     }
   }
+  bool has_output = false;
   for (Value v = 0; v < value_count(); ++v) {
     const bool wanted = !consumed(v) || std::find(observed.begin(), observed.end(), v) != observed.end();
-    if (!is_input(v) && wanted) builder.output(ids[static_cast<size_t>(v)]);
+    if (is_input(v) || !wanted) continue;
+    builder.output(ids[static_cast<size_t>(v)]);
+    has_output = true;
+  }
+  std::vector<Value> nexts;
+  for (size_t s = 0; s < states_.size(); ++s) {
+    const Value next = states_[s].next;
+    builder.next_state(static_cast<int>(s), ids[static_cast<size_t>(next)]);
+    const bool known = is_input(next) || std::find(nexts.begin(), nexts.end(), next) != nexts.end();
+    if (has_output || known) continue;
+    builder.output(ids[static_cast<size_t>(next)]);
+    nexts.push_back(next);
   }
   auto graph = builder.build();
   if (!graph) check(false, ("a generated graph is invalid: " + graph.problem()).c_str());

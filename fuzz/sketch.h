@@ -17,6 +17,9 @@ class Sketch {
 
   // `role` ("x", "w", "mask", ...) and a number will be its name.
   Value input(std::string_view role, TensorType type, Fill fill);
+  // A tensor carried from step to step; its next value must be set.
+  Value state(std::string_view role, TensorType type, Fill fill);
+  void set_next(Value state, Value next);
   // Thrown where a value would be larger than a graph may hold; the sketch is then as it was before the node.
   struct TooLarge {};
   // The first output. Aborts where the op does not accept the inputs for another reason.
@@ -25,33 +28,41 @@ class Sketch {
   const TensorType& type(Value v) const { return values_[static_cast<size_t>(v)].type; }
   const Magnitude& magnitude(Value v) const { return values_[static_cast<size_t>(v)].magnitude; }
   bool consumed(Value v) const { return values_[static_cast<size_t>(v)].consumers > 0; }
+  // Or a state.
   bool is_input(Value v) const { return values_[static_cast<size_t>(v)].node < 0; }
   int value_count() const { return static_cast<int>(values_.size()); }
+  bool has_states() const { return !states_.empty(); }
   int node_count() const { return static_cast<int>(nodes_.size()); }
   const Work& work() const { return work_; }
 
   struct Mark {
-    size_t values, inputs, nodes;
+    size_t values, inputs, states, nodes;
     Work work;
   };
-  Mark mark() const { return {values_.size(), inputs_.size(), nodes_.size(), work_}; }
+  Mark mark() const { return {values_.size(), inputs_.size(), states_.size(), nodes_.size(), work_}; }
   void rollback(const Mark& mark);
 
-  // Inputs that nothing reads are left out. Outputs: every node value without a reader, and those of
-  // `observed`.
+  // Inputs that nothing reads are left out. Outputs: every node value that no node reads and no state takes,
+  // and those of `observed`; where there are none, the next values of the states.
   Graph build(const std::vector<Value>& observed) const;
 
  private:
   struct Drawn {
     TensorType type;
     Magnitude magnitude;
-    int node = -1;  // -1: an input
+    int node = -1;  // -1: an input or a state
     int consumers = 0;
   };
   struct DrawnInput {
     std::string_view role;
     Value value;
     Fill fill;
+  };
+  struct DrawnState {
+    std::string_view role;
+    Value value;
+    Fill fill;
+    Value next = -1;
   };
   struct DrawnNode {
     Op op;
@@ -60,6 +71,7 @@ class Sketch {
   };
   std::vector<Drawn> values_;
   std::vector<DrawnInput> inputs_;
+  std::vector<DrawnState> states_;
   std::vector<DrawnNode> nodes_;
   Work work_;
 };

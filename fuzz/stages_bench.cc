@@ -53,6 +53,8 @@ void run_case(uint64_t counter, const Backend& baseline, const Backend& candidat
   std::vector<TensorPtr> inputs;
   for (Tensor& tensor : make_inputs(test_case))
     inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
+  for (const State& s : test_case.graph.states())
+    inputs.push_back(std::make_shared<const Tensor>(materialize(s.fill, s.type, test_case.seed, s.name, 0)));
   sum.data += watch.lap();
   const auto base = std::move(*baseline.compile(test_case.graph, {}));
   const auto fused = std::move(*candidate.compile(test_case.graph, {}));

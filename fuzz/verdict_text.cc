@@ -122,7 +122,7 @@ Guilty guilty_region(const Verdict& verdict) {
 
 bool is_disagreement(const RegionVerdict& region) {
   using Kind = Disagreement::Kind;
-  for (const Kind kind : {Kind::guard, Kind::poison, Kind::repeat, Kind::production}) {
+  for (const Kind kind : {Kind::guard, Kind::poison, Kind::repeat, Kind::production, Kind::source}) {
     if (region.symptom == name(kind)) return true;
   }
   return false;
@@ -138,6 +138,7 @@ std::string evidence_text(const Guilty& guilty) {
     const char* how = region.symptom == name(Disagreement::Kind::poison)
                           ? ", over other bytes in memory that nothing wrote,"
                       : region.symptom == name(Disagreement::Kind::production) ? ", run as a user would,"
+                      : region.symptom == name(Disagreement::Kind::source)     ? ", after the run,"
                                                                                : ", run again,";
     return where + " disagrees with itself: " + worst.value + "[" + std::to_string(worst.element) + "] is " +
            number_text(worst.want) + " and" + how + " " + number_text(worst.got);

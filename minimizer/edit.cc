@@ -159,13 +159,12 @@ bool edit(DraftCase& c, const SetFill& e) {
 }
 
 bool edit(DraftCase& c, const ZeroElements& e) {
-  const auto i = c.draft.input(e.source);
-  if (!i) return false;
-  Input& input = c.draft.inputs[*i];
-  auto* literal = std::get_if<Literal>(&input.fill);
-  if (literal == nullptr || e.begin < 0 || e.begin >= e.end || e.end > element_count(input.type))
-    return false;
-  const auto digits = static_cast<std::ptrdiff_t>(2 * size_of(input.type.dtype));
+  const auto i = c.draft.input(e.source), s = c.draft.state(e.source);
+  if (!i && !s) return false;
+  const TensorType& type = i ? c.draft.inputs[*i].type : c.draft.states[*s].type;
+  auto* literal = std::get_if<Literal>(i ? &c.draft.inputs[*i].fill : &c.draft.states[*s].fill);
+  if (literal == nullptr || e.begin < 0 || e.begin >= e.end || e.end > element_count(type)) return false;
+  const auto digits = static_cast<std::ptrdiff_t>(2 * size_of(type.dtype));
   std::fill(literal->bits.begin() + e.begin * digits, literal->bits.begin() + e.end * digits, '0');
   return true;
 }

@@ -80,8 +80,21 @@ class Extraction {
     }
     const size_t at = static_cast<size_t>(v);
     if (at >= values_.size() || !values_[at] || values_[at]->type != graph_.type(v)) return false;
+    if (const auto next = next_value(v)) {
+      draft_.states.push_back({graph_.name(v), graph_.type(v), literal_of(*values_[at]), -1});
+      draft_.next.push_back(graph_.name(*next));
+      return true;
+    }
     draft_.inputs.push_back({graph_.name(v), graph_.type(v), literal_of(*values_[at])});
     return true;
+  }
+
+  // Of a state that the region itself carries on: to a compiler it is not the same as an input.
+  std::optional<ValueId> next_value(ValueId v) const {
+    if (!graph_.is_state(v)) return std::nullopt;
+    const ValueId next = graph_.states()[static_cast<size_t>(v) - graph_.inputs().size()].next;
+    const auto producer = graph_.producer(next);
+    return producer && nodes_.count(*producer) > 0 ? std::optional(next) : std::nullopt;
   }
 
   const Case& case_;

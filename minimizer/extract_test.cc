@@ -76,6 +76,22 @@ TEST(ExtractRegion, StatesAndInputsOfLaterStepsArePinned) {
     EXPECT_TRUE(std::holds_alternative<Literal>(input.fill)) << input.name;
 }
 
+// An update in place is one of a state alone.
+TEST(ExtractRegion, AStateThatTheRegionCarriesOnStaysAState) {
+  const Case test_case = stepping();
+  const auto bits = some_bits(test_case.graph);
+  const auto nodes = nodes_called(test_case.graph, {"seen", "news", "updated"});
+  const auto region = extract_region(test_case, nodes, bits);
+  ASSERT_TRUE(region.has_value());
+  ASSERT_EQ(region->graph.states().size(), 1U);
+  const State& cache = region->graph.states()[0];
+  EXPECT_EQ(cache.name, "cache");
+  EXPECT_EQ(region->graph.name(cache.next), "updated");
+  EXPECT_EQ(materialize(cache.fill, cache.type, 0, "", 0),
+            *bits[static_cast<size_t>(*test_case.graph.find("cache"))]);
+  EXPECT_EQ(region->steps, 1);
+}
+
 TEST(ExtractRegion, MissingBitsAndForeignNodesGiveNothing) {
   const Case test_case = transformer_block();
   auto bits = some_bits(test_case.graph);

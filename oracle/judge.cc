@@ -190,6 +190,8 @@ std::string_view name(Disagreement::Kind kind) {
       return "repeat_differs";
     case Disagreement::Kind::production:
       return "production_differs";
+    case Disagreement::Kind::source:
+      return "source_overwritten";
   }
   return "";
 }

@@ -7,6 +7,31 @@ namespace {
 
 bool contains(const auto& list, auto x) { return std::find(list.begin(), list.end(), x) != list.end(); }
 
+// The disagreement with its first element that differs; nothing where the tensors are equal.
+std::optional<Disagreement> difference(Disagreement blank, const TensorPtr& a, const TensorPtr& b) {
+  if (a == b || (a && b && *a == *b)) return std::nullopt;
+  if (!a || !b) return blank;
+  const auto at = std::mismatch(a->bytes.begin(), a->bytes.end(), b->bytes.begin()).first;
+  blank.element = (at - a->bytes.begin()) / size_of(a->type.dtype);
+  blank.first = a->value(blank.element);
+  blank.second = b->value(blank.element);
+  return blank;
+}
+
+// The region that is to blame when this source was overwritten.
+size_t culprit_of(const Graph& graph, const Plan& plan, ValueId source) {
+  const auto input_count = static_cast<int>(graph.inputs().size());
+  const ValueId next =
+      graph.is_state(source) ? graph.states()[static_cast<size_t>(source - input_count)].next : -1;
+  size_t culprit = plan.regions.size();
+  for (size_t r = plan.regions.size(); r-- > 0;) {
+    if (!contains(plan.regions[r].inputs, source)) continue;
+    if (contains(plan.regions[r].outputs, next)) return r;
+    culprit = r;
+  }
+  return culprit < plan.regions.size() ? culprit : 0;
+}
+
 }  // namespace
 
 std::string to_string(const Deviation& deviation) {
@@ -49,13 +74,19 @@ std::optional<Disagreement> first_difference(Disagreement::Kind kind, const Plan
                                              const Trace& second) {
   for (size_t r = 0; r < plan.regions.size(); ++r) {
     for (ValueId v : plan.regions[r].outputs) {
-      const TensorPtr &a = first.values[static_cast<size_t>(v)], &b = second.values[static_cast<size_t>(v)];
-      if (a == b || (a && b && *a == *b)) continue;
-      if (!a || !b) return Disagreement{kind, r, v, 0, 0, 0};
-      const auto at = std::mismatch(a->bytes.begin(), a->bytes.end(), b->bytes.begin()).first;
-      const int64_t element = (at - a->bytes.begin()) / size_of(a->type.dtype);
-      return Disagreement{kind, r, v, element, a->value(element), b->value(element)};
+      const auto i = static_cast<size_t>(v);
+      if (auto found = difference({kind, r, v, 0, 0, 0}, first.values[i], second.values[i])) return found;
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<Disagreement> overwritten_source(const Graph& graph, const Plan& plan,
+                                               std::span<const TensorPtr> given, const Trace& trace) {
+  for (size_t i = 0; i < given.size(); ++i) {
+    const auto v = static_cast<ValueId>(i);
+    const Disagreement blank{Disagreement::Kind::source, culprit_of(graph, plan, v), v, 0, 0, 0};
+    if (auto found = difference(blank, given[i], trace.values[i])) return found;
   }
   return std::nullopt;
 }

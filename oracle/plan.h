@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,7 @@ struct Disagreement {
     poison,      // the result depends on what memory held before
     repeat,      // the same run again gave other bits
     production,  // memory used again and several streams gave other bits
+    source,      // an input or a state does not hold any more what the run was given
   };
   Kind kind = Kind::repeat;
   size_t region = 0;  // the first one that disagrees
@@ -64,5 +66,9 @@ struct Disagreement {
 // element that differs.
 std::optional<Disagreement> first_difference(Disagreement::Kind kind, const Plan& plan, const Trace& first,
                                              const Trace& second);
+// The first input or state that the trace does not hold as it was `given`: what made a state's next value
+// from it is to blame, else whatever read it first.
+std::optional<Disagreement> overwritten_source(const Graph& graph, const Plan& plan,
+                                               std::span<const TensorPtr> given, const Trace& trace);
 
 }  // namespace fusesmith

@@ -39,6 +39,8 @@ inline BackendVerdict judge_on(const Backend& backend, const Graph& graph, uint6
   std::vector<TensorPtr> inputs;
   for (Tensor& tensor : make_inputs(test_case))
     inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
+  for (const State& s : graph.states())
+    inputs.push_back(std::make_shared<const Tensor>(materialize(s.fill, s.type, seed, s.name, 0)));
   const auto program = std::move(*backend.compile(graph, options));
   const Trace trace = program->run(inputs);
   Execution execution;

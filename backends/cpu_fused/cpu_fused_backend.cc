@@ -1,5 +1,7 @@
 #include "backends/cpu_fused/cpu_fused_backend.h"
 
+#include <map>
+
 #include "backends/common/floats.h"
 #include "backends/common/run_node.h"
 #include "backends/common/run_plan.h"
@@ -51,7 +53,11 @@ class CpuFusedProgram final : public Program, public Inspectable {
 
   Trace run(std::span<const TensorPtr> inputs) override {
     return run_plan(graph_, plan_, inputs, [&](const Region& region, std::span<TensorPtr> values) {
-      run_op(region, ops_[static_cast<size_t>(&region - plan_.regions.data())], values);
+      const FusedOp& op = ops_[static_cast<size_t>(&region - plan_.regions.data())];
+      const auto* update = std::get_if<CacheUpdate>(&op);
+      if (update && faults_.has("stale_state_in_second_step")) return run_on_first_state(region, op, values);
+      run_op(region, op, values);
+      if (update && update->old_value_lost) lose_old_state(*update, region, values);
     });
   }
 
@@ -86,6 +92,20 @@ class CpuFusedProgram final : public Program, public Inspectable {
     }
   }
 
+  // Planted: every step updates what the first one found.
+  void run_on_first_state(const Region& region, const FusedOp& op, std::span<TensorPtr> values) {
+    const auto cache = static_cast<size_t>(std::get<CacheUpdate>(op).cache);
+    std::vector<TensorPtr> seen(values.begin(), values.end());
+    seen[cache] = first_states_.try_emplace(cache, values[cache]).first->second;
+    run_op(region, op, seen);
+    for (ValueId v : region.outputs) values[static_cast<size_t>(v)] = seen[static_cast<size_t>(v)];
+  }
+
+  // Planted: the memory of the old state, which others read later, holds the new one.
+  static void lose_old_state(const CacheUpdate& update, const Region& region, std::span<TensorPtr> values) {
+    values[static_cast<size_t>(update.cache)] = values[static_cast<size_t>(region.outputs.front())];
+  }
+
   template <class Fused>
   void run_several(const Fused& fused, const Region& region, const RegionScope& scope,
                    std::span<TensorPtr> values) const {
@@ -105,6 +125,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
   F32Products products_;
   Plan plan_;
   std::vector<FusedOp> ops_;
+  std::map<size_t, TensorPtr> first_states_;  // by value
 };
 
 class CpuFusedBackend final : public Backend {

@@ -2,6 +2,7 @@
 // rounding.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -17,21 +18,30 @@ struct FusedRun {
   Trace trace;
 };
 
+// Inputs, then states.
 inline std::vector<TensorPtr> draw_inputs(const Graph& graph, uint64_t seed = 1) {
-  std::vector<TensorPtr> inputs;
-  for (const Input& input : graph.inputs()) {
-    inputs.push_back(
-        std::make_shared<const Tensor>(materialize(input.fill, input.type, seed, input.name, 0)));
-  }
-  return inputs;
+  std::vector<TensorPtr> sources;
+  const auto draw = [&](const auto& source) {
+    sources.push_back(
+        std::make_shared<const Tensor>(materialize(source.fill, source.type, seed, source.name, 0)));
+  };
+  std::for_each(graph.inputs().begin(), graph.inputs().end(), draw);
+  std::for_each(graph.states().begin(), graph.states().end(), draw);
+  return sources;
 }
 
-inline FusedRun run_fused_plan(const Graph& graph, const std::vector<TensorPtr>& inputs,
-                               std::vector<std::string> faults = {}) {
+// The last of so many steps on the same inputs.
+inline FusedRun run_fused_plan(const Graph& graph, std::vector<TensorPtr> inputs,
+                               std::vector<std::string> faults = {}, int steps = 1) {
   CompileOptions options;
   options.faults = Faults(std::move(faults));
   auto program = cpu_fused_backend().compile(graph, options);
   check(program.ok(), "cpu_fused: expected every graph to compile");
+  for (int step = 1; step < steps; ++step) {
+    const Trace trace = (*program)->run(inputs);
+    for (size_t s = 0; s < graph.states().size(); ++s)
+      inputs[graph.inputs().size() + s] = trace.values[static_cast<size_t>(graph.states()[s].next)];
+  }
   return {(*program)->plan(), (*program)->run(inputs)};
 }
 

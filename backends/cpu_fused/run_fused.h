@@ -40,5 +40,6 @@ void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& ou
 void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out);
 void run_fused(const ViewCopy& copy, const RegionScope& scope, Tensor& out);
 void run_fused(const TriangleProduct& triangle, const RegionScope& scope, Tensor& out);
+void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out);
 
 }  // namespace fusesmith

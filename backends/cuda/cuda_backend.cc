@@ -18,7 +18,6 @@ class CudaBackend final : public Backend {
   std::optional<std::string> unavailable() const override { return why_no_device(); }
 
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
-    if (!graph.states().empty()) return Problem{"states are not supported yet by cuda"};
     Plan plan;
     for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node) {
       plan.regions.push_back(make_region(graph, {node}));

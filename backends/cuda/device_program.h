@@ -31,9 +31,14 @@ class ProgramBuilder {
   // Emits the region node by node; values that do not leave it stand in temporaries.
   void emit_nodes(const Region& region);
 
+  // Production runs make this region's value in the memory of the state; no later region may read that.
+  void update_in_place(ValueId value, ValueId state) { table_.in_place.push_back({value, state}); }
+
   std::unique_ptr<Program> build();
 
  private:
+  void check_in_place() const;
+
   class RegionEmitter final : public Emitter {
    public:
     RegionEmitter(ProgramBuilder& builder, bool tf32) : Emitter(tf32), builder_(builder) {}

@@ -150,13 +150,20 @@ ProductionLayout production_layout(const BufferTable& table) {
   layout.input_bytes = traced.input_bytes;
   const std::vector<size_t> last = last_uses(table);
   Pool pool(layout.input_bytes);
+  std::vector<bool> placed(table.bytes.size(), false);
+  for (const auto& [value, source] : table.in_place) {
+    placed[static_cast<size_t>(value)] = true;
+    layout.offsets[static_cast<size_t>(value)] = layout.offsets[static_cast<size_t>(source)];
+  }
   for (size_t r = 0; r < table.regions.size(); ++r) {
-    for (int b : table.regions[r].writes)
-      layout.offsets[static_cast<size_t>(b)] = pool.take(table.bytes[static_cast<size_t>(b)]);
+    for (int b : table.regions[r].writes) {
+      const auto i = static_cast<size_t>(b);
+      if (!placed[i]) layout.offsets[i] = pool.take(table.bytes[i]);
+    }
     const auto give_back = [&](const std::vector<int>& buffers) {
       for (int b : buffers) {
         const auto i = static_cast<size_t>(b);
-        if (b >= table.sources && last[i] == r) pool.give(layout.offsets[i], table.bytes[i]);
+        if (b >= table.sources && last[i] == r && !placed[i]) pool.give(layout.offsets[i], table.bytes[i]);
       }
     };
     give_back(table.regions[r].reads);

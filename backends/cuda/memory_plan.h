@@ -47,7 +47,13 @@ struct BufferTable {
   int sources = 0, values = 0;
   std::vector<int64_t> bytes;
   std::vector<RegionBuffers> regions;
-  std::vector<int> kept;  // graph outputs: they hold until the end
+  std::vector<int> kept;  // graph outputs and next states: they hold until the end
+  // Kept values that production runs make in the memory of a source, which nobody reads after that and which
+  // is not kept.
+  struct InPlace {
+    int value, source;
+  };
+  std::vector<InPlace> in_place;
 };
 
 TracedLayout traced_layout(const BufferTable& table);

@@ -114,5 +114,25 @@ TEST(ProductionLayout, NoRegionTouchesWhatAnotherOneStillUses) {
   EXPECT_GT(other_stream, 100);
 }
 
+// A state, rows, the next state in the old one's memory: readers of the old value come first, on any stream.
+TEST(ProductionLayout, AnUpdateInPlaceWaitsForTheReadersOfTheOldValue) {
+  BufferTable table;
+  table.sources = 2;
+  table.values = 5;
+  table.bytes = {4000, 100, 300, 4000, 300};
+  table.regions = {{{0}, {2}}, {{0, 1}, {3}}, {{3}, {4}}};  // of the old value, the update, of the new one
+  table.kept = {2, 3, 4};
+  table.in_place = {{3, 0}};
+  const ProductionLayout layout = production_layout(table);
+  EXPECT_EQ(layout.offsets[3], layout.offsets[0]);
+  EXPECT_LT(layout.offsets[3], layout.input_bytes);
+  EXPECT_TRUE(ordered(layout, 0, 1));
+  EXPECT_TRUE(ordered(layout, 1, 2));
+  EXPECT_GE(layout.offsets[2], layout.input_bytes);
+  EXPECT_LT(layout.total_bytes, layout.input_bytes + 4000);
+  const TracedLayout traced = traced_layout(table);
+  EXPECT_NE(traced.offsets[3], traced.offsets[0]);
+}
+
 }  // namespace
 }  // namespace fusesmith

@@ -52,6 +52,20 @@ void ProgramBuilder::emit_nodes(const Region& region) {
   }
 }
 
+void ProgramBuilder::check_in_place() const {
+  const auto has = [](const std::vector<int>& ids, int id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  for (const auto& [value, source] : table_.in_place) {
+    check(has(table_.kept, value) && !has(table_.kept, source), "device program: a state is still wanted");
+    bool written = false;
+    for (const RegionBuffers& region : table_.regions) {
+      check(!written || !has(region.reads, source), "device program: a state is read when it is gone");
+      written = written || has(region.writes, value);
+    }
+  }
+}
+
 std::unique_ptr<Program> ProgramBuilder::build() {
   check(regions_.size() == plan_.regions.size(), "device program: a region was not emitted");
   for (size_t r = 0; r < regions_.size(); ++r) {
@@ -60,8 +74,10 @@ std::unique_ptr<Program> ProgramBuilder::build() {
     writes.insert(writes.end(), regions_[r].temporaries.begin(), regions_[r].temporaries.end());
     table_.regions.push_back({unique(region.inputs), unique(std::move(writes))});
   }
-  table_.kept = unique(graph_.outputs());
-  for (const State& state : graph_.states()) table_.kept.push_back(state.next);
+  std::vector<int> kept = graph_.outputs();
+  for (const State& state : graph_.states()) kept.push_back(state.next);
+  table_.kept = unique(std::move(kept));
+  check_in_place();
   return make_device_program(graph_, plan_, std::move(regions_), table_);
 }
 

@@ -50,7 +50,6 @@ class CudaFusedBackend final : public Backend {
   std::optional<std::string> unavailable() const override { return why_no_device(); }
 
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
-    if (!graph.states().empty()) return Problem{"states are not supported yet by cuda_fused"};
     Arithmetic arithmetic = cuda_arithmetic();
     arithmetic.tf32 = options.tf32;
     Plan plan;
@@ -62,6 +61,9 @@ class CudaFusedBackend final : public Backend {
       if (emit_kernel(fused[r], options.faults, builder)) {
         if (const auto* reduction = std::get_if<MultiplyReduce>(&fused[r].op))
           refine_contract(*reduction, plan.regions[r].contract);
+        const auto* update = std::get_if<CacheUpdate>(&fused[r].op);
+        if (update && !update->old_value_lost)
+          builder.update_in_place(plan.regions[r].outputs.front(), update->cache);
         continue;
       }
       builder.emit_nodes(plan.regions[r]);  // node by node, which every contract allows

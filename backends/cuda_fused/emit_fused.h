@@ -42,5 +42,7 @@ Emitted emit_fused(const Identity& identity, const FusedScope& scope, const Devi
 Emitted emit_fused(const ViewCopy& copy, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter);
 Emitted emit_fused(const TriangleProduct& triangle, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
+Emitted emit_fused(const CacheUpdate& update, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter);
 
 }  // namespace fusesmith

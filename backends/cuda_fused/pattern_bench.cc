@@ -46,10 +46,14 @@ const std::vector<Work>& works() {
 }
 
 std::vector<TensorPtr> draw(const Graph& graph) {
-  std::vector<TensorPtr> inputs;
-  for (const Input& input : graph.inputs())
-    inputs.push_back(std::make_shared<const Tensor>(materialize(input.fill, input.type, 1, input.name, 0)));
-  return inputs;
+  std::vector<TensorPtr> sources;
+  const auto add = [&](const auto& source) {
+    const Tensor tensor = materialize(source.fill, source.type, 1, source.name, 0);
+    sources.push_back(std::make_shared<const Tensor>(tensor));
+  };
+  for (const Input& input : graph.inputs()) add(input);
+  for (const State& state : graph.states()) add(state);
+  return sources;
 }
 
 double microseconds(const Backend& backend, const Graph& graph, const CompileOptions& options,

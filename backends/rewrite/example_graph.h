@@ -1,6 +1,7 @@
 // Short words for building the examples and near misses of patterns.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,19 @@ class ExampleGraph {
   }
   ValueId mask(std::string name, Shape shape) {
     return builder_.input(std::move(name), {Dtype::boolean, std::move(shape)}, Bernoulli{0.25});
+  }
+  // i32, each in [0, count).
+  ValueId tokens(std::string name, Shape shape, int64_t count) {
+    return builder_.input(std::move(name), {Dtype::i32, std::move(shape)}, Tokens{count});
+  }
+  // States stand behind all inputs.
+  ValueId state(std::string name, Shape shape) {
+    states_.push_back(builder_.state(std::move(name), {dtype_, std::move(shape)}, Normal{}));
+    return states_.back();
+  }
+  void next(ValueId state, ValueId value) {
+    const auto at = std::find(states_.begin(), states_.end(), state);
+    builder_.next_state(static_cast<int>(at - states_.begin()), value);
   }
   template <class... V>
   ValueId node(Op op, V... inputs) {
@@ -40,6 +54,7 @@ class ExampleGraph {
  private:
   Builder builder_;
   Dtype dtype_;
+  std::vector<ValueId> states_;
 };
 
 }  // namespace fusesmith

@@ -7,6 +7,7 @@ namespace fusesmith {
 // Larger patterns first: each may hold nodes that a later one would claim.
 std::span<const Pattern> all_patterns() {
   static const std::array kPatterns = {
+      cache_update_in_place_pattern(),    //
       sdpa_pattern(),                     //
       triangle_multiplication_pattern(),  //
       gemm_bias_act_pattern(),            //

@@ -5,6 +5,7 @@
 
 namespace fusesmith {
 
+Pattern cache_update_in_place_pattern();
 Pattern sdpa_pattern();
 Pattern triangle_multiplication_pattern();
 Pattern gemm_bias_act_pattern();

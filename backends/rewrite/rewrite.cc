@@ -1,8 +1,8 @@
 #include "backends/rewrite/rewrite.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+
+#include "backends/rewrite/region_order.h"
 
 namespace fusesmith {
 namespace {
@@ -18,40 +18,33 @@ FusedRegion region_of(const Graph& graph, Match match, Arithmetic arithmetic) {
   return fused;
 }
 
-// Regions may leave several values, at other places than their last node: the first that is ready runs next.
-std::vector<FusedRegion> in_order(const Graph& graph, std::vector<FusedRegion> regions) {
-  std::vector<int> region_of_node(graph.nodes().size());
+constexpr std::string_view kLostOldValue = "new_state_seen_by_old_readers";
+
+// A region that would wait for itself if it wrote where the old state stands runs node by node instead.
+void split_update(const Graph& graph, const Arithmetic& arithmetic, const std::vector<size_t>& order,
+                  std::vector<FusedRegion>& regions, std::vector<Refusal>* refusals) {
   for (size_t r = 0; r < regions.size(); ++r) {
-    for (int n : regions[r].region.nodes) region_of_node[static_cast<size_t>(n)] = static_cast<int>(r);
+    if (!overwritten_state(regions[r]) || std::find(order.begin(), order.end(), r) != order.end()) continue;
+    const Region region = std::move(regions[r].region);
+    regions.erase(regions.begin() + static_cast<std::ptrdiff_t>(r));
+    for (int n : region.nodes) regions.push_back(region_of(graph, {{n}, {}, {}, SingleNode{n}}, arithmetic));
+    if (refusals) refusals->push_back({region.patterns.front(), "old_state_read_later", region.nodes.back()});
+    return;
   }
-  std::vector<std::set<int>> waits_for(regions.size()), wakes(regions.size());
+  check(false, "rewrite: regions that wait for each other");
+}
+
+// Planted: an update that did not wait for the readers of the old state takes it from those that come later.
+void lose_old_values(std::vector<FusedRegion>& regions) {
   for (size_t r = 0; r < regions.size(); ++r) {
-    for (ValueId v : regions[r].region.inputs) {
-      const auto producer = graph.producer(v);
-      if (!producer) continue;
-      const int other = region_of_node[static_cast<size_t>(*producer)];
-      waits_for[r].insert(other);
-      wakes[static_cast<size_t>(other)].insert(static_cast<int>(r));
+    auto* update = std::get_if<CacheUpdate>(&regions[r].op);
+    if (!update) continue;
+    for (size_t later = r + 1; later < regions.size(); ++later) {
+      const auto& inputs = regions[later].region.inputs;
+      if (std::find(inputs.begin(), inputs.end(), update->cache) != inputs.end())
+        update->old_value_lost = true;
     }
   }
-  std::map<int, int> ready;  // by last node
-  const auto last_node = [&](int r) { return regions[static_cast<size_t>(r)].region.nodes.back(); };
-  for (size_t r = 0; r < regions.size(); ++r) {
-    if (waits_for[r].empty()) ready[last_node(static_cast<int>(r))] = static_cast<int>(r);
-  }
-  std::vector<FusedRegion> ordered;
-  while (!ready.empty()) {
-    const int r = ready.begin()->second;
-    ready.erase(ready.begin());
-    for (int next : wakes[static_cast<size_t>(r)]) {
-      auto& waiting = waits_for[static_cast<size_t>(next)];
-      waiting.erase(r);
-      if (waiting.empty()) ready[last_node(next)] = next;
-    }
-    ordered.push_back(std::move(regions[static_cast<size_t>(r)]));
-  }
-  check(ordered.size() == regions.size(), "rewrite: regions that wait for each other");
-  return ordered;
 }
 
 }  // namespace
@@ -79,7 +72,16 @@ std::vector<FusedRegion> rewrite(const Graph& graph, const CompileOptions& optio
   for (int n = 0; n < count; ++n) {
     if (context.is_free(n)) regions.push_back(region_of(graph, {{n}, {}, {}, SingleNode{n}}, arithmetic));
   }
-  return in_order(graph, std::move(regions));
+  const bool old_values_lost = options.faults.has(kLostOldValue);
+  auto order = runnable_order(graph, regions, old_values_lost);
+  while (order.size() < regions.size()) {
+    split_update(graph, arithmetic, order, regions, refusals);
+    order = runnable_order(graph, regions, old_values_lost);
+  }
+  std::vector<FusedRegion> ordered;
+  for (size_t r : order) ordered.push_back(std::move(regions[r]));
+  if (old_values_lost) lose_old_values(ordered);
+  return ordered;
 }
 
 }  // namespace fusesmith

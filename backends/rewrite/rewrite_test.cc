@@ -34,11 +34,16 @@ Graph random_combination(uint64_t seed) {
       values[p].push_back(b.input("p" + std::to_string(p) + "." + input.name, input.type, input.fill));
     }
   }
+  const int input_count = b.value_count();
+  for (size_t p = 0; p < parts.size(); ++p) {
+    for (const State& state : parts[p].states())
+      values[p].push_back(b.state("p" + std::to_string(p) + "." + state.name, state.type, state.fill));
+  }
   std::vector<ValueId> made;
   for (size_t p = 0; p < parts.size(); ++p) {
     for (ValueId& v : values[p]) {
       for (ValueId other : made) {
-        if (b.type(other) == b.type(v) && draw(2) == 0) v = other;
+        if (v < input_count && b.type(other) == b.type(v) && draw(2) == 0) v = other;
       }
     }
     for (const Node& node : parts[p].nodes()) {
@@ -50,6 +55,11 @@ Graph random_combination(uint64_t seed) {
         made.push_back(values[p].back());
       }
     }
+  }
+  int state_count = 0;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    for (const State& state : parts[p].states())
+      b.next_state(state_count++, values[p][static_cast<size_t>(state.next)]);
   }
   std::vector<bool> is_output(static_cast<size_t>(b.value_count()), false);
   for (size_t p = 0; p < parts.size(); ++p) {
@@ -66,7 +76,7 @@ Graph random_combination(uint64_t seed) {
 
 void expect_lawful_plan(const Graph& graph, const std::vector<FusedRegion>& regions) {
   std::set<int> seen;
-  std::set<ValueId> ready;
+  std::set<ValueId> ready, gone;
   for (ValueId v = 0; v < graph.source_count(); ++v) ready.insert(v);
   for (const FusedRegion& fused : regions) {
     const Region& region = fused.region;
@@ -75,6 +85,9 @@ void expect_lawful_plan(const Graph& graph, const std::vector<FusedRegion>& regi
     for (ValueId v : region.inputs)
       EXPECT_TRUE(ready.count(v)) << graph.name(v) << " is read before it is computed";
     for (ValueId v : region.outputs) ready.insert(v);
+    for (ValueId v : region.inputs)
+      EXPECT_FALSE(gone.count(v)) << graph.name(v) << " is read when it is overwritten";
+    if (const auto* update = std::get_if<CacheUpdate>(&fused.op)) gone.insert(update->cache);
     const bool single = std::holds_alternative<SingleNode>(fused.op);
     EXPECT_TRUE(region.outputs.size() == 1 || single);
     EXPECT_EQ(single, region.patterns.empty());

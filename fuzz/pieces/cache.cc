@@ -12,15 +12,38 @@ TensorType with_size(TensorType type, int64_t axis, int64_t size) {
   return type;
 }
 
-// The last slices stay, new ones follow: concat, or roll and overwrite.
-Value slide(Scene& s, Value cache, int64_t axis, int64_t n, int64_t count) {
-  const Value fresh = s.like(with_size(s.type(cache), axis, count));
-  if (s.flip() && count < n) return s.op(Concat{axis}, {s.op(Slice{axis, count, n}, {cache}), fresh});
-  const Value rolled = s.op(Roll{axis, -count}, {cache});
-  return s.op(IndexCopy{axis}, {rolled, s.op(Arange{count, n - count, 1}, {}), fresh});
+// The slices gathered in another order: shifted, mostly.
+Value reordered(Scene& s, Value cache, int64_t axis, int64_t n, int64_t shift) {
+  const Value numbers = s.op(Arange{n}, {});
+  const Value order = s.flip(0.9) ? s.op(Roll{0, -shift}, {numbers}) : s.op(Flip{{0}}, {numbers});
+  if (axis == 0) return s.op(Gather{}, {cache, order});
+  Permute front{{axis}}, back;
+  for (int64_t i = 0; i < s.type(cache).rank(); ++i) {
+    if (i != axis) front.dims.push_back(i);
+    back.dims.push_back(i == axis ? 0 : i < axis ? i + 1 : i);
+  }
+  return s.op(back, {s.op(Gather{}, {s.op(front, {cache}), order})});
 }
 
 }  // namespace
+
+Value updated_cache(Scene& s, Value cache, int64_t axis, Value rows) {
+  const int64_t n = s.shape(cache)[static_cast<size_t>(axis)],
+                count = s.shape(rows)[static_cast<size_t>(axis)];
+  const int64_t way = s.choices.below(8);
+  if (way < 2 && count < n) {
+    if (s.flip(0.85)) return s.op(Concat{axis}, {s.op(Slice{axis, count, n}, {cache}), rows});
+    return s.op(Concat{axis}, {rows, s.op(Slice{axis, 0, n - count}, {cache})});
+  }
+  if (way < 5) {
+    const int64_t rank = s.type(cache).rank();
+    return s.op(IndexCopy{s.flip(0.7) ? axis : axis - rank}, {cache, distinct_indices(s, count, n), rows});
+  }
+  const Value moved = way < 7 ? s.op(Roll{axis, -count}, {cache}) : reordered(s, cache, axis, n, count);
+  const bool behind = s.flip(0.8);
+  const Value places = behind ? s.op(Arange{count, n - count, 1}, {}) : distinct_indices(s, count, n);
+  return s.op(IndexCopy{axis}, {moved, places, rows});
+}
 
 Value distinct_indices(Scene& s, int64_t count, int64_t size) {
   if (count == 1 && s.flip()) return s.token_ids({1}, size);
@@ -49,12 +72,7 @@ bool add_cache_update(Scene& s) {
   const int64_t axis = s.flip(0.6) ? rank - 2 : s.choices.below(rank),
                 n = s.shape(cache)[static_cast<size_t>(axis)];
   const int64_t count = s.flip() ? 1 : s.choices.between(1, std::min<int64_t>(n, 8));
-  if (s.flip()) {
-    s.keep(slide(s, cache, axis, n, count));
-    return true;
-  }
-  const Value fresh = s.like(with_size(s.type(cache), axis, count));
-  s.keep(s.op(IndexCopy{s.flip(0.7) ? axis : axis - rank}, {cache, distinct_indices(s, count, n), fresh}));
+  s.keep(updated_cache(s, cache, axis, s.like(with_size(s.type(cache), axis, count))));
   return true;
 }
 

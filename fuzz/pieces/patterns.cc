@@ -69,6 +69,7 @@ class Planting {
     Value& planted = planted_[static_cast<size_t>(value)];
     if (planted >= 0) return planted;
     const auto producer = graph_.producer(value);
+    if (graph_.is_state(value)) return planted = s_.state(graph_.type(value));
     if (!producer) {
       planted = planted_input(s_, graph_.inputs()[static_cast<size_t>(value)], first_input_);
       first_input_ = false;
@@ -95,6 +96,12 @@ class Planting {
 void plant(Scene& s, const Graph& graph) {
   Planting planting(s, graph);
   for (ValueId v : graph.outputs()) s.keep(planting.plant(v));
+  const auto first = static_cast<ValueId>(graph.inputs().size());
+  for (size_t i = 0; i < graph.states().size(); ++i) {
+    const Value state = planting.plant(first + static_cast<ValueId>(i));
+    s.sketch.set_next(state, planting.plant(graph.states()[i].next));
+    if (s.flip(0.2)) s.keep(state);
+  }
 }
 
 const Pattern& random_pattern(Scene& s) { return s.choices.pick(all_patterns()); }

@@ -17,6 +17,7 @@ struct Piece {
   std::string_view name;
   int weight;  // how often it is tried, against the others
   bool (*add)(Scene&);
+  bool carries_state = false;  // for cases of several steps alone
 };
 
 // The one list.
@@ -40,6 +41,9 @@ bool add_softmax(Scene&);
 bool add_reduction(Scene&);
 bool add_cache_update(Scene&);
 bool add_rope(Scene&);
+bool add_decoding(Scene&);
+bool add_recurrence(Scene&);
+bool add_ring(Scene&);
 bool add_wide(Scene&);
 bool add_block(Scene&);
 bool add_triangle(Scene&);
@@ -78,6 +82,9 @@ Shape random_axes(Scene& scene, int rank);
 std::optional<Chunk> random_chunk(Scene& scene, const Shape& shape);
 // i32[count], all different and in [0, size); count <= size.
 Value distinct_indices(Scene& scene, int64_t count, int64_t size);
+// The cache with new rows along the axis, in their type's number: appended behind the rest (or in its place),
+// or written at indices.
+Value updated_cache(Scene& scene, Value cache, int64_t axis, Value rows);
 // Rotary embedding of x [..., d], d even.
 Value rotate(Scene& scene, Value x);
 // q, k, v and the mask that the op's attributes ask for, for a live q [..., t, d]; chooses the op's causal
