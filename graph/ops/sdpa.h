@@ -22,10 +22,11 @@ struct Sdpa {
 
   static constexpr std::string_view kScaleOn[] = {"scores", "both"};
   static constexpr std::string_view kMasks[] = {"none", "causal", "boolean", "additive"};
-  static constexpr OpInfo info{"sdpa",
-                               "softmax(scale q k^T + mask) v; a boolean mask is true where a key takes "
-                               "part; a row with no key is NaN.",
-                               3, 4, OpClass::composite};
+  static constexpr OpInfo info{
+      "sdpa",
+      "softmax(scale q k^T + mask) v; a boolean mask is true where a key takes "
+      "part; a row with no key is NaN; a hidden key has weight 0, which makes NaN of an infinity in v.",
+      3, 4, OpClass::composite};
   static constexpr auto fields() {
     return std::tuple{Field{"scale_on", &Sdpa::scale_on, AnyOf{kScaleOn}},
                       Field{"upcast", &Sdpa::upcast, Free{"compute in f32"}},
