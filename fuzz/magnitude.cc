@@ -126,6 +126,7 @@ Magnitude magnitude_of(const Fill& fill) {
           [](const Lattice& f) {
             return Magnitude{std::ldexp(0.6 * static_cast<double>(f.max_abs), static_cast<int>(f.exponent))};
           },
+          [](const Hadamard& f) { return Magnitude{std::abs(f.value)}; },
           [](const Special& f) {
             return Magnitude{2, !f.infinities};
           },

@@ -121,6 +121,23 @@ Tensor fill_tensor(const F& fill, const TensorType& type, const Stream& stream) 
   return tensor;
 }
 
+// Element (i, j) of Sylvester's matrix is -1 to the number of ones that i and j share in binary.
+Tensor fill_tensor(const Hadamard& fill, const TensorType& type, const Stream& stream) {
+  Tensor tensor(type);
+  const int64_t columns = type.rank() > 0 ? type.shape.back() : 1;
+  const int64_t height = type.rank() > 1 ? type.shape.end()[-2] : 1;
+  const auto count = static_cast<uint64_t>(fill.rows);
+  for (int64_t row = 0; row * columns < tensor.size(); ++row) {
+    const auto at = static_cast<uint64_t>(row), place = static_cast<uint64_t>(row % height);
+    const uint64_t index = fill.drawn ? below(philox(stream.key, stream.step, at), count) : place % count;
+    for (int64_t j = 0; j < columns; ++j) {
+      const bool negative = std::popcount(index & static_cast<uint64_t>(j)) % 2 == 1;
+      tensor.set(row * columns + j, negative ? -fill.value : fill.value);
+    }
+  }
+  return tensor;
+}
+
 Tensor fill_tensor(const Constant& fill, const TensorType& type, const Stream&) {
   Tensor tensor(type);
   if (tensor.bytes.empty()) return tensor;

@@ -52,6 +52,22 @@ struct Lattice {  // float: k 2^exponent with integer |k| <= max_abs: products a
   bool operator==(const Lattice&) const = default;
 };
 
+struct Hadamard {  // float, last axis of 2^k elements: products of rows are 0, or n value^2 of equal ones
+  double value = 4;
+  int64_t rows = 64;
+  bool drawn = false;
+  static constexpr std::string_view name = "hadamard";
+  static constexpr std::string_view doc =
+      "value times rows of Hadamard's matrix (Sylvester's: 1 or -1) along the last axis: row i of the axis "
+      "before it is the matrix's row i mod `rows`. Different rows are orthogonal.";
+  static constexpr auto fields() {
+    return std::tuple{Field{"value", &Hadamard::value, RealRange{-1e6, 1e6}},
+                      Field{"rows", &Hadamard::rows, IntRange{1, 4096}},
+                      Field{"drawn", &Hadamard::drawn, Free{"any of `rows` rows instead, for each row"}}};
+  }
+  bool operator==(const Hadamard&) const = default;
+};
+
 struct Tokens {  // i32
   int64_t count = 1;
   static constexpr std::string_view name = "tokens";
@@ -116,7 +132,8 @@ struct Literal {     // any dtype
   bool operator==(const Literal&) const = default;
 };
 
-using Fill = std::variant<Normal, Uniform, Lattice, Tokens, Bernoulli, Special, Constant, OneHot, Literal>;
+using Fill =
+    std::variant<Normal, Uniform, Lattice, Hadamard, Tokens, Bernoulli, Special, Constant, OneHot, Literal>;
 
 std::string_view name(const Fill& fill);
 // Whether this kind of fill makes tensors of the dtype.

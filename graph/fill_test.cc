@@ -57,6 +57,9 @@ const Golden kGolden[] = {
     {Constant{0.1}, Dtype::f16, "2e662e662e662e662e66"},
     {Constant{0.1}, Dtype::bf16, "3dcd3dcd3dcd3dcd3dcd"},
     {Constant{1}, Dtype::i32, "0000000100000001000000010000000100000001"},
+    {Hadamard{2}, Dtype::f32, "4000000040000000400000004000000040000000"},
+    {Hadamard{-1, 8, true}, Dtype::f16, "bc00bc003c003c00bc00"},
+    {Hadamard{4, 2}, Dtype::bf16, "40804080408040804080"},
     {Constant{1}, Dtype::boolean, "0101010101"},
     {OneHot{3, 1}, Dtype::f32, "0000000000000000000000003f80000000000000"},
     {OneHot{3, 1}, Dtype::f16, "0000000000003c000000"},
@@ -158,6 +161,31 @@ TEST(Fill, LatticeIsExactInEveryFloatDtype) {
       EXPECT_EQ(k, std::round(k));
       EXPECT_NEAR(count, 1000, 200);
     }
+  }
+}
+
+// With any number of leading axes; rows that differ below the matrix's size are orthogonal.
+TEST(Fill, HadamardRowsAreOrthogonal) {
+  const int64_t n = 16;
+  for (const bool drawn : {false, true}) {
+    const TensorType type{Dtype::bf16, {2, 24, n}};
+    const auto x = to_f64(materialize(Hadamard{4, 12, drawn}, type, 3, "k", 0));
+    int64_t equal = 0, orthogonal = 0;
+    for (int64_t a = 0; a < 48; ++a) {
+      for (int64_t b = 0; b < 48; ++b) {
+        double product = 0;
+        for (int64_t j = 0; j < n; ++j)
+          product += x[static_cast<size_t>(a * n + j)] * x[static_cast<size_t>(b * n + j)];
+        if (!drawn) {
+          EXPECT_EQ(product != 0, a % 24 % 12 == b % 24 % 12) << a << " " << b;
+        }
+        equal += product == 256;
+        orthogonal += product == 0;
+      }
+    }
+    EXPECT_EQ(equal + orthogonal, 48 * 48);
+    EXPECT_GE(equal, 48 * 4);
+    EXPECT_GT(orthogonal, 1500);
   }
 }
 

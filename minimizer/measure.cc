@@ -6,6 +6,7 @@ namespace {
 int64_t complexity(const Constant& fill) { return fill.value == 0 ? 0 : fill.value == 1 ? 1 : 2; }
 int64_t complexity(const OneHot&) { return 3; }
 int64_t complexity(const Lattice&) { return 4; }
+int64_t complexity(const Hadamard& fill) { return fill == Hadamard{} ? 7 : 8; }
 int64_t complexity(const Tokens&) { return 5; }
 int64_t complexity(const Bernoulli&) { return 5; }
 int64_t complexity(const Normal& fill) { return fill == Normal{} ? 6 : 8; }

@@ -14,7 +14,9 @@ namespace fusesmith {
 inline constexpr double kU = 0x1p-24;
 
 // Worst relative errors of scalar functions, in units of u, and how variances are computed. Products and sums
-// accumulate in f32, in any order unless `sum_height` says more.
+// accumulate in f32, in any order unless `sum_height` says more. Whatever they are, functions are exact where
+// every one that is used is (glibc's; CUDA's, measured on an H100 over every f32): exp is 1 at 0 and 0 from
+// -105 down, erf and tanh are 0 at 0 and +-1 beyond 16, 1 / sqrt of a power of four is a power of two.
 struct Arithmetic {
   enum class Variance : uint8_t {
     two_pass,  // mean first, then squared differences

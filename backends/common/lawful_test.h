@@ -8,6 +8,8 @@
 #include "backends/backend.h"
 #include "backends/common/op_cases.h"
 #include "graph/case.h"
+#include "graph/exact_cases.h"
+#include "graph/special_cases.h"
 #include "oracle/judge.h"
 
 namespace fusesmith::testing_cases {
@@ -30,9 +32,7 @@ inline Result<Graph> one_node(const OpCase& one, Dtype dtype, const Fill& fill) 
   return b.build();
 }
 
-// The graph on inputs of this seed, run, looked at again, and judged by itself.
-inline BackendVerdict judge_on(const Backend& backend, const Graph& graph, uint64_t seed,
-                               const CompileOptions& options = {}) {
+inline std::vector<TensorPtr> inputs_of(const Graph& graph, uint64_t seed) {
   Case test_case;
   test_case.seed = seed;
   test_case.graph = graph;
@@ -41,6 +41,13 @@ inline BackendVerdict judge_on(const Backend& backend, const Graph& graph, uint6
     inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
   for (const State& s : graph.states())
     inputs.push_back(std::make_shared<const Tensor>(materialize(s.fill, s.type, seed, s.name, 0)));
+  return inputs;
+}
+
+// The graph on inputs of this seed, run, looked at again, and judged by itself.
+inline BackendVerdict judge_on(const Backend& backend, const Graph& graph, uint64_t seed,
+                               const CompileOptions& options = {}) {
+  const std::vector<TensorPtr> inputs = inputs_of(graph, seed);
   const auto program = std::move(*backend.compile(graph, options));
   const Trace trace = program->run(inputs);
   Execution execution;
@@ -104,6 +111,48 @@ inline void expect_lawful_on_special_data(const Backend& backend) {
       EXPECT_TRUE(only_adds(verdict.regions.at(0)));
       EXPECT_EQ(verdict.regions.at(0).outside, 0);
     });
+  }
+}
+
+// Exact data: one lawful bit pattern for every element of every op, and the backend has it. `in_one_pass`:
+// its variances are.
+inline void expect_exact_on_exact_data(const Backend& backend, bool in_one_pass = false) {
+  for (const ExactCase& one : exact_cases()) {
+    for (Dtype dtype : kFloatDtypes) {
+      SCOPED_TRACE(to_string(one.op) + " in " + std::string(name(dtype)));
+      const auto graph = exact_graph(one, dtype);
+      ASSERT_TRUE(graph.ok()) << graph.problem();
+      for (const RegionVerdict& region : judge_on(backend, *graph, 3).regions) {
+        EXPECT_EQ(region.verdict, VerdictClass::reassociation) << evidence(region);
+        if (!(one.two_pass && in_one_pass)) {
+          EXPECT_EQ(region.exact, region.elements);
+        }
+      }
+    }
+  }
+}
+
+// Of NaN, infinities, subnormals, huge values and zeros, what the op's doc line says; ops that move values
+// keep the sign of zeros.
+inline void expect_special_outcomes(const Backend& backend) {
+  for (Dtype dtype : kFloatDtypes) {
+    for (const SpecialCase& one : SpecialCases(dtype).all()) {
+      SCOPED_TRACE(to_string(one.op) + " in " + std::string(name(dtype)));
+      const auto graph = special_graph(one, dtype);
+      ASSERT_TRUE(graph.ok()) << graph.problem();
+      const Trace trace = (*backend.compile(*graph, {}))->run(inputs_of(*graph, 1));
+      const bool moves = info(one.op).op_class == OpClass::movement;
+      for (size_t k = 0; k < one.want.size(); ++k) {
+        const Tensor& y = *trace.values[static_cast<size_t>(graph->outputs()[k])];
+        ASSERT_EQ(y.size(), static_cast<int64_t>(one.want[k].size()));
+        for (int64_t i = 0; i < y.size(); ++i) {
+          const double want = round_to(y.type.dtype, one.want[k][static_cast<size_t>(i)]), got = y.value(i);
+          const bool same_sign = !moves || std::isnan(want) || std::signbit(want) == std::signbit(got);
+          EXPECT_TRUE((got == want && same_sign) || (std::isnan(got) && std::isnan(want)))
+              << "element " << i << " of output " << k << ": " << got << ", expected " << want;
+        }
+      }
+    }
   }
 }
 

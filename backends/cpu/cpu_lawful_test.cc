@@ -16,6 +16,8 @@ TEST(CpuLawful, DeclaresNothing) {
 
 TEST(CpuLawful, OnOrdinaryData) { testing_cases::expect_lawful_on_ordinary_data(cpu_backend()); }
 TEST(CpuLawful, OnSpecialData) { testing_cases::expect_lawful_on_special_data(cpu_backend()); }
+TEST(CpuLawful, ExactDataHasOneResult) { testing_cases::expect_exact_on_exact_data(cpu_backend()); }
+TEST(CpuLawful, SpecialValuesHaveOneOutcome) { testing_cases::expect_special_outcomes(cpu_backend()); }
 
 }  // namespace
 }  // namespace fusesmith

@@ -25,11 +25,7 @@ TEST(Tf32, ChangesProductsAndNothingElse) {
     const Graph graph = find_pattern(pattern)->examples.front().build(Dtype::f32, {2, 2, 17, 33, 31, 17});
     CompileOptions options;
     options.tf32 = true;
-    Case test_case;
-    test_case.graph = graph;
-    std::vector<TensorPtr> inputs;
-    for (Tensor& tensor : make_inputs(test_case))
-      inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
+    const std::vector<TensorPtr> inputs = testing_cases::inputs_of(graph, 0);
     const auto tf32 = std::move(*cpu_fused_backend().compile(graph, options));
     const auto ieee = std::move(*cpu_fused_backend().compile(graph, {}));
     const auto out = static_cast<size_t>(graph.outputs()[0]);
@@ -37,6 +33,14 @@ TEST(Tf32, ChangesProductsAndNothingElse) {
     EXPECT_EQ(equal, std::string_view(pattern) == "pointwise_chain") << pattern;
     EXPECT_TRUE(tf32->plan().regions.back().contract.arithmetic.tf32);
   }
+}
+
+TEST(CpuFusedLawful, ExactDataHasOneResult) {
+  testing_cases::expect_exact_on_exact_data(cpu_fused_backend(), true);
+}
+
+TEST(CpuFusedLawful, SpecialValuesHaveOneOutcome) {
+  testing_cases::expect_special_outcomes(cpu_fused_backend());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PatternContract, testing::ValuesIn(testing_cases::pattern_pointers()),

@@ -15,6 +15,8 @@ class CudaLawful : public testing::Test {
 
 TEST_F(CudaLawful, OnOrdinaryData) { testing_cases::expect_lawful_on_ordinary_data(cuda_backend()); }
 TEST_F(CudaLawful, OnSpecialData) { testing_cases::expect_lawful_on_special_data(cuda_backend()); }
+TEST_F(CudaLawful, ExactDataHasOneResult) { testing_cases::expect_exact_on_exact_data(cuda_backend()); }
+TEST_F(CudaLawful, SpecialValuesHaveOneOutcome) { testing_cases::expect_special_outcomes(cuda_backend()); }
 
 // The ieee bound of a product is tighter than what tf32 inputs do, so tf32 is in use, and stays in its bound.
 TEST_F(CudaLawful, Tf32IsUsedOnlyWhereAskedFor) {

@@ -31,6 +31,16 @@ TEST_P(CudaPatternContract, CoversTf32) {
   EXPECT_GT(testing_cases::expect_contract_kept(cuda_fused_backend(), *GetParam(), kGpuDims, options), 0);
 }
 
+TEST(CudaFusedLawful, ExactDataHasOneResult) {
+  if (const auto why = cuda_fused_backend().unavailable()) GTEST_SKIP() << *why;
+  testing_cases::expect_exact_on_exact_data(cuda_fused_backend(), true);
+}
+
+TEST(CudaFusedLawful, SpecialValuesHaveOneOutcome) {
+  if (const auto why = cuda_fused_backend().unavailable()) GTEST_SKIP() << *why;
+  testing_cases::expect_special_outcomes(cuda_fused_backend());
+}
+
 INSTANTIATE_TEST_SUITE_P(All, CudaPatternContract, testing::ValuesIn(testing_cases::pattern_pointers()),
                          [](const auto& param_info) { return std::string(param_info.param->name); });
 

@@ -6,7 +6,8 @@
 namespace fusesmith {
 
 struct Add {
-  static constexpr OpInfo info{"add", "a + b, broadcasting.", 2, 2, OpClass::pointwise};
+  static constexpr OpInfo info{"add", "a + b, broadcasting; infinities of both signs make NaN.", 2, 2,
+                               OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Add&) const = default;
 };

@@ -6,8 +6,8 @@
 namespace fusesmith {
 
 struct Div {
-  static constexpr OpInfo info{"div", "a / b, broadcasting; x/0 is an infinity, 0/0 is NaN.", 2, 2,
-                               OpClass::pointwise};
+  static constexpr OpInfo info{"div", "a / b, broadcasting; x/0 is an infinity, 0/0 and inf/inf are NaN.", 2,
+                               2, OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Div&) const = default;
 };

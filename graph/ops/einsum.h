@@ -12,7 +12,7 @@ struct Einsum {
 
   static constexpr OpInfo info{"einsum",
                                "Sum of products of two operands; letters missing from the output are summed, "
-                               "repeated ones read a diagonal.",
+                               "repeated ones read a diagonal; an infinity times 0 is NaN.",
                                2, 2, OpClass::product};
   static constexpr auto fields() {
     return std::tuple{Field{"equation", &Einsum::equation, Free{"like \"bid,bdh->bih\""}, true}};

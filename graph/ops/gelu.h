@@ -10,9 +10,10 @@ struct Gelu {
   Form form = Form::erf;
 
   static constexpr std::string_view kForms[] = {"erf", "tanh"};
-  static constexpr OpInfo info{
-      "gelu", "0.5 x (1 + erf(x / sqrt(2))), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).", 1, 1,
-      OpClass::pointwise};
+  static constexpr OpInfo info{"gelu",
+                               "0.5 x (1 + erf(x / sqrt(2))), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 "
+                               "x^3))); -inf is NaN, being multiplied by 0.",
+                               1, 1, OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{Field{"form", &Gelu::form, AnyOf{kForms}}}; }
   bool operator==(const Gelu&) const = default;
 };

@@ -8,10 +8,10 @@ namespace fusesmith {
 struct LayerNorm {
   double eps = 1e-5;  // rounded to f32 before use
 
-  static constexpr OpInfo info{
-      "layer_norm",
-      "(x - mean) / sqrt(var + eps) * weight + bias over the last axis; weight and bias may be left out.", 1,
-      3, OpClass::reduction};
+  static constexpr OpInfo info{"layer_norm",
+                               "(x - mean) / sqrt(var + eps) * weight + bias over the last axis, NaN in a "
+                               "row with NaN or an infinity; weight and bias may be left out.",
+                               1, 3, OpClass::reduction};
   static constexpr auto fields() { return std::tuple{Field{"eps", &LayerNorm::eps, RealRange{1e-12, 1}}}; }
   bool operator==(const LayerNorm&) const = default;
 };

@@ -6,9 +6,10 @@
 namespace fusesmith {
 
 struct Linear {
-  static constexpr OpInfo info{
-      "linear", "x W^T + bias: product and bias are one op, rounded once; bias may be left out.", 2, 3,
-      OpClass::product};
+  static constexpr OpInfo info{"linear",
+                               "x W^T + bias: product and bias are one op, rounded once; bias may be left "
+                               "out; an infinity times 0 is NaN.",
+                               2, 3, OpClass::product};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Linear&) const = default;
 };

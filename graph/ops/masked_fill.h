@@ -9,10 +9,10 @@ struct MaskedFill {
   double value = 0;       // rounded to the dtype of x; may be an infinity
   bool inverted = false;  // write where the mask is false instead
 
-  static constexpr OpInfo info{
-      "masked_fill",
-      "x, with `value` where the bool mask is true (false if inverted); the mask broadcasts to x.", 2, 2,
-      OpClass::select};
+  static constexpr OpInfo info{"masked_fill",
+                               "x, with `value` where the bool mask is true (false if inverted); the mask "
+                               "broadcasts to x; what it covers does not matter, be it NaN.",
+                               2, 2, OpClass::select};
   static constexpr auto fields() {
     return std::tuple{Field{"value", &MaskedFill::value, Free{"or \"inf\", \"-inf\""}, true},
                       Field{"inverted", &MaskedFill::inverted, Free{"write where the mask is false"}}};

@@ -9,10 +9,10 @@ struct Matmul {
   bool transpose_a = false;
   bool transpose_b = false;
 
-  static constexpr OpInfo info{
-      "matmul",
-      "Matrix product over the last two axes, leading axes broadcast; either operand may be read transposed.",
-      2, 2, OpClass::product};
+  static constexpr OpInfo info{"matmul",
+                               "Matrix product over the last two axes, leading axes broadcast; either "
+                               "operand may be read transposed; an infinity times 0 is NaN.",
+                               2, 2, OpClass::product};
   static constexpr auto fields() {
     return std::tuple{Field{"transpose_a", &Matmul::transpose_a, Free{"read a as [k, m]"}},
                       Field{"transpose_b", &Matmul::transpose_b, Free{"read b as [n, k]"}}};

@@ -6,7 +6,8 @@
 namespace fusesmith {
 
 struct Mul {
-  static constexpr OpInfo info{"mul", "a * b, broadcasting.", 2, 2, OpClass::pointwise};
+  static constexpr OpInfo info{"mul", "a * b, broadcasting; an infinity times 0 is NaN.", 2, 2,
+                               OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Mul&) const = default;
 };

@@ -10,7 +10,7 @@ struct RmsNorm {
 
   static constexpr OpInfo info{"rms_norm",
                                "x / sqrt(mean(x^2) + eps) * weight over the last axis, without a weight too; "
-                               "beside an infinity 0, the infinity itself NaN.",
+                               "a row with NaN is NaN; beside an infinity 0, the infinity itself NaN.",
                                1, 2, OpClass::reduction};
   static constexpr auto fields() { return std::tuple{Field{"eps", &RmsNorm::eps, RealRange{1e-12, 1}}}; }
   bool operator==(const RmsNorm&) const = default;

@@ -9,9 +9,10 @@ struct Scale {
   double factor = 1;     // rounded to f32 before use
   bool inverse = false;  // divide by the factor instead
 
-  static constexpr OpInfo info{"scale",
-                               "x * factor (x / factor if inverse); the factor is first rounded to f32.", 1,
-                               1, OpClass::pointwise};
+  static constexpr OpInfo info{
+      "scale",
+      "x * factor (x / factor if inverse); the factor is first rounded to f32; an infinity times 0 is NaN.",
+      1, 1, OpClass::pointwise};
   static constexpr auto fields() {
     return std::tuple{Field{"factor", &Scale::factor, RealRange{-1e30, 1e30}, true},
                       Field{"inverse", &Scale::inverse, Free{"divide by the factor"}}};

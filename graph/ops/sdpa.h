@@ -29,7 +29,7 @@ struct Sdpa {
   static constexpr OpInfo info{
       "sdpa",
       "softmax(softcap(scale q k^T) + mask) v; a boolean mask is true where a key takes "
-      "part; a row with no key is NaN.",
+      "part; a row with no key is NaN; a hidden key has weight 0, which makes NaN of an infinity in v.",
       3, 4, OpClass::composite};
   static constexpr auto fields() {
     return std::tuple{

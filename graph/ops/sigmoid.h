@@ -6,7 +6,8 @@
 namespace fusesmith {
 
 struct Sigmoid {
-  static constexpr OpInfo info{"sigmoid", "1 / (1 + exp(-x)).", 1, 1, OpClass::pointwise};
+  static constexpr OpInfo info{"sigmoid", "1 / (1 + exp(-x)); -inf gives 0, inf 1.", 1, 1,
+                               OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Sigmoid&) const = default;
 };

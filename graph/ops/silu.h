@@ -6,7 +6,8 @@
 namespace fusesmith {
 
 struct Silu {
-  static constexpr OpInfo info{"silu", "x * sigmoid(x).", 1, 1, OpClass::pointwise};
+  static constexpr OpInfo info{"silu", "x * sigmoid(x); -inf is NaN, being multiplied by 0.", 1, 1,
+                               OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Silu&) const = default;
 };

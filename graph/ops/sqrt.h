@@ -6,7 +6,7 @@
 namespace fusesmith {
 
 struct Sqrt {
-  static constexpr OpInfo info{"sqrt", "The square root; NaN below 0, -0 stays -0.", 1, 1,
+  static constexpr OpInfo info{"sqrt", "The square root; NaN below 0, -0 stays -0, inf inf.", 1, 1,
                                OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Sqrt&) const = default;

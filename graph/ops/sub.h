@@ -6,7 +6,8 @@
 namespace fusesmith {
 
 struct Sub {
-  static constexpr OpInfo info{"sub", "a - b, broadcasting.", 2, 2, OpClass::pointwise};
+  static constexpr OpInfo info{"sub", "a - b, broadcasting; equal infinities make NaN.", 2, 2,
+                               OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Sub&) const = default;
 };

@@ -13,7 +13,7 @@ struct VarMean {
   static constexpr OpInfo info{
       "var_mean",
       "Two outputs: sum of squared differences from the mean / (count - correction), "
-      "and the mean; the variance of infinities, and 0 / 0, is NaN.",
+      "and the mean; NaN of NaN; the variance of infinities, and 0 / 0, is NaN.",
       1, 1, OpClass::reduction};
   static constexpr auto fields() {
     return std::tuple{Field{"axes", &VarMean::axes, kAxes, true},

@@ -6,8 +6,10 @@
 namespace fusesmith {
 
 struct Where {
-  static constexpr OpInfo info{"where", "a where the condition holds, else b; all three broadcast.", 3, 3,
-                               OpClass::select};
+  static constexpr OpInfo info{"where",
+                               "a where the condition holds, else b; all three broadcast; what is not taken "
+                               "does not matter, be it NaN.",
+                               3, 3, OpClass::select};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Where&) const = default;
 };

@@ -43,6 +43,7 @@ std::vector<Fill> simpler(const Fill& fill, const TensorType& type) {
   fills.emplace_back(OneHot{});
   if (is_float(type.dtype)) {
     fills.emplace_back(Lattice{});
+    fills.emplace_back(Hadamard{});
     fills.emplace_back(Normal{});
     fills.emplace_back(Uniform{});
     fills.emplace_back(Uniform{-1, 1});

@@ -1,6 +1,9 @@
 // sigmoid, silu, gelu, tanh, softcap, exp: smooth functions of one element.
 //   f(x') - f(x) is bounded by |f'(x)| dx + max|f''| dx^2 / 2 (Taylor), and the computing error by the
 //   function's formula.
+// Exact at 0 and from 128 on. There exp(-|x|), below 2^-184, is 0 in f32 even times x, and exp(|x|) infinite:
+// 1 / (1 + exp(-x)) is 1 / 1 or 1 / inf, as exp(x) / (1 + exp(x)) is; tanh and erf are +-1 (Arithmetic says
+// on what grounds), so that 1 + erf is 2 or 0. The exact results round to the same values.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -44,6 +47,11 @@ Bounded smooth(BoundedSpan in, const TensorType& out, F f) {
 double underflow(double x, const Arithmetic& arithmetic) {
   return (std::fmin(std::fabs(x), 127) + 1) * arithmetic.smallest;
 }
+
+bool is_saturated(double x, double dx) { return std::fabs(x) - dx >= 128; }
+
+// 0 on the left, x itself on the right.
+Smooth ramp(double x) { return x > 0 ? Smooth{x, 1, 0, 0} : Smooth{-0.0, 0, 0, 0}; }
 
 double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
 
@@ -91,12 +99,13 @@ Smooth gelu_tanh(double x, double dx, const Arithmetic& arithmetic) {
 // a division.
 Bounded reference(const Sigmoid&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
   return smooth(in, out, [&](double x, double dx) {
+    if (is_saturated(x, dx)) return Smooth{x > 0 ? 1.0 : 0.0, 0, 0, 0};
+    if (x == 0 && dx == 0) return Smooth{0.5, 0, 0, 0};
     const double y = sigmoid(x);
     const double rest = sigmoid(-x);
     const double computing = y * (rest * arithmetic.exp + (1 + arithmetic.div) + 1) * kU;
     const double curvature = std::fmin(0.1, y * rest * std::exp(dx));  // |(log y (1 - y))'| <= 1
-    return Smooth{y, y * rest, curvature,
-                  x == kInfinity || x == -kInfinity ? 0 : computing + arithmetic.smallest};
+    return Smooth{y, y * rest, curvature, computing + arithmetic.smallest};
   });
 }
 
@@ -106,6 +115,7 @@ Bounded reference(const Silu&, BoundedSpan in, const TensorType& out, const Arit
   return smooth(in, out, [&](double x, double dx) {
     if (std::isinf(x)) return Smooth{x > 0 ? x : kNaN, 0, 0, 0};
     if (x == 0 && dx == 0) return Smooth{x, 0, 0, 0};
+    if (is_saturated(x, dx)) return ramp(x);
     const double s = sigmoid(x), rest = sigmoid(-x);
     const double computing = std::fabs(x * s) * (rest * arithmetic.exp + (1 + arithmetic.div) + 2) * kU;
     const double curvature = std::fmin(0.5, s * rest * std::exp(dx) * (2 + std::fabs(x) + dx));
@@ -120,6 +130,7 @@ Bounded reference(const Gelu& op, BoundedSpan in, const TensorType& out, const A
   return smooth(in, out, [&](double x, double dx) {
     if (std::isinf(x)) return Smooth{x > 0 ? x : kNaN, 0, 0, 0};
     if (x == 0 && dx == 0) return Smooth{x, 0, 0, 0};
+    if (is_saturated(x, dx)) return ramp(x);
     return op.form == Gelu::Form::erf ? gelu_erf(x, dx, arithmetic) : gelu_tanh(x, dx, arithmetic);
   });
 }
@@ -130,7 +141,7 @@ Bounded reference(const Gelu& op, BoundedSpan in, const TensorType& out, const A
 Bounded reference(const Softcap& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
   const auto cap = static_cast<double>(static_cast<float>(op.cap));
   return smooth(in, out, [&](double x, double dx) {
-    if (std::isinf(x)) return Smooth{std::copysign(cap, x), 0, 0, 0};
+    if (is_saturated(x / cap, dx / cap)) return Smooth{std::copysign(cap, x), 0, 0, 0};
     if (x == 0 && dx == 0) return Smooth{x, 0, 0, 0};
     const double t = x / cap, sech2 = 4 * sigmoid(2 * t) * sigmoid(-2 * t), y = cap * std::tanh(t);
     const double inner = arithmetic.tanh * std::fabs(y) + (1 + arithmetic.div) * std::fabs(x) * sech2;
@@ -142,7 +153,7 @@ Bounded reference(const Softcap& op, BoundedSpan in, const TensorType& out, cons
 Bounded reference(const Tanh&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
   return smooth(in, out, [&](double x, double dx) {
     const double y = std::tanh(x), sech2 = 4 * sigmoid(2 * x) * sigmoid(-2 * x);
-    if (std::isinf(x) || (x == 0 && dx == 0)) return Smooth{y, 0, 0, 0};
+    if (is_saturated(x, dx) || (x == 0 && dx == 0)) return Smooth{y, 0, 0, 0};
     return Smooth{y, sech2, tanh_curvature(x, dx, sech2),
                   kU * arithmetic.tanh * std::fabs(y) + arithmetic.smallest};
   });

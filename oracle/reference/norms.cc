@@ -2,11 +2,14 @@
 // statistics.h. rms_norm: y = x r w with r = 1 / sqrt(q + eps). q = mean(x^2) has terms of one sign: n - 1
 // additions, a square and a division each round relative to it, (n + 2) u; inexact inputs bring mean(2 |x| dx
 // + dx^2).
+//   e = 0 where x - m is exactly 0, whatever r is; and where var, or q, is exactly a power of four that eps
+//   is too small to change, so that r is a power of two, and no product rounds before the last operation.
 #include <cmath>
 #include <limits>
 
 #include "oracle/reference/ops.h"
 #include "oracle/reference/statistics.h"
+#include "oracle/reference/sums.h"
 
 namespace fusesmith::ref {
 namespace {
@@ -20,6 +23,11 @@ struct Element {
 // 1 / sqrt(total) and its relative error: (1 - dt)^(-1/2) - 1, the larger side; unbounded where the total may
 // vanish. dt holds the error of what is added to eps, and the addition rounds.
 Element inverse_root(double total, double error, const Arithmetic& arithmetic) {
+  const auto rounded = static_cast<double>(static_cast<float>(total));
+  // Had the sum not been rounded, the root would be less than 2^-25 away, and round to the same f32, as would
+  // any product with it.
+  if (error == 0 && is_power_of_four(rounded) && std::fabs(rounded - total) < 0x1.fp-25 * total)
+    return {1 / std::sqrt(rounded), 0};
   const double dt = (error + kU * total) / total;
   return {1 / std::sqrt(total),
           (dt < 1 ? 1 / std::sqrt(1 - dt) : kInfinity) * (1 + arithmetic.rsqrt * kU) - 1 + 0x1p-50};
@@ -28,6 +36,7 @@ Element inverse_root(double total, double error, const Arithmetic& arithmetic) {
 // (c +- dc) r, rounded.
 Element scaled(double c, double dc, Element r) {
   const double v = c * r.v;
+  if (dc == 0 && (c == 0 || (r.e == 0 && is_plain_f32(v)))) return {v, 0};
   return {v, (r.v * dc * (1 + r.e) + std::fabs(v) * r.e) * (1 + kU) + kU * std::fabs(v) + 0x1p-149};
 }
 
@@ -42,6 +51,13 @@ struct Affine {
   }
 };
 
+// normal w + b where neither rounds before the last operation.
+bool is_exact(Element normal, Element w, Element b, double product, double v) {
+  if (normal.e > 0 || w.e > 0 || b.e > 0 || !std::isfinite(v)) return false;
+  if (product != 0 && std::fabs(product) < 0x1p-126) return false;
+  return b.v == 0 || (is_plain_f32(product) && v - product == b.v && v - b.v == product);
+}
+
 // normal w + b. A product that may overflow, or whose sign by an infinite weight is open, is unknown.
 Element affine_transform(Element normal, Element w, Element b, double smallest) {
   const double product = normal.v * w.v;
@@ -51,6 +67,7 @@ Element affine_transform(Element normal, Element w, Element b, double smallest) 
   const double e = dproduct * (1 + 2 * kU) + b.e + 0x1p-50 * (std::fabs(product) + std::fabs(v)) + smallest;
   if (std::isinf(w.v) && !(normal.e < std::fabs(normal.v))) return {v, kInfinity};
   if (std::isfinite(w.v) && !(std::fabs(product) + dproduct < max_finite(Dtype::f32))) return {v, kInfinity};
+  if (is_exact(normal, w, b, product, v)) return {v, 0};
   if (!std::isfinite(v)) return {v, w.e > 0 || b.e > 0 ? kInfinity : 0};
   return {v, std::isnan(e) ? kInfinity : e};
 }
@@ -69,7 +86,8 @@ struct NormRow {
 void write_row(const NormRow& norm, const Affine& affine, double smallest, Bounded& y) {
   for (size_t j = 0; j < norm.row.n; ++j) {
     const double x = norm.row.x[j], dx = norm.row.dx ? norm.row.dx[j] : 0, c = x - norm.mean;
-    const double dc = norm.centred ? (dx + norm.mean_error) * (1 + kU) + kU * std::fabs(c) : dx;
+    const bool exact = !norm.centred || (dx == 0 && norm.mean_error == 0 && is_plain_f32(c));
+    const double dc = exact ? dx : (dx + norm.mean_error) * (1 + kU) + kU * std::fabs(c);
     const size_t i = norm.start + j;
     Element result = affine_transform(scaled(c, dc, norm.r), affine.at(affine.weight, i, 1),
                                       affine.at(affine.bias, i, 0), smallest);
@@ -104,6 +122,14 @@ Bounded centred_norm(BoundedSpan in, const TensorType& out, size_t n, Affine aff
   return y;
 }
 
+// Whether every order of adding the squares is exact, and their mean too.
+bool exact_squares(const RowView& row, double squares) {
+  int g = kAnyGranularity;
+  for (size_t j = 0; j < row.n; ++j) g = std::min(g, 2 * granularity(row.x[j]));
+  return sums_are_exact(g, squares, -126) && is_power_of_two(row.n) &&
+         is_plain_f32(squares / static_cast<double>(row.n));
+}
+
 double f32(double x) { return static_cast<double>(static_cast<float>(x)); }
 
 }  // namespace
@@ -136,7 +162,8 @@ Bounded reference(const RmsNorm& op, BoundedSpan in, const TensorType& out, cons
     }
     const auto count = static_cast<double>(n);
     const double q = squares / count, total = q + f32(op.eps);
-    const double rounding = (count + 2) * kU * (q + inputs / count) + arithmetic.smallest;
+    const bool exact = !row.dx && exact_squares(row, squares);
+    const double rounding = exact ? 0 : (count + 2) * kU * (q + inputs / count) + arithmetic.smallest;
     const Element r = inverse_root(total, inputs / count + rounding, arithmetic);
     write_row({row, start, 0, 0, r, false, std::isfinite(q), squares + inputs < 1e38}, affine,
               arithmetic.smallest, y);

@@ -2,8 +2,8 @@
 //   |got - v| <= (K + 2) u s / (1 - (K + 2) u),  s = sum |a_k b_k|      (Higham, Accuracy and Stability,
 //   section 3.1)
 // or, where it is known that no term meets more than h roundings, h u s / (1 - h u) (the same, section 4.2),
-// plus what inexact inputs bring; e = 0 where every term is a multiple of 2^g and s <= 2^(24+g), since then
-// every partial sum in every order is an f32.
+// plus what inexact inputs bring; e = 0 where only one term is not 0 and is an f32, and where every term is a
+// multiple of 2^g and s <= 2^(24+g), since then every partial sum in every order is an f32.
 //
 // tf32: an f32 operand a is read as a', |a' - a| <= w |a|, w = 2^-10 where the lower 13 bits are cut off,
 // half of that where they are rounded; nothing where they are 0 already. Such an operand has the error w |a|,
@@ -58,10 +58,10 @@ Bounded read_as_tf32(const Bounded& x) {
 }
 
 // One operand of one batch entry, gathered: values, magnitudes, errors; and for each row (a) or column (b)
-// its granularity and whether a NaN stands there for certain.
+// its granularity, how many elements are not 0, and whether a NaN stands there for certain.
 struct Operand {
   Matrix v, magnitude, e;
-  std::vector<int> granularities;
+  std::vector<int> granularities, nonzeros;
   std::vector<bool> nan;
 };
 
@@ -69,7 +69,12 @@ Operand gather(const Bounded& x, const std::vector<int64_t>& rows, const std::ve
                int64_t base, bool by_row) {
   const auto r = static_cast<Eigen::Index>(rows.size()), c = static_cast<Eigen::Index>(cols.size());
   const size_t lines = by_row ? rows.size() : cols.size();
-  Operand o{Matrix(r, c), {}, {}, std::vector<int>(lines, kAnyGranularity), std::vector<bool>(lines, false)};
+  Operand o{Matrix(r, c),
+            {},
+            {},
+            std::vector<int>(lines, kAnyGranularity),
+            std::vector<int>(lines, 0),
+            std::vector<bool>(lines, false)};
   if (!x.exact()) o.e.resize(r, c);
   for (Eigen::Index i = 0; i < r; ++i) {
     for (Eigen::Index j = 0; j < c; ++j) {
@@ -78,6 +83,7 @@ Operand gather(const Bounded& x, const std::vector<int64_t>& rows, const std::ve
       if (!x.exact()) o.e(i, j) = x.e[at];
       const auto line = static_cast<size_t>(by_row ? i : j);
       o.granularities[line] = std::min(o.granularities[line], granularity(x.v[at]));
+      o.nonzeros[line] += x.v[at] != 0;
       if (std::isnan(x.v[at]) && x.error(at) == 0) o.nan[line] = true;
     }
   }
@@ -93,9 +99,9 @@ double roundings(double k, const Arithmetic& arithmetic) {
 }
 
 // e of one element; K products, s the sum of the finite ones' magnitudes, `inputs` the share of inexact
-// inputs, g the terms' granularity. A partial sum may overflow in some order, unless all terms have one sign:
-// then every order does.
-double product_error(double v, double s, double inputs, double k, int g, bool one_sign,
+// inputs, g the terms' granularity, `lone`: at most one term is not 0. A partial sum may overflow in some
+// order, unless all terms have one sign: then every order does.
+double product_error(double v, double s, double inputs, double k, int g, bool lone, bool one_sign,
                      const Arithmetic& arithmetic) {
   const double n = roundings(k, arithmetic) * kU, magnitude = s + inputs;
   if (std::isnan(v)) return inputs == 0 ? 0 : kInfinity;
@@ -106,7 +112,7 @@ double product_error(double v, double s, double inputs, double k, int g, bool on
   }
   if (std::isinf(v)) return inputs == 0 ? 0 : kInfinity;
   if (s == 0 && inputs == 0) return 0;
-  if (inputs == 0 && sums_are_exact(g, s, -126)) return 0;
+  if (inputs == 0 && (sums_are_exact(g, s, -126) || (lone && is_plain_f32(v)))) return 0;
   return inputs + n / (1 - n) * magnitude + k * 0x1p-53 * magnitude + k * arithmetic.smallest;
 }
 
@@ -123,6 +129,17 @@ double finite_magnitude(const Operand& a, const Operand& b, Eigen::Index i, Eige
   for (Eigen::Index k = 0; k < a.v.cols(); ++k) {
     const double term = a.magnitude(i, k) * b.magnitude(k, j);
     if (std::isfinite(term)) sum += term;
+  }
+  return sum;
+}
+
+// The share of inexact inputs where an infinity stands beside exact ones, which have none.
+double inputs_beside_infinity(const Operand& a, const Operand& b, Eigen::Index i, Eigen::Index j) {
+  double sum = 0;
+  for (Eigen::Index k = 0; k < a.v.cols(); ++k) {
+    const double ea = a.e.size() > 0 ? a.e(i, k) : 0, eb = b.e.size() > 0 ? b.e(k, j) : 0;
+    if (ea > 0) sum += ea * (b.magnitude(k, j) + eb);
+    if (eb > 0) sum += a.magnitude(i, k) * eb;
   }
   return sum;
 }
@@ -159,6 +176,7 @@ void multiply_batch(const Factors& p, const Operand& a, const Operand& b, int64_
       }
       double value = v(i, j), sum = std::isinf(value) ? finite_magnitude(a, b, i, j) : s(i, j);
       double from_inputs = exact ? 0 : inputs(i, j);
+      if (std::isnan(from_inputs)) from_inputs = inputs_beside_infinity(a, b, i, j);
       int g = std::min(a.granularities[static_cast<size_t>(i)] + b.granularities[column], kAnyGranularity);
       if (p.bias) {
         value += p.bias->v[column];
@@ -167,9 +185,10 @@ void multiply_batch(const Factors& p, const Operand& a, const Operand& b, int64_
         g = std::min(g, granularity(p.bias->v[column]));
       }
       if (std::isnan(from_inputs)) from_inputs = kInfinity;
+      const bool lone = !p.bias && std::min(a.nonzeros[static_cast<size_t>(i)], b.nonzeros[column]) <= 1;
       const bool huge = !(sum < 1e38);  // only then do the terms' signs matter
       const bool same_signs = huge && one_sign(a, b, i, j, p.bias ? p.bias->v[column] : 0);
-      y.set(at, value, product_error(value, sum, from_inputs, k, g, same_signs, p.arithmetic));
+      y.set(at, value, product_error(value, sum, from_inputs, k, g, lone, same_signs, p.arithmetic));
     }
   }
 }

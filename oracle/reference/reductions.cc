@@ -95,8 +95,7 @@ Element mean_of(const Row& row) {
   if (!std::isfinite(sum.v)) return sum;
   if (Sum(row).may_overflow()) return {sum.v / count, kInfinity};
   const double v = sum.v / count, e = sum.e / count;
-  const bool power_of_two = (n & (n - 1)) == 0;
-  return {v, power_of_two ? e : e + (kU + 0x1p-52) * (std::fabs(v) + e)};
+  return {v, is_power_of_two(n) ? e : e + (kU + 0x1p-52) * (std::fabs(v) + e)};
 }
 
 Element max_of(const Row& row) {
@@ -130,7 +129,9 @@ Element variance_of(const Row& row, const Statistics& s, double correction, doub
   if (n <= correction) return {kNaN, 0};
   const double share = n / (n - correction), v = s.variance * share;
   if (!(v * n < 1e38) || !std::isfinite(s.mean_error)) return {v, kInfinity};
-  if (s.variance == 0 && s.variance_error == 0) return {0, 0};
+  const auto divisor = static_cast<size_t>(n - correction);
+  const bool exact = s.variance_error == 0 && is_power_of_two(row.x.size()) && is_power_of_two(divisor);
+  if (s.variance_error == 0 && (s.variance == 0 || (exact && is_plain_f32(v)))) return {v, 0};
   const double e = s.variance_error * share * (1 + 0x1p-40) + smallest;
   return {v, std::isnan(e) ? kInfinity : e};
 }

@@ -1,9 +1,10 @@
-// sqrt: correctly rounded, so e is what the input brings and what f64 loses. rsqrt: eps_rsqrt u relative.
+// sqrt: correctly rounded, so e is what the input brings and what f64 loses. rsqrt: eps_rsqrt u relative, and
+// exact at powers of four (Arithmetic says on what grounds).
 // Both are NaN below 0, and unknown where an inexact input may lie on either side.
 #include <cmath>
 #include <limits>
 
-#include "oracle/reference/ops.h"
+#include "oracle/reference/sums.h"
 
 namespace fusesmith::ref {
 namespace {
@@ -49,7 +50,7 @@ Bounded reference(const Sqrt&, BoundedSpan in, const TensorType& out, const Arit
 Bounded reference(const Rsqrt&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
   return root(in, out, [&](double x, double dx, double& v, double& e) {
     v = 1 / std::sqrt(x);
-    if (std::isinf(v) || std::isinf(x)) return;
+    if (std::isinf(v) || std::isinf(x) || (dx == 0 && is_power_of_four(x))) return;
     const double top = 1 / std::sqrt(x - dx);
     e = (top - v) + (arithmetic.rsqrt * kU + 0x1p-50) * top;
   });

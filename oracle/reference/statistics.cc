@@ -34,6 +34,19 @@ double mean_rounding(const RowView& row, double mean, double magnitude, Arithmet
   return !row.dx && exact_mean(row, mean, magnitude) ? 0 : (n + 2) * kU * magnitude;
 }
 
+// Whether every order of squaring and adding the differences from an exact mean is exact, and the sum's
+// division by n too.
+bool exact_variance(const RowView& row, double mean, double squares) {
+  int g = kAnyGranularity;
+  for (size_t i = 0; i < row.n; ++i) {
+    const double c = row.x[i] - mean;
+    if (!is_plain_f32(c)) return false;
+    g = std::min(g, 2 * granularity(c));
+  }
+  return sums_are_exact(g, squares, -126) && (squares == 0 || is_power_of_two(row.n)) &&
+         is_plain_f32(squares / static_cast<double>(row.n));
+}
+
 double variance_rounding(double n, double mean, double variance, double mean_error,
                          Arithmetic::Variance how) {
   const double shifted = mean_error * mean_error;
@@ -76,8 +89,11 @@ Statistics statistics(const RowView& row, Arithmetic::Variance how) {
   const double rounding = mean_rounding(row, s.mean, magnitude, how);
   // f64's own error in the mean is 2^-29 of f32's; an inexact mean may also lose subnormals.
   s.mean_error = rounding > 0 ? rounding * (1 + 0x1p-28) + mean_dx + n * 0x1p-149 : mean_dx;
-  s.variance_error =
-      cross / n + variance_rounding(n, std::fabs(s.mean) + mean_dx, s.variance + cross / n, rounding, how);
+  const bool exact = how == Arithmetic::Variance::two_pass && rounding == 0 && !row.dx &&
+                     exact_variance(row, s.mean, squares);
+  s.variance_error = exact ? 0
+                           : cross / n + variance_rounding(n, std::fabs(s.mean) + mean_dx,
+                                                           s.variance + cross / n, rounding, how);
   return s;
 }
 

@@ -24,7 +24,8 @@ struct RowView {
 //             an f32.
 //   variance  (of n, not n - 1) two-pass: (n + 5) u (var + dm^2) + dm^2; Welford: (2 (n + 8) k + n + 5) u var
 //             + dm^2 with k = sqrt(1 + mean^2 / var) (Chan, Golub, LeVeque 1983); moments: (n + 3) u (var +
-//             mean^2) + 2 |mean| dm + 2 dm^2.
+//             mean^2) + 2 |mean| dm + 2 dm^2. Two-pass is exact where the mean is, all sums of squares are
+//             and n is a power of two.
 Statistics statistics(const RowView& row, Arithmetic::Variance how);
 
 }  // namespace fusesmith::ref

@@ -1,5 +1,5 @@
-// What references of sums share: the elements that one result reads, and whether every order of adding them
-// is exact.
+// What references of sums share: the elements that one result reads, whether every order of adding them is
+// exact, and of which numbers what follows is too.
 #pragma once
 
 #include <cmath>
@@ -23,6 +23,20 @@ inline int granularity(double x) {
 inline bool sums_are_exact(int g, double s, int smallest = -149) {
   return g >= smallest && s <= std::ldexp(1.0, std::min(24 + g, 1000));
 }
+
+// Whether x is an f32 that no rounding changes and no flushing of subnormals.
+inline bool is_plain_f32(double x) {
+  return x == 0 || (static_cast<double>(static_cast<float>(x)) == x && std::fabs(x) >= 0x1p-126);
+}
+
+// 4^k, of the normal f32: roots of these are powers of two.
+inline bool is_power_of_four(double x) {
+  int exponent = 0;
+  return x >= 0x1p-126 && std::frexp(x, &exponent) == 0.5 && exponent % 2 != 0;
+}
+
+// Dividing by these, or multiplying by their inverse, rounds nothing.
+inline bool is_power_of_two(size_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
 // All offsets that the axes reach, in row-major order.
 std::vector<int64_t> offsets(const Shape& sizes, const Shape& strides);
