@@ -2,8 +2,8 @@
 // accumulated in f32, and bias, addend and activation are applied to the accumulator before the one rounding.
 #include <algorithm>
 
-#include "backends/common/float_functions.h"
 #include "backends/common/floats.h"
+#include "backends/cpu_fused/activate.h"
 #include "backends/cpu_fused/offsets.h"
 #include "backends/cpu_fused/panels.h"
 #include "backends/cpu_fused/run_fused.h"
@@ -17,22 +17,6 @@ struct Epilogue {
   std::optional<Floats> bias, addend;
   std::optional<Activation> activation;
 };
-
-void activate(const Activation& activation, std::span<float> x) {
-  std::visit(
-      [&](const auto& op) {
-        using T = std::decay_t<decltype(op)>;
-        for (float& value : x) {
-          if constexpr (std::is_same_v<T, Relu>) value = relu(value);
-          if constexpr (std::is_same_v<T, Gelu>) {
-            value = op.form == Gelu::Form::erf ? gelu_erf(value) : gelu_tanh(value);
-          }
-          if constexpr (std::is_same_v<T, Silu>) value = silu(value);
-          if constexpr (std::is_same_v<T, Sigmoid>) value = sigmoid(value);
-        }
-      },
-      activation);
-}
 
 class Gemm {
  public:

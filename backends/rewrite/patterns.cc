@@ -8,7 +8,10 @@ namespace fusesmith {
 std::span<const Pattern> all_patterns() {
   static const std::array kPatterns = {
       sdpa_pattern(),                 //
+      add_norm_pattern(),             // takes a residual sum before it becomes an epilogue
+      gate_pattern(),                 // and an activation likewise
       gemm_bias_act_pattern(),        //
+      merged_qkv_pattern(),           // products without an epilogue
       einsum_to_gemm_pattern(),       //
       einsum_to_pointwise_pattern(),  //
       layer_norm_welford_pattern(),   //

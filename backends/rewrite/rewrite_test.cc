@@ -44,8 +44,11 @@ Graph random_combination(uint64_t seed) {
     for (const Node& node : parts[p].nodes()) {
       std::vector<ValueId> inputs;
       for (ValueId v : node.inputs) inputs.push_back(values[p][static_cast<size_t>(v)]);
-      values[p].push_back(b.node(node.op, inputs));
-      made.push_back(values[p].back());
+      const ValueId first = b.node(node.op, inputs);
+      for (int i = 0; i < node.output_count; ++i) {
+        values[p].push_back(first + i);
+        made.push_back(first + i);
+      }
     }
   }
   std::vector<bool> is_output(static_cast<size_t>(b.value_count()), false);
@@ -72,7 +75,7 @@ void expect_lawful_plan(const Graph& graph, const std::vector<FusedRegion>& regi
     for (ValueId v : region.inputs)
       EXPECT_TRUE(ready.count(v)) << graph.name(v) << " is read before it is computed";
     for (ValueId v : region.outputs) ready.insert(v);
-    EXPECT_EQ(region.outputs.size(), 1u);
+    EXPECT_FALSE(region.outputs.empty());
     EXPECT_EQ(std::holds_alternative<SingleNode>(fused.op), region.patterns.empty());
   }
   EXPECT_EQ(seen.size(), graph.nodes().size());
@@ -154,6 +157,32 @@ TEST(Rewrite, OnlineRescalingIsSlackFromTheSecondTileOn) {
   EXPECT_TRUE(slacks(32).empty());
   ASSERT_EQ(slacks(65).size(), 1u);
   EXPECT_DOUBLE_EQ(slacks(65)[0].relative, 2 * (Arithmetic{}.exp + 2) * kU);
+}
+
+// linear_p(x) sigmoid(linear_g(x)): the sigmoid's rounding is the only one that goes.
+TEST(Rewrite, GateLeavesItsProductsTheirRounding) {
+  ExampleGraph g(Dtype::bf16);
+  const ValueId x = g.tensor("x", {3, 8}), p = g.tensor("p", {5, 8}), w = g.tensor("w", {5, 8});
+  const ValueId left = g.node(Linear{}, x, p), gate = g.node(Sigmoid{}, g.node(Linear{}, x, w));
+  const Graph graph = g.outputs(g.node(Mul{}, left, gate));
+  const auto regions = rewrite(graph, {});
+  ASSERT_EQ(regions.size(), 2u);
+  EXPECT_EQ(regions[0].region.patterns, std::vector<std::string>{"merged_qkv"});
+  EXPECT_TRUE(regions[0].region.contract.deviations.empty());
+  EXPECT_EQ(regions[1].region.patterns, std::vector<std::string>{"gate"});
+  EXPECT_EQ(deviations(regions[1].region.contract), std::vector<std::string>{"drop " + graph.name(gate)});
+}
+
+TEST(Rewrite, ResidualStaysWithItsNorm) {
+  ExampleGraph g(Dtype::bf16);
+  const ValueId x = g.tensor("x", {3, 8}), w = g.tensor("w", {8, 8});
+  const ValueId sum = g.node(Add{}, x, g.node(Linear{}, x, w));
+  const Graph graph = g.outputs(sum, g.node(RmsNorm{}, sum));
+  const auto regions = rewrite(graph, {});
+  ASSERT_EQ(regions.size(), 2u);
+  EXPECT_TRUE(regions[0].region.patterns.empty());
+  EXPECT_EQ(regions[1].region.outputs, graph.outputs());
+  EXPECT_EQ(deviations(regions[1].region.contract), std::vector<std::string>{"drop " + graph.name(sum)});
 }
 
 // q k^T, filled with -inf where a causal_mask of these sizes says so.
