@@ -94,6 +94,7 @@ Result<Finished> Campaign::judge_case(const std::string& name, const Case& raw_c
   if (!outcome) return Problem{outcome.problem()};
   finished.outcome = std::move(*outcome);
   finished.outcome.coverage.add(test_case, parts);
+  add_graph_events(finished.outcome.events, test_case.graph, parts.style);
   const std::lock_guard guard(mutex_);
   if (!stats_.news(finished.outcome).empty()) finished.text = text;
   return finished;
@@ -101,8 +102,11 @@ Result<Finished> Campaign::judge_case(const std::string& name, const Case& raw_c
 
 // Judges it; a new finding is on disk then.
 Result<CaseOutcome> Campaign::outcome_of(const Case& test_case, const std::string& text) {
-  const Verdict verdict = judging_.run(test_case).verdict;
   CaseOutcome outcome;
+  const auto see_plan = [&](CaseRun& run) {
+    if (run.candidate) add_plan_events(outcome.events, test_case.graph, run.candidate->plan());
+  };
+  const Verdict verdict = judging_.run(test_case, see_plan).verdict;
   outcome.verdict = verdict.verdict;
   if (verdict.verdict == VerdictClass::unsupported) outcome.unsupported = verdict.reason;
   if (verdict.verdict == VerdictClass::out_of_memory) outcome.out_of_memory = verdict.reason;

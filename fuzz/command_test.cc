@@ -82,6 +82,7 @@ TEST(Command, BadArgumentsAreOneLine) {
       {"generate", "--output=" + (folder / "g"), "--count=-3"},
       {"list"},
       {"list", "oops"},
+      {"list", "ops", "oops"},
   };
   for (const auto& args : calls) {
     const Ran ran = fusesmith_command(args);

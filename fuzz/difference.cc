@@ -15,6 +15,15 @@ double distance(double a, double b) {
   return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
 }
 
+// The absolute and relative tolerances that torch.testing.assert_close takes for a dtype
+// (docs.pytorch.org/docs/stable/testing.html).
+double tolerance(Dtype dtype, double x) {
+  constexpr double kAbsolute = 1e-5;
+  if (dtype == Dtype::f32) return kAbsolute + 1.3e-6 * std::fabs(x);
+  if (dtype == Dtype::f16) return kAbsolute + 1e-3 * std::fabs(x);
+  return dtype == Dtype::bf16 ? kAbsolute + 1.6e-2 * std::fabs(x) : 0;
+}
+
 const Tensor* value_in(const Trace& trace, ValueId value) {
   return static_cast<size_t>(value) < trace.values.size() ? trace.values[static_cast<size_t>(value)].get()
                                                           : nullptr;
@@ -22,14 +31,31 @@ const Tensor* value_in(const Trace& trace, ValueId value) {
 
 }  // namespace
 
-Difference difference(const Tensor& a, const Tensor& b) {
-  Difference found{a.size(), 0, 0};
+double Difference::rms() const {
+  return elements == 0 ? 0 : std::sqrt(squares / static_cast<double>(elements));
+}
+
+Difference& Difference::operator+=(const Difference& other) {
+  elements += other.elements;
+  unequal += other.unequal;
+  largest = std::max(largest, other.largest);
+  squares += other.squares;
+  beyond += other.beyond;
+  return *this;
+}
+
+Difference difference(const Tensor& baseline, const Tensor& other) {
+  const Tensor &a = baseline, &b = other;
+  Difference found{.elements = a.size()};
   const auto size = static_cast<size_t>(size_of(a.type.dtype));
   for (int64_t i = 0; i < a.size(); ++i) {
     const size_t at = static_cast<size_t>(i) * size;
     if (std::memcmp(a.bytes.data() + at, b.bytes.data() + at, size) == 0) continue;
     ++found.unequal;
-    found.largest = std::max(found.largest, distance(a.value(i), b.value(i)));
+    const double wanted = a.value(i), apart = distance(wanted, b.value(i));
+    found.largest = std::max(found.largest, apart);
+    found.squares += apart * apart;
+    if (apart > tolerance(a.type.dtype, wanted)) ++found.beyond;
   }
   return found;
 }
@@ -43,10 +69,7 @@ std::vector<Difference> region_differences(const CaseRun& run) {
       const Tensor* a = value_in(run.baseline_trace, value);
       const Tensor* b = value_in(run.candidate_trace, value);
       if (!a || !b) continue;
-      const Difference one = difference(*a, *b);
-      sum.elements += one.elements;
-      sum.unequal += one.unequal;
-      sum.largest = std::max(sum.largest, one.largest);
+      sum += difference(*a, *b);
     }
     differences.push_back(sum);
   }

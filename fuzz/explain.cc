@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "fuzz/explanation.h"
 #include "fuzz/interrupt.h"
 #include "fuzz/known_names.h"
 #include "fuzz/table.h"
@@ -30,7 +31,7 @@ std::string reasons_text(const BackendVerdict& backend) {
   return text.empty() ? "" : "\nRoundings that " + backend.backend + " left out or moved:\n" + text;
 }
 
-std::string text_of(const Case& test_case, const CaseRun& run) {
+std::string text_of(const Case& test_case, const CaseRun& run, const Explanation& explanation) {
   const Verdict& verdict = run.verdict;
   std::string text = std::string(name(verdict.verdict)) +
                      (verdict.finding ? ", finding " + verdict.signature : "") + "\n" + sentence(verdict) +
@@ -38,13 +39,19 @@ std::string text_of(const Case& test_case, const CaseRun& run) {
   if (test_case.steps > 1) text += "The gravest step is " + std::to_string(run.step) + ".\n";
   const Guilty guilty = guilty_region(verdict);
   if (guilty.region) text += "Evidence: " + evidence_text(guilty) + ".\n";
+  if (run.candidate) text += "What happened: " + explanation.what_happened + "\n";
   text += regions_text(verdict.candidate, region_differences(run)) + reasons_text(verdict.candidate);
   text += regions_text(verdict.baseline, {}) + reasons_text(verdict.baseline);
+  text += to_text(explanation, run);
   return text +
          "\nworst/bound, median/bound: error against the exact result from the inputs that the region got, "
          "as a share of\n"
          "what its contract allows. exact: elements with one lawful bit pattern. unequal: against the other "
-         "backend.\n";
+         "backend.\n"
+         "gain: rms at the outputs / rms injected. share: part of the whole difference at the outputs. "
+         "relative: rms of\n"
+         "difference / rms of value; grows: against what it was computed from. Tolerance: as "
+         "torch.testing.assert_close.\n";
 }
 
 }  // namespace
@@ -52,19 +59,33 @@ std::string text_of(const Case& test_case, const CaseRun& run) {
 FlagTable ExplainFlags::table() {
   FlagTable table;
   table.command = "explain";
-  table.doc = "say what happened with a case, region by region.";
+  table.doc = "say what happened with a case, region by region, and what makes the difference.";
   table.details =
+      "Goes on from the verdict by experiments: each region of the candidate on the baseline's values (what "
+      "it "
+      "injects), the baseline on what that region left (gain, share of the final difference, where it "
+      "grows), "
+      "one inner value at a time of the region taken from the baseline (swaps), each pattern turned off. "
+      "docs/explain.md has an example.\n"
+      "\n"
       "Exit codes: 0 no finding, 1 a file that cannot be read, 71 out of memory, 72 interrupted, 76 the GPU "
       "is missing or "
       "failed, 77 a finding.";
   table.positional = {"CASE.json", &files, 1, 1};
   judge.add_to(table.flags, false);
+  table.flags.push_back({.name = "max_seconds",
+                         .target = &max_seconds,
+                         .value = "S",
+                         .doc = "Begin no experiment after S seconds; what is left out is named.",
+                         .hi = 1e6});
   table.flags.push_back({.name = "json",
                          .target = &json,
                          .doc = "Print one JSON object on standard output, nothing else there."});
   table.examples = {
       {"explain corpus/scenarios/einsum_projections.json",
        "Who rewrote what, and how far each region is from its bound."},
+      {"explain corpus/scenarios/layer_norm_linear_bf16.json",
+       "Whose statistics differ, and what makes more of it."},
       {"explain --skip_patterns=sdpa case.json", "Is it the attention rewrite?"},
   };
   return table;
@@ -77,17 +98,21 @@ int run(ExplainFlags& flags, Console& console) {
   if (!test_case) return fail(console, "explain", test_case.problem());
   if (const auto why = flags.judge.unavailable()) return fail(console, "explain", *why, kDeviceUnhealthy);
   CaseRun run;
+  Explanation explanation;
   try {
-    run = Judging(flags.judge, *test_case).run(*test_case);
+    const Judging judging(flags.judge, *test_case);
+    run = judging.run(*test_case);
+    explanation = explain(*test_case, run, judging, flags.max_seconds);
   } catch (const DeviceError& error) {
     return fail_device(console, "explain", file, error);
   }
   if (flags.json) {
     nlohmann::ordered_json json = {{"file", file}, {"step", run.step}, {"sentence", sentence(run.verdict)}};
     json.update(to_json(run.verdict, region_differences(run)));
+    json.update(to_json(explanation));
     console.out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
   } else {
-    console.out << file << ": " << text_of(*test_case, run);
+    console.out << file << ": " << text_of(*test_case, run, explanation);
   }
   if (run.verdict.verdict == VerdictClass::out_of_memory) return kOutOfMemory;
   return run.verdict.finding ? kFindings : kClean;

@@ -1,5 +1,5 @@
-// The `explain` command: one sentence that says what happened with a case, and every region of both backends
-// with all figures.
+// The `explain` command: one sentence that says what happened with a case, every region of both backends with
+// all figures, and experiments that show what makes the difference (explanation.h).
 #pragma once
 
 #include <string>
@@ -13,6 +13,7 @@ namespace fusesmith {
 struct ExplainFlags {
   JudgeFlags judge;
   bool json = false;
+  double max_seconds = 60;
   std::vector<std::string> files;
 
   FlagTable table();

@@ -46,6 +46,7 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
     scene.op(Relu{}, {x});
   }
   result.graph = scene.finish();
+  scene.parts.style = kDataStyles[static_cast<size_t>(scene.style)];
   if (parts) *parts = std::move(scene.parts);
   return result;
 }

@@ -26,6 +26,7 @@ struct CaseParts {
   std::vector<std::string> pieces;
   std::vector<std::string> examples;     // patterns whose example was planted
   std::vector<std::string> near_misses;  // patterns of which a near miss was planted
+  std::string_view style;                // of the data; empty: not generated
 };
 
 Case generate(Choices& choices, const GeneratorOptions& options = {}, CaseParts* parts = nullptr);

@@ -15,7 +15,8 @@ constexpr int kCases = 2000;
 // One walk over the first cases of a campaign serves most tests below.
 struct Walk {
   GenerationCoverage coverage;
-  std::map<std::string, int> fired;  // patterns, in how many cases
+  std::map<std::string, int> fired;                            // patterns, in how many cases
+  std::map<std::pair<std::string, std::string>, int> refused;  // by pattern and guard
   std::vector<Case> cases;
 };
 
@@ -27,10 +28,12 @@ const Walk& walk() {
       Case test_case = generate_case(1, 0, counter, {}, &parts);
       w.coverage.add(test_case, parts);
       std::map<std::string, int> here;
-      for (const FusedRegion& region : rewrite(test_case.graph, {})) {
+      std::vector<Refusal> refusals;
+      for (const FusedRegion& region : rewrite(test_case.graph, {}, {}, &refusals)) {
         for (const std::string& pattern : region.region.patterns) here[pattern] = 1;
       }
       for (const auto& [pattern, one] : here) w.fired[pattern] += one;
+      for (const Refusal& refusal : refusals) ++w.refused[{refusal.pattern, refusal.guard}];
       w.cases.push_back(std::move(test_case));
     }
     return w;
@@ -91,6 +94,18 @@ TEST(Generator, EveryPatternIsPlantedMissedAndFired) {
     EXPECT_GE(walk().coverage.near_misses.count(name) ? walk().coverage.near_misses.at(name) : 0, 20) << name;
     EXPECT_GE(walk().fired.count(name) ? walk().fired.at(name) : 0, 20) << name;
   }
+}
+
+TEST(Generator, EveryGuardRefusesAndIsListed) {
+  auto refused = walk().refused;
+  for (const Pattern& pattern : all_patterns()) {
+    for (std::string_view guard : pattern.guards) {
+      const auto found = refused.extract({std::string(pattern.name), std::string(guard)});
+      EXPECT_FALSE(found.empty()) << pattern.name << "." << guard << " never refused";
+    }
+  }
+  for (const auto& [guard, count] : refused)
+    ADD_FAILURE() << guard.first << " does not list " << guard.second;
 }
 
 TEST(Generator, EveryFloatDtypeAndRecipeIsUsed) {

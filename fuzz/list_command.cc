@@ -6,6 +6,7 @@
 
 #include "backends/rewrite/pattern.h"
 #include "fuzz/backends.h"
+#include "fuzz/list_coverage.h"
 #include "fuzz/table.h"
 #include "graph/op.h"
 
@@ -114,14 +115,16 @@ std::string plain_text(const Rows& rows) {
 FlagTable ListFlags::table() {
   FlagTable table;
   table.command = "list";
-  table.doc = "list the ops, rewrite patterns, backends or planted faults of this build.";
-  table.positional = {"ops|patterns|backends|faults", &what, 1, 1};
+  table.doc = "list the ops, patterns, backends, faults of this build, or what campaigns cover.";
+  table.positional = {"ops|patterns|backends|faults|coverage [WORKDIR...]", &what, 1};
   table.flags.push_back({.name = "json",
                          .target = &json,
                          .doc = "Print one JSON object on standard output, nothing else there."});
   table.examples = {
       {"list patterns", "Names for --skip_patterns."},
       {"list faults --json", "For scripts; empty in builds without faults."},
+      {"list coverage fusesmith-work",
+       "How often the campaign there met each rewrite, guard, op; the holes."},
   };
   return table;
 }
@@ -129,12 +132,17 @@ FlagTable ListFlags::table() {
 int run(ListFlags& flags, Console& console) {
   std::vector<std::string> names;
   for (const Listing& listing : all_listings()) names.push_back(listing.name);
+  names.emplace_back(kCoverageListing);
   const auto chosen = std::find(names.begin(), names.end(), flags.what[0]);
   if (chosen == names.end()) {
     return fail(console, "list",
                 "expected one of " + list_text(names) + "; got '" + flags.what[0] + "'" +
                     suggestion(flags.what[0], names));
   }
+  if (*chosen == kCoverageListing)
+    return list_coverage({flags.what.begin() + 1, flags.what.end()}, flags.json, console);
+  if (flags.what.size() > 1)
+    return fail(console, "list", "expected nothing after " + *chosen + "; got '" + flags.what[1] + "'");
   const Listing& listing = all_listings()[static_cast<size_t>(chosen - names.begin())];
   const Rows rows = listing.rows();
   if (flags.json) {

@@ -1,4 +1,5 @@
-// The `list` command: the lists of ops, patterns, backends and planted faults of this build.
+// The `list` command: the lists of ops, patterns, backends and planted faults of this build, and what
+// campaigns cover.
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@ struct ListFlags {
 };
 
 // Exit code: 0, 1. With --json: {"faults": [{"name": .., "pattern": .., "doc": ..}]}, the key being what is
-// listed.
+// listed. `coverage` with folders of campaigns: what these have counted together.
 int run(ListFlags& flags, Console& console);
 
 }  // namespace fusesmith

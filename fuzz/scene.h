@@ -2,7 +2,9 @@
 // they read from and add to, the sizes and dtype of the main stream, and the style of the data.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <string_view>
 
 #include "fuzz/choices.h"
 #include "fuzz/generator.h"
@@ -15,6 +17,8 @@ enum class Role { activation, weight, bias, gain, denominator };
 
 // How the data of a whole case is made.
 enum class DataStyle { natural, lattice, one_signed, special };
+inline constexpr std::array<std::string_view, 4> kDataStyles = {"natural", "lattice", "one_signed",
+                                                                "special"};
 
 class Scene {
  public:

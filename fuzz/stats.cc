@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/rewrite/pattern.h"
+#include "fuzz/coverage_json.h"
 #include "graph/json_place.h"
 #include "graph/json_strict.h"
 
@@ -27,20 +28,14 @@ void for_each_count(Coverage& coverage, F f) {
   f("near_misses", coverage.near_misses);
 }
 
-Json coverage_json(const GenerationCoverage& coverage) {
-  Json json = {{"nodes", coverage.nodes}};
-  for_each_count(coverage, [&](const char* key, const Counts& counts) { json[key] = counts; });
+Json coverage_json(const Stats& stats) {
+  Json json = {{"nodes", stats.coverage.nodes}};
+  for_each_count(stats.coverage, [&](const char* key, const Counts& counts) { json[key] = counts; });
+  write_coverage(json, stats.met, stats.cases);
   return json;
 }
 
-// Counts stay far below what would overflow when more is added.
-constexpr int64_t kMaxCount = int64_t{1} << 53;
 constexpr double kMaxSeconds = 1e10;
-
-void read_count(const Place& place, int64_t& count) {
-  place.read(count);
-  if (count < 0 || count > kMaxCount) place.fail_expected("a count between 0 and 2^53");
-}
 
 // The required member, or the object itself once there is a problem.
 Place member(const Place& object, std::string_view key) { return object.member(key, true).value_or(object); }
@@ -108,6 +103,7 @@ Stats stats_of(const Place& place) {
   stats.coverage.nodes = read_count(coverage, "nodes");
   for_each_count(stats.coverage,
                  [&](const char* key, Counts& counts) { read_counts(coverage, key, counts); });
+  read_coverage(coverage, stats.met);
   check_sums(place, stats);
   return stats;
 }
@@ -130,6 +126,7 @@ void Stats::add(const CaseOutcome& outcome) {
   if (!outcome.signature.empty()) ++findings[outcome.signature];
   if (!outcome.unsupported.empty()) ++unsupported[outcome.unsupported];
   for (const std::string& pattern : outcome.patterns) ++patterns[pattern];
+  met.add(outcome.events);
   coverage.cases += outcome.coverage.cases;
   coverage.nodes += outcome.coverage.nodes;
   for_each_count(coverage, [&](const std::string& key, Counts& counts) {
@@ -163,7 +160,7 @@ std::string to_json(const Stats& stats) {
                      {"verdicts", verdicts},
                      {"unsupported", stats.unsupported},
                      {"patterns_fired", stats.patterns},
-                     {"coverage", coverage_json(stats.coverage)},
+                     {"coverage", coverage_json(stats)},
                      {"findings", stats.findings},
                      {"convicted", stats.convicted},
                      {"invalid", stats.invalid},

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/coverage.h"
 #include "fuzz/generator.h"
 #include "graph/result.h"
 #include "oracle/judge.h"
@@ -25,6 +26,7 @@ struct CaseOutcome {
   std::string out_of_memory;          // reason
   std::vector<std::string> patterns;  // of every region of the candidate, once for each
   GenerationCoverage coverage;
+  CoverageEvents events;
   bool invalid = false;  // the generator's graph does not read back: nothing else is set
 };
 
@@ -43,6 +45,7 @@ struct Stats {
   // name.
   std::map<std::string, std::string> convicted;
   GenerationCoverage coverage;
+  Coverage met;
 
   // All patterns are there from the start, so that one that never fired shows as 0.
   static Stats with_patterns();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fuzz/holes.h"
 #include "fuzz/table.h"
 
 namespace fusesmith {
@@ -55,6 +56,9 @@ std::string summary_text(const Stats& stats, const WorkDirectory& directory, con
   if (!stats.unsupported.empty())
     text += counts_table("unsupported, because", "cases", stats.unsupported).text() + "\n";
   text += counts_table("pattern", "fired", stats.patterns).text() + "\n";
+  if (const std::string holes = holes_text(holes_of(stats.met, stats.cases)); !holes.empty())
+    text += holes + "All counts: " + program + " list coverage " + shell_quoted(directory.path().string()) +
+            "\n\n";
   if (stats.invalid > 0)
     text += "Invalid graphs: " + std::to_string(stats.invalid) + " (a mistake in the generator)\n\n";
   return text + findings_text(stats, directory, flags, program);

@@ -1,4 +1,5 @@
-// What `fuzz` prints at its end: verdicts, patterns, findings with the commands to go on with.
+// What `fuzz` prints at its end: verdicts, patterns, holes in the coverage, findings with the commands to go
+// on with.
 #pragma once
 
 #include <string>

@@ -1,9 +1,10 @@
 // The kernels behind run_node: one overload per op, chosen by the op's type. `out` is allocated with its
-// type; inputs have been checked by infer().
+// type; inputs have been checked by infer(). Kernels with inner values take a probe.
 #pragma once
 
 #include <span>
 
+#include "backends/inner_values.h"
 #include "graph/op.h"
 
 namespace fusesmith {
@@ -35,10 +36,10 @@ void compute(const Softcap& op, Inputs in, Outputs out);
 void compute(const Cast& op, Inputs in, Outputs out);
 
 // softmax.cc, norms.cc, reductions.cc
-void compute(const Softmax& op, Inputs in, Outputs out);
-void compute(const LayerNorm& op, Inputs in, Outputs out);
-void compute(const RmsNorm& op, Inputs in, Outputs out);
-void compute(const GroupNorm& op, Inputs in, Outputs out);
+void compute(const Softmax& op, Inputs in, Outputs out, Probe* probe);    // sum
+void compute(const LayerNorm& op, Inputs in, Outputs out, Probe* probe);  // mean, rstd
+void compute(const RmsNorm& op, Inputs in, Outputs out, Probe* probe);    // rstd
+void compute(const GroupNorm& op, Inputs in, Outputs out, Probe* probe);  // mean, rstd
 void compute(const ReduceSum& op, Inputs in, Outputs out);
 void compute(const ReduceMean& op, Inputs in, Outputs out);
 void compute(const ReduceMax& op, Inputs in, Outputs out);

@@ -5,15 +5,22 @@
 namespace fusesmith {
 
 std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs,
-                             std::span<const TensorType> outputs) {
+                             std::span<const TensorType> outputs, Probe* probe) {
   std::vector<Tensor> results;
   results.reserve(outputs.size());
   for (const TensorType& type : outputs) results.emplace_back(type);
-  std::visit([&](const auto& x) { compute(x, inputs, results); }, op);
+  std::visit(
+      [&](const auto& x) {
+        if constexpr (requires { compute(x, inputs, results, probe); })
+          compute(x, inputs, results, probe);
+        else
+          compute(x, inputs, results);
+      },
+      op);
   return results;
 }
 
-void run_node(const Graph& graph, int node, std::span<TensorPtr> values) {
+void run_node(const Graph& graph, int node, std::span<TensorPtr> values, Probe* probe) {
   const Node& about = graph.nodes()[static_cast<size_t>(node)];
   std::vector<const Tensor*> inputs;
   for (ValueId v : about.inputs) {
@@ -22,7 +29,7 @@ void run_node(const Graph& graph, int node, std::span<TensorPtr> values) {
   }
   Types types;
   for (int i = 0; i < about.output_count; ++i) types.push_back(graph.type(about.first_output + i));
-  std::vector<Tensor> results = run_node(about.op, inputs, types);
+  std::vector<Tensor> results = run_node(about.op, inputs, types, probe);
   for (size_t i = 0; i < results.size(); ++i) {
     values[static_cast<size_t>(about.first_output) + i] =
         std::make_shared<const Tensor>(std::move(results[i]));

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/inner_values.h"
 #include "graph/op.h"
 #include "oracle/plan.h"
 
@@ -15,9 +16,9 @@ namespace fusesmith {
 
 // The outputs of `op` on these inputs, which must be of types that infer() accepts and give `outputs`.
 std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs,
-                             std::span<const TensorType> outputs);
+                             std::span<const TensorType> outputs, Probe* probe = nullptr);
 
 // Node number `node` of the graph, on values that are known (by ValueId); its outputs are put among them.
-void run_node(const Graph& graph, int node, std::span<TensorPtr> values);
+void run_node(const Graph& graph, int node, std::span<TensorPtr> values, Probe* probe = nullptr);
 
 }  // namespace fusesmith

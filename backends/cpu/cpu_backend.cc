@@ -6,7 +6,7 @@
 namespace fusesmith {
 namespace {
 
-class CpuProgram : public Program {
+class CpuProgram : public Program, public Inspectable {
  public:
   explicit CpuProgram(Graph graph) : graph_(std::move(graph)) {
     const int count = static_cast<int>(graph_.nodes().size());
@@ -23,6 +23,10 @@ class CpuProgram : public Program {
 
   std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) override {
     return repeat_plan(*this, inputs, trace);
+  }
+
+  void run_region(size_t region, std::span<TensorPtr> values, Probe& probe) const override {
+    for (int node : plan_.regions[region].nodes) run_node(graph_, node, values, &probe);
   }
 
  private:

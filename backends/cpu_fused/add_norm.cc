@@ -66,13 +66,17 @@ void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs) {
         scope.planted("residual_goes_on_without_addend") ? x.span() : std::span<const float>(sum);
     write_floats(*outs.front(), [&](std::span<float> y) { std::copy(kept.begin(), kept.end(), y.begin()); });
   }
-  const size_t columns = static_cast<size_t>(norm.columns);
+  const size_t columns = static_cast<size_t>(norm.columns), rows = static_cast<size_t>(norm.rows);
+  const bool centred = norm.kind == AddNorm::Kind::layer_norm;
+  const InnerValue means(centred ? scope.probe : nullptr, "mean", rows), rstds(scope.probe, "rstd", rows);
   write_floats(*outs.back(), [&](std::span<float> y) {
     for (size_t at = 0; at < y.size(); at += columns) {
       const auto own = x.span().subspan(at, columns);
       const auto summed = std::span<const float>(sum).subspan(at, columns);
       const auto row = faults.added_after ? own : summed;
-      const Normaliser normal = normal_of(norm, faults.statistics_of_x ? own : row, faults);
+      Normaliser normal = normal_of(norm, faults.statistics_of_x ? own : row, faults);
+      normal.mean = means(at / columns, normal.mean);
+      normal.scale = rstds(at / columns, normal.scale);
       for (size_t j = 0; j < columns; ++j) {
         float value = (row[j] - normal.mean) * normal.scale;
         if (weight) value *= (*weight)[j];

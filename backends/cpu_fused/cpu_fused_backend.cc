@@ -29,7 +29,7 @@ void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out) 
 
 namespace {
 
-class CpuFusedProgram final : public Program {
+class CpuFusedProgram final : public Program, public Inspectable {
  public:
   CpuFusedProgram(const Graph& graph, const CompileOptions& options)
       : graph_(graph), faults_(options.faults) {
@@ -45,7 +45,7 @@ class CpuFusedProgram final : public Program {
 
   Trace run(std::span<const TensorPtr> inputs) override {
     return run_plan(graph_, plan_, inputs, [&](const Region& region, std::span<TensorPtr> values) {
-      run_region(region, ops_[static_cast<size_t>(&region - plan_.regions.data())], values);
+      run_op(region, ops_[static_cast<size_t>(&region - plan_.regions.data())], values);
     });
   }
 
@@ -53,10 +53,17 @@ class CpuFusedProgram final : public Program {
     return repeat_plan(*this, inputs, trace);
   }
 
+  void run_region(size_t region, std::span<TensorPtr> values, Probe& probe) const override {
+    for (ValueId v : plan_.regions[region].outputs) values[static_cast<size_t>(v)] = nullptr;
+    run_op(plan_.regions[region], ops_[region], values, &probe);
+  }
+
  private:
-  void run_region(const Region& region, const FusedOp& op, std::span<TensorPtr> values) const {
-    if (const auto* single = std::get_if<SingleNode>(&op)) return run_node(graph_, single->node, values);
-    const RegionScope scope{values, region.patterns.front(), faults_};
+  void run_op(const Region& region, const FusedOp& op, std::span<TensorPtr> values,
+              Probe* probe = nullptr) const {
+    if (const auto* single = std::get_if<SingleNode>(&op))
+      return run_node(graph_, single->node, values, probe);
+    const RegionScope scope{values, region.patterns.front(), faults_, probe};
     auto out = std::make_shared<Tensor>(graph_.type(region.outputs.back()));
     std::visit(
         [&](const auto& fused) {

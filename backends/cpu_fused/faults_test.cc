@@ -23,7 +23,33 @@ Graph very_negative_scores(Dtype dtype, const ExampleDims& d) {
   return attend(g, g.node(Add{}, scaled_scores(g, in, d), mask), in);
 }
 
-constexpr GraphRecipe kMore[] = {{"very_negative_scores", very_negative_scores}};
+// The second half of a longer bias.
+Graph sliced_bias(Dtype dtype, const ExampleDims& d) {
+  ExampleGraph g(dtype);
+  const ValueId x = g.tensor("x", {d.rows, d.depth}), w = g.tensor("w", {d.depth, d.cols}),
+                b = g.tensor("b", {2 * d.cols});
+  return g.outputs(g.node(Add{}, g.node(Matmul{}, x, w), g.node(Slice{0, d.cols, 2 * d.cols}, b)));
+}
+
+// What relu makes of NaN.
+Graph relu_of_nan(Dtype dtype, const ExampleDims& d) {
+  ExampleGraph g(dtype);
+  const ValueId x = g.tensor("x", {d.rows, d.depth}, Special{0.2, true}),
+                w = g.tensor("w", {d.depth, d.cols});
+  return g.outputs(g.node(Relu{}, g.node(Matmul{}, x, w)));
+}
+
+// y - relu(x)
+Graph difference_of_inner(Dtype dtype, const ExampleDims& d) {
+  ExampleGraph g(dtype);
+  const ValueId x = g.tensor("x", {d.rows, d.cols}), y = g.tensor("y", {d.rows, d.cols});
+  return g.outputs(g.node(Sub{}, y, g.node(Relu{}, x)));
+}
+
+constexpr GraphRecipe kMore[] = {{"very_negative_scores", very_negative_scores},
+                                 {"sliced_bias", sliced_bias},
+                                 {"relu_of_nan", relu_of_nan},
+                                 {"difference_of_inner", difference_of_inner}};
 
 // Runs f on examples and near misses of the pattern until it returns true.
 bool any_graph(const Pattern& pattern, const std::function<bool(const Graph&)>& f) {

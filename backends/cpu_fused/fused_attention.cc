@@ -50,7 +50,8 @@ class AttentionKernel {
         accumulator_(static_cast<size_t>(attention.query_tile * values_.padded_columns())),
         rows_(static_cast<size_t>(attention.query_tile)),
         faults_{scope.planted("no_rescale"), scope.planted("running_max_starts_at_zero"),
-                scope.planted("extra_zero_logit"), scope.planted("last_query_row_dropped")} {}
+                scope.planted("extra_zero_logit"), scope.planted("last_query_row_dropped")},
+        sums_(scope.probe, "sum", static_cast<size_t>(element_count(attention.batch) * attention.queries)) {}
 
   void run(std::span<float> out) {
     float* to = out.data();
@@ -60,7 +61,7 @@ class AttentionKernel {
       pack_values(index);
       for (int64_t first = 0; first < op_.queries; first += op_.query_tile) {
         const int64_t rows = std::min(op_.query_tile, op_.queries - first);
-        if (!(faults_.drop_last_row && rows == 1)) run_tile(first, rows, to + first * op_.width);
+        if (!(faults_.drop_last_row && rows == 1)) run_tile(i, first, rows, to + first * op_.width);
       }
       to += op_.queries * op_.width;
       for (size_t axis = index.size(); axis-- > 0;) {
@@ -78,7 +79,7 @@ class AttentionKernel {
     }
   }
 
-  void run_tile(int64_t first, int64_t rows, float* out) {
+  void run_tile(int64_t batch, int64_t first, int64_t rows, float* out) {
     const int64_t stride = values_.padded_columns();
     std::fill(accumulator_.begin(), accumulator_.end(), 0.0f);
     std::fill(rows_.begin(), rows_.end(), RunningRow{faults_.zero_maximum ? 0.0f : kNothing, 0.0f});
@@ -96,7 +97,8 @@ class AttentionKernel {
     }
     for (int64_t r = 0; r < rows; ++r) {
       const RunningRow& row = rows_[static_cast<size_t>(r)];
-      const float sum = faults_.zero_logit ? row.sum + std::exp(-row.maximum) : row.sum;
+      const float own_sum = faults_.zero_logit ? row.sum + std::exp(-row.maximum) : row.sum;
+      const float sum = sums_(static_cast<size_t>(batch * op_.queries + first + r), own_sum);
       for (int64_t c = 0; c < op_.width; ++c)
         out[r * op_.width + c] = accumulator_[static_cast<size_t>(r * stride + c)] / sum;
     }
@@ -109,6 +111,7 @@ class AttentionKernel {
   std::vector<float> accumulator_;
   std::vector<RunningRow> rows_;
   Faults faults_;
+  InnerValue sums_;
 };
 
 }  // namespace

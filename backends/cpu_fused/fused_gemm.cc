@@ -6,6 +6,7 @@
 #include "backends/cpu_fused/activate.h"
 #include "backends/cpu_fused/offsets.h"
 #include "backends/cpu_fused/panels.h"
+#include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 
 namespace fusesmith {
@@ -16,16 +17,24 @@ constexpr int64_t kStrip = 64;  // rows of the result that are accumulated toget
 struct Epilogue {
   std::optional<Floats> bias, addend;
   std::optional<Activation> activation;
+  bool relu_drops_nan = false;  // planted
 };
+
+// Planted: relu makes 0 of NaN.
+void relu_without_nan(std::span<float> x) {
+  for (float& value : x) value = value > 0 ? value : 0;
+}
 
 class Gemm {
  public:
-  Gemm(const BatchedProduct& product, int64_t depth, Epilogue epilogue)
+  // `split`: terms after which a partial sum is rounded to bf16 (planted), or `depth`.
+  Gemm(const BatchedProduct& product, int64_t depth, int64_t split, Epilogue epilogue)
       : batch_(product.batch),
         m_(product.m),
         n_(product.n),
         k_(product.k),
         depth_(depth),
+        split_(split),
         a_(static_cast<size_t>(m_.count * depth)),
         b_(depth, n_.count),
         epilogue_(std::move(epilogue)) {}
@@ -38,7 +47,12 @@ class Gemm {
       for (int64_t row = 0; row < m_.count; row += kStrip) {
         const int64_t rows = std::min(kStrip, m_.count - row);
         std::fill(strip.begin(), strip.end(), 0.0f);
-        add_product(a_.data() + row * depth_, depth_, rows, b_, 0, depth_, strip.data(), b_.padded_columns());
+        add_product(a_.data() + row * depth_, depth_, rows, b_, 0, split_, strip.data(), b_.padded_columns());
+        if (split_ < depth_) {
+          round_through(Dtype::bf16, strip);
+          add_product(a_.data() + row * depth_ + split_, depth_, rows, b_, split_, depth_ - split_,
+                      strip.data(), b_.padded_columns());
+        }
         for (int64_t r = 0; r < rows; ++r) finish(i, row + r, strip.data() + r * b_.padded_columns(), out);
       }
     }
@@ -69,13 +83,18 @@ class Gemm {
       const float* addend = epilogue_.addend->data() + batch_.addend[batch] + m_.addend[i];
       for (size_t j = 0; j < y.size(); ++j) y[j] += addend[n_.addend[j]];
     }
-    if (epilogue_.activation) activate(*epilogue_.activation, y);
+    if (epilogue_.activation) {
+      if (epilogue_.relu_drops_nan && std::holds_alternative<Relu>(*epilogue_.activation))
+        relu_without_nan(y);
+      else
+        activate(*epilogue_.activation, y);
+    }
     float* to = out + batch_.out[batch] + m_.out[i];
     for (size_t j = 0; j < y.size(); ++j) to[n_.out[j]] = y[j];
   }
 
   AxisOffsets batch_, m_, n_, k_;
-  int64_t depth_;
+  int64_t depth_, split_;
   std::vector<float> a_;
   Panels b_;
   Epilogue epilogue_;
@@ -92,10 +111,12 @@ void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
       std::holds_alternative<Gelu>(*gemm.activation)) {
     epilogue.activation = Gelu{Gelu::Form::tanh};
   }
+  epilogue.relu_drops_nan = scope.planted("relu_drops_nan");
   int64_t depth = extent(gemm.product.k);
   if (scope.planted("k_tail_skipped") && depth > 8) depth -= depth % 8;
   const Floats a(scope.at(gemm.product.a)), b(scope.at(gemm.product.b));
-  Gemm kernel(gemm.product, depth, std::move(epilogue));
+  const int64_t split = scope.planted("split_k_partials_in_bf16") && depth > 1 ? depth / 2 : depth;
+  Gemm kernel(gemm.product, depth, split, std::move(epilogue));
   write_floats(out, [&](std::span<float> y) { kernel.run(a.data(), b.data(), y.data()); });
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "backends/faults.h"
+#include "backends/inner_values.h"
 #include "backends/rewrite/fused_op.h"
 #include "oracle/plan.h"
 
@@ -16,6 +17,7 @@ struct RegionScope {
   std::span<const TensorPtr> values;  // by ValueId
   std::string_view pattern;           // the one to blame for this region; empty for a single node
   const Faults& faults;
+  Probe* probe = nullptr;  // to show inner values to
 
   const Tensor& at(ValueId value) const { return *values[static_cast<size_t>(value)]; }
   // Whether a planted fault strikes here: it is on, and this region's pattern is the one it must be blamed
@@ -37,5 +39,7 @@ void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs);
 void run_fused(const Gate& gate, const RegionScope& scope, Tensor& out);
 void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& out);
 void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out);
+void run_fused(const ViewCopy& copy, const RegionScope& scope, Tensor& out);
+void run_fused(const TriangleProduct& triangle, const RegionScope& scope, Tensor& out);
 
 }  // namespace fusesmith

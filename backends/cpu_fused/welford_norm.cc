@@ -34,14 +34,16 @@ void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out) {
   if (norm.weight) weight.emplace(scope.at(*norm.weight));
   if (norm.bias) bias.emplace(scope.at(*norm.bias));
   const bool by_moments = scope.planted("layer_norm_moments");
-  const size_t columns = static_cast<size_t>(norm.columns);
+  const size_t columns = static_cast<size_t>(norm.columns), rows = static_cast<size_t>(norm.rows);
+  const InnerValue means(scope.probe, "mean", rows), rstds(scope.probe, "rstd", rows);
   write_floats(out, [&](std::span<float> y) {
     for (size_t at = 0; at < y.size(); at += columns) {
       const auto row = x.span().subspan(at, columns);
       const Statistics statistics = by_moments ? moments(row) : welford(row);
-      const float scale = reciprocal_deviation(statistics, static_cast<float>(norm.eps), scope);
+      const float own_scale = reciprocal_deviation(statistics, static_cast<float>(norm.eps), scope);
+      const float mean = means(at / columns, statistics.mean), scale = rstds(at / columns, own_scale);
       for (size_t j = 0; j < columns; ++j) {
-        float value = (row[j] - statistics.mean) * scale;
+        float value = (row[j] - mean) * scale;
         if (weight) value *= (*weight)[j];
         if (bias) value += (*bias)[j];
         y[at + j] = value;

@@ -19,6 +19,8 @@ void emit_norm(NormRows norm, DeviceTensors in, DeviceTensors out, Emitter& emit
     if (buffers.size() > 1) placed.weight = at.at(buffers[1]);
     if (buffers.size() > 2) placed.bias = at.at(buffers[2]);
     placed.y = at.at(to);
+    if (norm.centred) placed.mean = at.inner("mean", norm.rows);
+    placed.rstd = at.inner("rstd", norm.rows);
     check_cuda(launch_norm(placed, at.stream()), "kernel normalize_rows");
   });
 }

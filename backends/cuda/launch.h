@@ -10,8 +10,10 @@
 
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "backends/cuda/inner_floats.h"
 #include "backends/faults.h"
 #include "graph/graph.h"
 
@@ -40,21 +42,27 @@ struct StreamHandles {
   size_t workspace_bytes = 0;
 };
 
+class DeviceProbe;
+
 // Where one launch finds its memory and its stream.
 class LaunchContext {
  public:
-  LaunchContext(const StreamHandles& handles, std::byte* base, std::span<const int64_t> offsets)
-      : handles_(handles), base_(base), offsets_(offsets) {}
+  LaunchContext(const StreamHandles& handles, std::byte* base, std::span<const int64_t> offsets,
+                DeviceProbe* probe = nullptr)
+      : handles_(handles), base_(base), offsets_(offsets), probe_(probe) {}
 
   const StreamHandles& handles() const { return handles_; }
   cudaStream_t stream() const { return handles_.stream; }
   void* at(Buffer buffer) const { return base_ + offsets_[static_cast<size_t>(buffer.id)]; }
   void* at(const DeviceTensor& tensor) const { return at(tensor.buffer); }
+  // Where the kernel shows one of its inner values, of `count` elements; nowhere in ordinary runs.
+  InnerFloats inner(std::string_view name, int count) const;
 
  private:
   const StreamHandles& handles_;
   std::byte* base_;
   std::span<const int64_t> offsets_;  // by buffer id
+  DeviceProbe* probe_;
 };
 
 using Launch = std::function<void(const LaunchContext&)>;

@@ -30,7 +30,9 @@ __global__ void normalize_rows(NormRows norm) {
     const float difference = to_float(x[i]) - mean;
     squares += difference * difference;
   }
-  const float rstd = reciprocal_sqrt(over_row<kWarps>(squares, Add{}) / n + norm.eps);
+  float rstd = reciprocal_sqrt(over_row<kWarps>(squares, Add{}) / n + norm.eps);
+  mean = shown(norm.mean, thread.row, mean, thread.lane == 0);
+  rstd = shown(norm.rstd, thread.row, rstd, thread.lane == 0);
   const bool by_column = norm.plane == 1 && norm.channels == norm.columns;
   for (int i = thread.lane; i < norm.columns; i += thread.kLanes) {
     const int channel = by_column ? i : (first + i) / norm.plane % norm.channels;

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "backends/cuda/inner_floats.h"
 #include "backends/cuda/storage.h"
 
 namespace fusesmith {
@@ -16,10 +17,11 @@ struct NormRows {
   Storage storage;
   bool centred;  // freed of the row's mean first
   float eps;
-  const void* x;       // [rows, columns]
-  const void* weight;  // [channels], or null
-  const void* bias;    // [channels], or null
-  void* y;             // [rows, columns]
+  const void* x;           // [rows, columns]
+  const void* weight;      // [channels], or null
+  const void* bias;        // [channels], or null
+  void* y;                 // [rows, columns]
+  InnerFloats mean, rstd;  // [rows]
 };
 
 cudaError_t launch_norm(const NormRows& norm, cudaStream_t stream);

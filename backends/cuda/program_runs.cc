@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/cuda/check.h"
+#include "backends/cuda/device_probe.h"
 #include "backends/cuda/run_checks.h"
 #include "backends/cuda/worker.h"
 
@@ -29,7 +30,7 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * 
 
 bool found_something(int found) { return found != kNothingFound; }
 
-class DeviceProgram final : public Program {
+class DeviceProgram final : public Program, public Inspectable {
  public:
   DeviceProgram(const Graph& graph, const Plan& plan, std::vector<DeviceRegion> regions,
                 const BufferTable& table)
@@ -46,6 +47,7 @@ class DeviceProgram final : public Program {
   const Plan& plan() const override { return plan_; }
   Trace run(std::span<const TensorPtr> inputs) override;
   std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) override;
+  void run_region(size_t region, std::span<TensorPtr> values, Probe& probe) const override;
   double production_microseconds(std::span<const TensorPtr> inputs, int repeats) const;
   size_t launch_count() const;
 
@@ -299,6 +301,31 @@ std::optional<Disagreement> DeviceProgram::recheck(std::span<const TensorPtr> in
   if (auto found = first_difference(Kind::poison, plan_, trace, run_once(*worker, inputs, kAgain)))
     return found;
   return at_value(Kind::repeat, value_ids_[static_cast<size_t>(report.unequal_value)]);
+}
+
+// In the memory of the traced run.
+void DeviceProgram::run_region(size_t region, std::span<TensorPtr> values, Probe& probe) const {
+  WorkerLease worker;
+  const StreamHandles& handles = worker->handles(0);
+  std::byte* const device = base(*worker, kTraced);
+  const auto place = [&](ValueId v) { return device + traced_.offsets[static_cast<size_t>(v)]; };
+  for (ValueId v : plan_.regions[region].inputs) {
+    const auto& bytes = values[static_cast<size_t>(v)]->bytes;
+    check_cuda(cudaMemcpyAsync(place(v), bytes.data(), bytes.size(), cudaMemcpyHostToDevice, handles.stream),
+               "copying inputs");
+  }
+  DeviceProbe on_device(probe, handles.stream);
+  const LaunchContext context(handles, device, traced_.offsets, &on_device);
+  for (const Launch& launch : regions_[region].launches) launch(context);
+  for (ValueId v : plan_.regions[region].outputs) {
+    Tensor tensor(graph_.type(v));
+    check_cuda(cudaMemcpyAsync(tensor.bytes.data(), place(v), tensor.bytes.size(), cudaMemcpyDeviceToHost,
+                               handles.stream),
+               "copying results");
+    worker->synchronize(0);
+    values[static_cast<size_t>(v)] = std::make_shared<const Tensor>(std::move(tensor));
+  }
+  on_device.collect();
 }
 
 double DeviceProgram::production_microseconds(std::span<const TensorPtr> inputs, int repeats) const {

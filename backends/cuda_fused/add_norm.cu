@@ -87,7 +87,10 @@ __global__ void __launch_bounds__(kWarps == 1 ? kWarp * kBlockWarps : kWarp * kW
   }
   LaneOfRow<SummedRow<T>, kWarps> lane(p.columns, static_cast<int>(threadIdx.x) % kLanes);
   lane.read(measured);
-  const Normal normal = normal_of(lane, measured, p);
+  Normal normal = normal_of(lane, measured, p);
+  const bool shows = threadIdx.x % kLanes == 0;
+  normal.mean = shown(p.mean, number, normal.mean, shows);
+  normal.scale = shown(p.rstd, number, normal.scale, shows);
   if (measured.x != row.x || measured.addend != row.addend) lane.read(row);
   T* out = static_cast<T*>(p.out) + first;
   lane.each_piece(row, p.columns, [&](int, int column, const Elements& from) {

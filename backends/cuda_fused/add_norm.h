@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "backends/cuda/inner_floats.h"
 #include "backends/cuda/storage.h"
 
 namespace fusesmith {
@@ -21,7 +22,8 @@ struct AddNormParams {
   Storage storage;  // of all: a float type
   int rows, columns;
   float eps;
-  bool centred;  // LayerNorm, else RMSNorm
+  bool centred;            // LayerNorm, else RMSNorm
+  InnerFloats mean, rstd;  // [rows]; RMSNorm has no mean
   AddNormFaults faults;
 };
 

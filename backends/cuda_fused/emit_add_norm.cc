@@ -32,6 +32,8 @@ Emitted emit_fused(const AddNorm& norm, const FusedScope& scope, DeviceTensors o
     if (bias) placed.bias = at.at(*bias);
     if (sum) placed.sum = at.at(*sum);
     placed.out = at.at(to);
+    if (placed.centred) placed.mean = at.inner("mean", placed.rows);
+    placed.rstd = at.inner("rstd", placed.rows);
     check_cuda(launch_add_norm(placed, at.stream()), "kernel add_norm");
   });
   return true;

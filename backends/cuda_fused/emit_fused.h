@@ -47,5 +47,8 @@ Emitted emit_fused(const PointwiseChain& chain, const FusedScope& scope, const D
                    Emitter& emitter);
 Emitted emit_fused(const Identity& identity, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
+Emitted emit_fused(const ViewCopy& copy, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter);
+Emitted emit_fused(const TriangleProduct& triangle, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter);
 
 }  // namespace fusesmith

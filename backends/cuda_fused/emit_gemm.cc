@@ -64,7 +64,8 @@ GemmParams params_of(const FusedGemm& gemm, const FusedScope& scope, const Devic
   params.read_b = reading_of(params, params.n, &GemmAxis::b);
   params.faults = {scope.planted("gemm_missing_barrier"),    scope.planted("gemm_tf32_for_ieee"),
                    scope.planted("gemm_tile_tail_unmasked"), scope.planted("gemm_output_tail_uninitialised"),
-                   scope.planted("relu_drops_nan"),          static_cast<int>(element_count(out.type))};
+                   scope.planted("relu_drops_nan"),          scope.planted("split_k_partials_in_bf16"),
+                   static_cast<int>(element_count(out.type))};
   return params;
 }
 
@@ -106,7 +107,9 @@ enum class GemmKernel { own, lt };
 GemmKernel choose_gemm(const GemmParams& params, bool lt_takes_it) {
   constexpr int64_t kSmall = 1 << 17;
   const int64_t elements = int64_t{params.batch.extent} * params.m.extent * params.n.extent;
-  return lt_takes_it && elements * params.k.extent >= kSmall ? GemmKernel::lt : GemmKernel::own;
+  return lt_takes_it && !params.faults.bf16_partials && elements * params.k.extent >= kSmall
+             ? GemmKernel::lt
+             : GemmKernel::own;
 }
 
 bool same_float_dtype(const FusedGemm& gemm, const FusedScope& scope, const DeviceTensor& out) {

@@ -31,6 +31,8 @@ Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const Devic
     if (weight) placed.weight = at.at(*weight);
     if (bias) placed.bias = at.at(*bias);
     placed.out = at.at(to);
+    placed.mean = at.inner("mean", placed.rows);
+    placed.rstd = at.inner("rstd", placed.rows);
     check_cuda(launch_welford(placed, at.stream()), "kernel welford");
   });
   return true;

@@ -68,6 +68,7 @@ __global__ void __launch_bounds__(kGemmThreads, 2) gemm_fma(const __grid_constan
     else
       __syncthreads();
     multiply(a_panel, b_panel, row, column, sum);
+    for (auto& line : sum) store_partials(p, from + kDepth, line);
   }
 #pragma unroll
   for (int i = 0; i < 4; ++i) {

@@ -29,7 +29,7 @@ struct GemmReading {
 };
 
 struct GemmFaults {
-  bool missing_barrier, tf32_for_ieee, tail_unmasked, tail_uninitialised, relu_drops_nan;
+  bool missing_barrier, tf32_for_ieee, tail_unmasked, tail_uninitialised, relu_drops_nan, bf16_partials;
   int out_count;  // elements of out
 };
 

@@ -89,6 +89,9 @@ __global__ void __launch_bounds__(kGemmThreads, 2) gemm_mma(const __grid_constan
     else
       __syncthreads();
     multiply(a_panel, b_panel, row, column, g, t, sum);
+    for (auto& lines : sum) {
+      for (auto& piece : lines) store_partials(p, from + kDepth, piece);
+    }
   }
 #pragma unroll
   for (int f = 0; f < 16; ++f) {

@@ -163,6 +163,14 @@ __device__ void finish(const GemmParams& p, const GemmTile& tile, int r, int c, 
   static_cast<T*>(p.out)[at] = from_float<T>(sum);
 }
 
+// Planted: after every tile but the last, sums are stored in bf16.
+template <int kCount>
+__device__ void store_partials(const GemmParams& p, int next_term, float (&sum)[kCount]) {
+  if (!planted(p.faults.bf16_partials) || next_term >= p.k.extent) return;
+#pragma unroll
+  for (float& s : sum) s = round_to(Storage::bf16, s);
+}
+
 // The two barriers around the tile's second and later uses.
 __device__ inline void barrier_between_uses(const GemmParams& p) {
   if (planted(p.faults.missing_barrier))

@@ -40,7 +40,10 @@ __global__ void __launch_bounds__(kWarps == 1 ? kWarp * kBlockWarps : kWarp * kW
   if (planted(p.faults.warp_tail)) end = (end + lane.kStep - 1) / lane.kStep * lane.kStep;
   const Statistics s = even ? lane.template statistics<true>(measured, end, moments)
                             : lane.template statistics<false>(measured, end, moments);
-  const Normal normal = normal_of(s, p);
+  Normal normal = normal_of(s, p);
+  const bool first = threadIdx.x % kLanes == 0;
+  normal.mean = shown(p.mean, row, normal.mean, first);
+  normal.scale = shown(p.rstd, row, normal.scale, first);
   if (previous) lane.read(x);
   T* out = static_cast<T*>(p.out) + row * p.columns;
   lane.each_piece(x, p.columns, [&](int, int column, const Piece<T>& from) {

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "backends/cuda/inner_floats.h"
 #include "backends/cuda/storage.h"
 
 namespace fusesmith {
@@ -21,6 +22,7 @@ struct WelfordParams {
   Storage storage;  // of all: a float type
   int rows, columns;
   float eps;
+  InnerFloats mean, rstd;  // [rows]
   WelfordFaults faults;
 };
 

@@ -134,19 +134,22 @@ constexpr GraphRecipe kNearMisses[] = {
        ExampleGraph g(t);
        const Residual r(g, d);
        return g.outputs(g.node(Add{}, g.node(LayerNorm{}, r.x), r.residual));
-     }},
+     },
+     kUnrecognised},
     {"difference",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const Residual r(g, d);
        return g.outputs(g.node(RmsNorm{}, g.node(Sub{}, r.x, r.residual)));
-     }},
+     },
+     kUnrecognised},
     {"cast_in_between",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const Residual r(g, d);
        return g.outputs(g.node(RmsNorm{}, g.node(Cast{g.other_dtype()}, g.node(Add{}, r.x, r.residual))));
-     }},
+     },
+     kUnrecognised},
 };
 
 }  // namespace

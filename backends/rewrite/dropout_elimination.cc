@@ -23,12 +23,14 @@ constexpr GraphRecipe kNearMisses[] = {
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        return g.outputs(g.node(Reshape{{d.rows, d.cols}}, g.tensor("x", {d.rows, d.cols})));
-     }},
+     },
+     kUnrecognised},
     {"scale_by_one",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        return g.outputs(g.node(Scale{1}, g.tensor("x", {d.rows, d.cols})));
-     }},
+     },
+     kUnrecognised},
 };
 
 }  // namespace

@@ -7,10 +7,18 @@
 namespace fusesmith {
 namespace {
 
+constexpr std::string_view kGuards[] = {
+    "missing_axis",   // of m, n and k
+    "one_sided_sum",  // a letter is summed over one operand alone
+};
+
 std::optional<Match> match(const MatchContext& context, int n) {
   if (!context.op_as<Einsum>(n)) return std::nullopt;
   auto product = gemm_product(context.graph(), context.node(n));
-  if (!product) return std::nullopt;
+  if (!product) {
+    const bool missing = multiply_reduce(context.graph(), context.node(n)).has_value();
+    return context.refuse(missing ? "missing_axis" : "one_sided_sum");
+  }
   if (context.faults().has("batched_weight_index_dropped")) {
     for (ProductAxis& axis : product->batch) axis.b = 0;
   }
@@ -74,8 +82,12 @@ constexpr GraphRecipe kNearMisses[] = {
 }  // namespace
 
 Pattern einsum_to_gemm_pattern() {
-  return {"einsum_to_gemm", "einsum with batch, row, column and summed letters -> one batched matrix product",
-          match, kExamples, kNearMisses};
+  return {"einsum_to_gemm",
+          "einsum with batch, row, column and summed letters -> one batched matrix product",
+          match,
+          kExamples,
+          kNearMisses,
+          kGuards};
 }
 
 }  // namespace fusesmith

@@ -8,9 +8,14 @@
 namespace fusesmith {
 namespace {
 
+constexpr std::string_view kGuards[] = {
+    "matrix_axes",  // m, n and k each have a letter
+};
+
 std::optional<Match> match(const MatchContext& context, int n) {
+  if (!context.op_as<Einsum>(n)) return std::nullopt;
   auto reduction = multiply_reduce(context.graph(), context.node(n));
-  if (!reduction) return std::nullopt;
+  if (!reduction) return context.refuse("matrix_axes");
   return Match{{n}, {"einsum_to_pointwise"}, {}, std::move(*reduction)};
 }
 
@@ -51,7 +56,8 @@ constexpr GraphRecipe kNearMisses[] = {
     {"matrix_product",
      [](Dtype t, const ExampleDims& d) {
        return einsum(t, "id,dh->ih", {d.rows, d.depth}, {d.depth, d.cols});
-     }},
+     },
+     kUnrecognised},
     {"summed_over_one_operand",
      [](Dtype t, const ExampleDims& d) {
        return einsum(t, "id,dhw->ih", {d.rows, d.depth}, {d.depth, d.cols, d.width});
@@ -61,8 +67,12 @@ constexpr GraphRecipe kNearMisses[] = {
 }  // namespace
 
 Pattern einsum_to_pointwise_pattern() {
-  return {"einsum_to_pointwise", "einsum that is no matrix product -> multiply, then reduce", match,
-          kExamples, kNearMisses};
+  return {"einsum_to_pointwise",
+          "einsum that is no matrix product -> multiply, then reduce",
+          match,
+          kExamples,
+          kNearMisses,
+          kGuards};
 }
 
 }  // namespace fusesmith

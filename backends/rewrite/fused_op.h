@@ -160,8 +160,25 @@ struct Identity {
   ValueId input = -1;
 };
 
+// Element i of the output, in row-major order over `sizes`, is the input's element at i . strides, bit for
+// bit.
+struct ViewCopy {
+  ValueId input = -1;
+  Shape sizes, strides;
+};
+
+// Triangle multiplication (AlphaFold 2, supplement, algorithms 11 and 12) of the two halves of the last axis
+// of one tensor: out[b, i, j, c] = sum over k of left(i, k)[c] right(j, k)[c], in f32. Outgoing: (i, k) is
+// [b, i, k] of x; incoming: [b, k, i].
+struct TriangleProduct {
+  ValueId x = -1;  // [batch, size, depth, 2 channels], incoming [batch, depth, size, 2 channels]
+  int64_t batch = 1, size = 1, depth = 1, channels = 1;
+  bool incoming = false;
+  int64_t left = 0, right = 0;  // the channel of x where each operand starts
+};
+
 using FusedOp = std::variant<SingleNode, FusedGemm, MergedProduct, MultiplyReduce, FusedAttention,
-                             WelfordNorm, AddNorm, Gate, PointwiseChain, Identity>;
+                             WelfordNorm, AddNorm, Gate, PointwiseChain, Identity, ViewCopy, TriangleProduct>;
 
 // The product of the axes' sizes.
 inline int64_t extent(const std::vector<ProductAxis>& axes) {

@@ -14,10 +14,9 @@
 namespace fusesmith {
 namespace {
 
-constexpr std::string_view kSecondReader = "second_reader";
 constexpr std::string_view kBroadcast = "broadcast_factor";
 constexpr std::string_view kLongerChain = "longer_chain";
-constexpr std::string_view kGuards[] = {kSecondReader, kBroadcast, kLongerChain};
+constexpr std::string_view kGuards[] = {kSecondReader, kObserved, kBroadcast, kLongerChain};
 
 // The factor that is an activation, possibly cast, and the other one.
 struct Factors {
@@ -84,7 +83,8 @@ std::optional<Match> match_side(const MatchContext& context, int n, size_t side)
   if (f->cast) nodes.push_back(*f->cast);
   for (int inner : nodes) {
     if (!context.is_free(inner)) return std::nullopt;
-    if (!context.is_inner(context.output(inner))) return context.refuse(kSecondReader);
+    const ValueId value = context.output(inner);
+    if (!context.is_inner(value)) return context.refuse(context.outer_guard(value));
   }
   const Shape& shape = context.shape(product.first_output);
   if (context.shape(f->gate) != shape || context.shape(f->value) != shape) return context.refuse(kBroadcast);
@@ -177,6 +177,14 @@ constexpr GraphRecipe kExamples[] = {
                      y = g.tensor_of(narrow, "y", {d.rows, d.cols});
        return g.outputs(g.node(Mul{}, y, g.node(Cast{narrow}, g.node(Sigmoid{}, x))));
      }},
+    {"autocast_swiglu",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const Dtype narrow = t == Dtype::f32 ? Dtype::f16 : t;
+       const ValueId x = g.tensor_of(Dtype::f32, "x", {d.batch, d.rows, d.cols}),
+                     y = g.tensor_of(narrow, "y", {d.batch, d.rows, d.cols});
+       return g.outputs(g.node(Mul{}, g.node(Cast{narrow}, g.node(Silu{}, x)), y));
+     }},
     {"widened_gate",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -237,13 +245,15 @@ constexpr GraphRecipe kNearMisses[] = {
        ExampleGraph g(t);
        const Pair in(g, d);
        return g.outputs(g.node(Mul{}, g.node(Tanh{}, in.x), in.y));
-     }},
+     },
+     kUnrecognised},
     {"divided_by_a_gate",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const Pair in(g, d);
        return g.outputs(g.node(Div{}, in.x, g.node(Sigmoid{}, in.y)));
-     }},
+     },
+     kUnrecognised},
 };
 
 }  // namespace

@@ -46,6 +46,13 @@ std::optional<ValueId> addend_of(const MatchContext& context, int add, ValueId v
   return node.inputs[0] == value ? node.inputs[1] : node.inputs[0];
 }
 
+// Planted: the addend is read where the tensor that it is a slice of starts.
+ValueId without_offset(const MatchContext& context, ValueId addend) {
+  const auto n = context.graph().producer(addend);
+  const bool sliced = n && context.op_as<Slice>(*n) && context.faults().has("sliced_bias_without_offset");
+  return sliced ? context.node(*n).inputs[0] : addend;
+}
+
 // The shape with which the addend is read. Planted: a vector is a column where the result is square.
 Shape addend_shape(const MatchContext& context, const FusedGemm& gemm, const Shape& out) {
   if (!gemm.addend) return {};
@@ -62,11 +69,41 @@ void read_weight_untransposed(BatchedProduct& product) {
   if (n.size == k.size && k.b == 1) std::swap(n.b, k.b);
 }
 
+constexpr std::string_view kGuards[] = {
+    kSecondReader,       kObserved,
+    "enlarging_addend",   // the sum is larger than the product
+    "explicit_cast",      // between the product and the epilogue
+    "no_matrix_product",  // an einsum that lacks an axis, or sums one operand alone
+};
+
+bool is_epilogue(const MatchContext& context, int n) {
+  return context.is_free(n) && (context.op_as<Add>(n) || activation_of(context.node(n).op));
+}
+
+bool has_epilogue(const MatchContext& context, ValueId value) {
+  const auto& readers = context.consumers(value);
+  return std::any_of(readers.begin(), readers.end(), [&](int n) { return is_epilogue(context, n); });
+}
+
+// Says why the addition or activation of a product, if there is one, does not run on its accumulator.
+std::nullopt_t refuse_epilogue(const MatchContext& context, ValueId product) {
+  if (has_epilogue(context, product))
+    return context.refuse(context.is_inner(product) ? "enlarging_addend" : context.outer_guard(product));
+  const auto reader = context.sole_consumer(product);
+  if (reader && context.op_as<Cast>(*reader) && has_epilogue(context, context.output(*reader)))
+    return context.refuse("explicit_cast");
+  return std::nullopt;
+}
+
 std::optional<Match> match(const MatchContext& context, int n) {
   const Node& root = context.node(n);
   const bool is_einsum = context.op_as<Einsum>(n) != nullptr;
   if (is_einsum && !context.enabled("einsum_to_gemm")) return std::nullopt;
-  if (root.output_count != 1 || !gemm_product(context.graph(), root)) return std::nullopt;
+  if (root.output_count != 1) return std::nullopt;
+  if (!gemm_product(context.graph(), root)) {
+    return is_einsum && has_epilogue(context, root.first_output) ? context.refuse("no_matrix_product")
+                                                                 : std::nullopt;
+  }
   Match found{{n}, {std::string(kName)}, {}, SingleNode{}};
   if (is_einsum) found.patterns.emplace_back("einsum_to_gemm");
   FusedGemm gemm;
@@ -79,9 +116,10 @@ std::optional<Match> match(const MatchContext& context, int n) {
   }
   if (next) gemm.activation = activation_of(context.node(*next).op);
   if (gemm.activation) found.nodes.push_back(*next);
-  if (found.nodes.size() < 2) return std::nullopt;
+  if (found.nodes.size() < 2) return refuse_epilogue(context, value);
   gemm.product = *gemm_product(context.graph(), root, addend_shape(context, gemm, context.shape(value)));
   if (root.inputs.size() == 3) gemm.bias = root.inputs[2];
+  if (gemm.addend) gemm.addend = without_offset(context, *gemm.addend);
   if (context.faults().has("transposed_weight_read_untransposed")) read_weight_untransposed(gemm.product);
   for (size_t i = 0; i + 1 < found.nodes.size(); ++i) {
     drop_rounding(found.contract, context.graph(), found.nodes[i]);
@@ -202,13 +240,15 @@ constexpr GraphRecipe kNearMisses[] = {
        ExampleGraph g(t);
        const ValueId bias = g.tensor("bias", {d.cols});
        return g.outputs(g.node(Mul{}, product(g, d), bias));
-     }},
+     },
+     kUnrecognised},
     {"bias_subtracted",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const ValueId bias = g.tensor("bias", {d.cols});
        return g.outputs(g.node(Sub{}, product(g, d), bias));
-     }},
+     },
+     kUnrecognised},
     {"einsum_that_is_no_gemm",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -223,7 +263,10 @@ Pattern gemm_bias_act_pattern() {
   return {kName,
           "matmul, linear or einsum, then an addition, then relu, gelu, silu or sigmoid -> one product with "
           "an epilogue",
-          match, kExamples, kNearMisses};
+          match,
+          kExamples,
+          kNearMisses,
+          kGuards};
 }
 
 }  // namespace fusesmith

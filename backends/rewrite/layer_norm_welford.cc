@@ -53,7 +53,15 @@ constexpr GraphRecipe kNearMisses[] = {
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        return g.outputs(g.node(Softmax{}, g.tensor("x", {d.batch, d.rows, d.depth})));
-     }},
+     },
+     kUnrecognised},
+    {"rms_norm",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.rows, d.depth}), weight = g.tensor("weight", {d.depth});
+       return g.outputs(g.node(RmsNorm{}, x, weight));
+     },
+     kUnrecognised},
 };
 
 }  // namespace

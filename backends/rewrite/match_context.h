@@ -12,6 +12,9 @@
 
 namespace fusesmith {
 
+// Guards of every pattern whose inner values must be inner.
+inline constexpr std::string_view kSecondReader = "second_reader", kObserved = "observed";
+
 class MatchContext {
  public:
   // All must outlive the context.
@@ -44,6 +47,10 @@ class MatchContext {
 
   // Read exactly once, and neither a graph output nor a state's next value.
   bool is_inner(ValueId value) const;
+  // Of a value that is not inner, the guard that says why: kSecondReader or kObserved.
+  std::string_view outer_guard(ValueId value) const {
+    return consumers(value).size() > 1 ? kSecondReader : kObserved;
+  }
   const std::vector<int>& consumers(ValueId value) const { return consumers_[static_cast<size_t>(value)]; }
   // The free node that is the only reader of an inner value.
   std::optional<int> sole_consumer(ValueId value) const;

@@ -2,8 +2,9 @@
 // feed-forward layer, run as one product over all the weights' columns. Each part is an output, rounded where
 // the graph says; only the order of a sum may change.
 //
-// Comes after gemm_bias_act: a product with an addition or an activation of its own keeps that epilogue. An
-// einsum is left to einsum_to_gemm.
+// Comes after gemm_bias_act: a product with an addition or an activation of its own keeps that epilogue.
+// Comes before permute_folding: heads that are split off behind the products are permuted apart. An einsum is
+// left to einsum_to_gemm.
 #include <algorithm>
 
 #include "backends/rewrite/example_graph.h"
@@ -174,7 +175,8 @@ constexpr GraphRecipe kNearMisses[] = {
        const ValueId x = activations(g, d), y = g.tensor("y", {d.batch, d.rows, d.depth});
        const ValueId w = weight(g, "both", d, d.cols);
        return g.outputs(g.node(Linear{}, x, w), g.node(Linear{}, y, w));
-     }},
+     },
+     kUnrecognised},
     {"weights_of_each_batch",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -218,13 +220,15 @@ constexpr GraphRecipe kNearMisses[] = {
        const ValueId x = activations(g, d);
        const ValueId a = weight(g, "a", d, d.cols), b = weight(g, "b", d, d.cols);
        return g.outputs(g.node(Silu{}, g.node(Linear{}, x, a)), g.node(Silu{}, g.node(Linear{}, x, b)));
-     }},
+     },
+     kUnrecognised},
     {"one_product",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const ValueId x = activations(g, d), w = weight(g, "w", d, d.cols);
        return g.outputs(g.node(Linear{}, x, w));
-     }},
+     },
+     kUnrecognised},
 };
 
 }  // namespace

@@ -38,7 +38,10 @@ struct ExampleDims {
 struct GraphRecipe {
   std::string_view name;
   Graph (*build)(Dtype dtype, const ExampleDims& dims);
+  bool unrecognised = false;  // of a near miss: no guard has to refuse it
 };
+// Of a near miss that lacks an op of the pattern, or that an earlier pattern claims.
+inline constexpr bool kUnrecognised = true;
 
 struct Pattern {
   std::string_view name;
@@ -48,7 +51,8 @@ struct Pattern {
   std::optional<Match> (*match)(const MatchContext& context, int node) = nullptr;
   std::span<const GraphRecipe> examples;
   std::span<const GraphRecipe> near_misses;
-  std::span<const std::string_view> guards = {};  // all that its matcher may name to MatchContext::refuse
+  // All that its matcher may name to MatchContext::refuse; none where it is legal wherever its ops stand.
+  std::span<const std::string_view> guards = {};
 };
 
 // The one list, in the order in which patterns claim nodes.

@@ -25,6 +25,18 @@ std::vector<int> tree(const MatchContext& context, int root) {
   return nodes;
 }
 
+// Planted: what a compiler's own passes over a step may get wrong.
+void rewrite_wrongly(const Faults& faults, PointwiseChain::Step& step) {
+  if (auto* scale = std::get_if<Scale>(&step.op); scale && faults.has("constant_folded_at_wrong_dtype"))
+    scale->factor = round_to(Dtype::bf16, scale->factor);
+  if (auto* gelu = std::get_if<Gelu>(&step.op); gelu && faults.has("chain_gelu_tanh_for_erf"))
+    gelu->form = Gelu::Form::tanh;
+  const bool inner_on_the_right =
+      step.arguments.size() == 2 && step.arguments[0] < 0 && step.arguments[1] >= 0;
+  if (std::holds_alternative<Sub>(step.op) && inner_on_the_right && faults.has("sub_taken_as_commutative"))
+    std::swap(step.arguments[0], step.arguments[1]);
+}
+
 PointwiseChain program(const MatchContext& context, const std::vector<int>& nodes) {
   PointwiseChain chain;
   chain.shape = context.shape(context.output(nodes.back()));
@@ -43,6 +55,7 @@ PointwiseChain program(const MatchContext& context, const std::vector<int>& node
     const Node& node = context.node(n);
     PointwiseChain::Step step{node.op, context.graph().type(node.first_output).dtype, {}};
     for (ValueId v : node.inputs) step.arguments.push_back(argument(v));
+    rewrite_wrongly(context.faults(), step);
     chain.steps.push_back(std::move(step));
   }
   return chain;
@@ -58,10 +71,29 @@ void broadcast_along_wrong_axis(const MatchContext& context, PointwiseChain& cha
   }
 }
 
+constexpr std::string_view kGuards[] = {
+    kSecondReader, kObserved,
+    "smaller_shape",  // an operand that broadcasts to the loop
+};
+
+// Says why what computes an operand stays outside the loop.
+void refuse_producer(const MatchContext& context, ValueId operand, const Shape& shape) {
+  const auto producer = context.graph().producer(operand);
+  if (!producer || !context.is_free(*producer) || !is_pointwise(context.node(*producer).op)) return;
+  if (!context.is_inner(operand))
+    context.refuse(context.outer_guard(operand));
+  else if (context.shape(operand) != shape)
+    context.refuse("smaller_shape");
+}
+
 std::optional<Match> match(const MatchContext& context, int n) {
   if (!is_pointwise(context.node(n).op)) return std::nullopt;
   std::vector<int> nodes = tree(context, n);
-  if (nodes.size() < 2) return std::nullopt;
+  if (nodes.size() < 2) {
+    for (ValueId operand : context.node(n).inputs)
+      refuse_producer(context, operand, context.shape(context.output(n)));
+    return std::nullopt;
+  }
   PointwiseChain chain = program(context, nodes);
   if (context.faults().has("chain_broadcasts_wrong_axis")) broadcast_along_wrong_axis(context, chain);
   Match found{nodes, {"pointwise_chain"}, {}, std::move(chain)};
@@ -145,19 +177,25 @@ constexpr GraphRecipe kNearMisses[] = {
        ExampleGraph g(t);
        const ValueId x = g.node(Permute{{1, 0}}, g.node(Silu{}, g.tensor("x", {d.rows, d.cols})));
        return g.outputs(g.node(Scale{2}, x));
-     }},
+     },
+     kUnrecognised},
     {"one_op",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        return g.outputs(g.node(Gelu{}, g.tensor("x", {d.rows, d.cols})));
-     }},
+     },
+     kUnrecognised},
 };
 
 }  // namespace
 
 Pattern pointwise_chain_pattern() {
-  return {"pointwise_chain", "a tree of pointwise and select ops of one shape -> one loop in f32", match,
-          kExamples, kNearMisses};
+  return {"pointwise_chain",
+          "a tree of pointwise and select ops of one shape -> one loop in f32",
+          match,
+          kExamples,
+          kNearMisses,
+          kGuards};
 }
 
 }  // namespace fusesmith

@@ -129,7 +129,58 @@ std::optional<BatchedProduct> einsum_product(const Graph& graph, const Node& nod
   return product;
 }
 
+// Takes the innermost `size` elements off the axes; their stride.
+int64_t take_innermost(StridedAxes& axes, int64_t size) {
+  StridedAxis& last = axes.back();
+  const int64_t stride = last.stride;
+  last.size /= size;
+  last.stride *= size;
+  if (last.size == 1) axes.pop_back();
+  return stride;
+}
+
+// Axes of equally many elements, cut where any of the three is cut.
+std::optional<Axes> cut_alike(StridedAxes a, StridedAxes b, StridedAxes out) {
+  Axes reversed;
+  while (!a.empty()) {
+    const int64_t size = std::min({a.back().size, b.back().size, out.back().size});
+    for (const StridedAxes* axes : {&a, &b, &out}) {
+      if (axes->back().size % size != 0) return std::nullopt;
+    }
+    reversed.push_back(
+        {size, take_innermost(a, size), take_innermost(b, size), take_innermost(out, size), 0});
+  }
+  return Axes(reversed.rbegin(), reversed.rend());
+}
+
+std::optional<Axes> axes_through(const Axes& axes, const StridedView& a, const StridedView& b,
+                                 const StridedView& out) {
+  Axes result;
+  for (const ProductAxis& axis : axes) {
+    const auto in_a = a.walk(axis.size, axis.a), in_b = b.walk(axis.size, axis.b),
+               in_out = out.walk(axis.size, axis.out);
+    if (!in_a || !in_b || !in_out) return std::nullopt;
+    const auto cut = cut_alike(*in_a, *in_b, *in_out);
+    if (!cut) return std::nullopt;
+    result.insert(result.end(), cut->begin(), cut->end());
+  }
+  return result;
+}
+
 }  // namespace
+
+std::optional<BatchedProduct> through_views(const BatchedProduct& product, const StridedView& a,
+                                            const StridedView& b, const StridedView& out) {
+  BatchedProduct result = product;
+  for (Axes BatchedProduct::*group :
+       {&BatchedProduct::batch, &BatchedProduct::m, &BatchedProduct::n, &BatchedProduct::k}) {
+    auto axes = axes_through(product.*group, a, b, out);
+    if (!axes) return std::nullopt;
+    result.*group = std::move(*axes);
+  }
+  tidy(result);
+  return result;
+}
 
 std::optional<BatchedProduct> gemm_product(const Graph& graph, const Node& node, const Shape& addend) {
   std::optional<BatchedProduct> product;

@@ -26,6 +26,7 @@ std::span<const Piece> all_pieces() {
       Piece{"rope", 3, add_rope},
       Piece{"wide", 2, add_wide},
       Piece{"block", 2, add_block},
+      Piece{"triangle", 2, add_triangle},
       Piece{"free_op", 30, add_free_op},
       Piece{"pattern", 14, add_pattern},
       Piece{"near_miss", 10, add_near_miss},

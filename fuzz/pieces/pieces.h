@@ -42,6 +42,7 @@ bool add_cache_update(Scene&);
 bool add_rope(Scene&);
 bool add_wide(Scene&);
 bool add_block(Scene&);
+bool add_triangle(Scene&);
 bool add_free_op(Scene&);
 bool add_pattern(Scene&);
 bool add_near_miss(Scene&);

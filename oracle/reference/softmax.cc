@@ -53,13 +53,24 @@ void exact_row(Row& row, double max) {
   row.e.assign(row.x.size(), 0);
 }
 
+// How far the maximum may be off: not by the error of an element far below it, which a mask of the least
+// finite number makes huge.
+double reach_of_maximum(const Row& row, double max) {
+  double least = -kInfinity, greatest = -kInfinity;
+  for (size_t i = 0; i < row.x.size(); ++i) {
+    least = std::fmax(least, row.x[i] - row.dx[i]);
+    greatest = std::fmax(greatest, row.x[i] + row.dx[i]);
+  }
+  return std::fmax(max - least, greatest - max);
+}
+
 void softmax_row(Row& row, const Arithmetic& arithmetic) {
   const size_t n = row.x.size();
   double max = 0;
   if (is_unknown(row)) return void(row.p.assign(n, 0)), void(row.e.assign(n, kInfinity));
   if (is_nan_row(row, max)) return void(row.p.assign(n, kNaN)), void(row.e.assign(n, 0));
   if (is_exact(row, max)) return exact_row(row, max);
-  const double reach = *std::max_element(row.dx.begin(), row.dx.end());  // the maximum may be off by this
+  const double reach = reach_of_maximum(row, max);
   const auto shift = [&](size_t i) {
     return row.t[i] == -kInfinity ? 0 : row.dx[i] + kU * (std::fabs(row.t[i]) + row.dx[i] + reach);
   };

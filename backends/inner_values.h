@@ -1,0 +1,55 @@
+// A look into kernels: values that one computes on its way and never leaves in memory, such as a row's mean.
+// explain takes them from one backend and gives them to the other, to find the one that makes the difference.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "oracle/plan.h"
+
+namespace fusesmith {
+
+// f32 tensors of one dimension, by name: "mean" and "rstd" hold one element for each row that is normalised.
+using InnerValues = std::map<std::string, Tensor, std::less<>>;
+
+// What a kernel is asked, once: to show its inner values, and to go on from given ones in place of its own.
+struct Probe {
+  InnerValues given = {};  // of names that the kernel does not know, or of another size: not used
+  InnerValues seen = {};   // what the kernel computed itself
+};
+
+// One inner value of `count` elements while its kernel runs; without a probe it does nothing.
+class InnerValue {
+ public:
+  InnerValue(Probe* probe, std::string_view name, size_t count) {
+    if (!probe) return;
+    const TensorType type{Dtype::f32, {static_cast<int64_t>(count)}};
+    seen_ = probe->seen.insert_or_assign(std::string(name), Tensor(type)).first->second.as<float>();
+    const auto given = probe->given.find(name);
+    if (given != probe->given.end() && given->second.type == type)
+      given_ = std::as_const(given->second).as<float>();
+  }
+  // Shows x, which the kernel computed as element i; returns what it goes on from.
+  float operator()(size_t i, float x) const {
+    if (seen_.empty()) return x;
+    seen_[i] = x;
+    return given_.empty() ? x : given_[i];
+  }
+
+ private:
+  std::span<float> seen_;
+  std::span<const float> given_;
+};
+
+// A Program that is one of these can be looked into.
+class Inspectable {
+ public:
+  virtual ~Inspectable() = default;
+  // Runs one region of the plan alone, with the kernel of every run. `values`, by ValueId, hold its inputs
+  // and receive its outputs.
+  virtual void run_region(size_t region, std::span<TensorPtr> values, Probe& probe) const = 0;
+};
+
+}  // namespace fusesmith

@@ -1,0 +1,208 @@
+#include "fuzz/causes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "oracle/region_judge.h"
+
+namespace fusesmith {
+
+namespace {
+
+using Values = std::vector<TensorPtr>;
+
+const TensorPtr& at(std::span<const TensorPtr> values, ValueId v) { return values[static_cast<size_t>(v)]; }
+bool same_bits(const TensorPtr& a, const TensorPtr& b) { return a && b && (a == b || *a == *b); }
+
+double rms(const Tensor& tensor) {
+  if (!is_float(tensor.type.dtype)) return 0;
+  double squares = 0;
+  for (double x : to_f64(tensor)) squares += std::isfinite(x) ? x * x : 0;
+  return std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, tensor.size())));
+}
+
+double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
+
+class CauseFinder {
+ public:
+  CauseFinder(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time)
+      : run_(run), verdict_(verdict), out_of_time_(out_of_time), base_(run.baseline.trace->values) {}
+
+  Causes find() {
+    compare_outputs();
+    for (const size_t region : order()) try_region(region);
+    std::stable_sort(found_.causes.begin(), found_.causes.end(),
+                     [](const Cause& a, const Cause& b) { return a.share > b.share; });
+    for (Cause& cause : found_.causes) {
+      found_.explained += cause.share;
+      if (has_time("the swap table of", cause.region))
+        cause.swaps = swap_inner_values(run_, cause.region, found_.left_out);
+    }
+    auto& left_out = found_.left_out;  // some are about the backend, once for each region
+    for (auto line = left_out.begin(); line != left_out.end();)
+      line = std::find(left_out.begin(), line, *line) == line ? line + 1 : left_out.erase(line);
+    return std::move(found_);
+  }
+
+ private:
+  const std::vector<Region>& regions() const { return run_.candidate.plan().regions; }
+  const std::string& name_of(size_t region) const { return verdict_.candidate.regions[region].name; }
+
+  // Rewritten regions first: where time runs out, they are the ones to know about.
+  std::vector<size_t> order() const {
+    std::vector<size_t> order(regions().size());
+    for (size_t r = 0; r < order.size(); ++r) order[r] = r;
+    std::stable_partition(order.begin(), order.end(),
+                          [&](size_t r) { return !regions()[r].patterns.empty(); });
+    return order;
+  }
+
+  bool has_time(const char* what, size_t region) {
+    if (!out_of_time_()) return true;
+    left_out(what, region, "no time was left");
+    return false;
+  }
+
+  void left_out(const char* what, size_t region, const std::string& why) {
+    found_.left_out.push_back(std::string(what) + " region '" + name_of(region) + "': " + why);
+  }
+
+  void compare_outputs() {
+    for (ValueId v : run_.graph.outputs()) {
+      const Tensor &a = *at(base_, v), &b = *at(run_.candidate.trace->values, v);
+      found_.outputs += difference(a, b);
+      std::vector<double> apart = to_f64(b);
+      const std::vector<double> from = to_f64(a);
+      for (size_t i = 0; i < apart.size(); ++i) {
+        apart[i] -= from[i];
+        if (!std::isfinite(apart[i])) apart[i] = 0;
+        final_squares_ += apart[i] * apart[i];
+      }
+      final_.push_back(std::move(apart));
+    }
+  }
+
+  // The region's outputs on the baseline's inputs, by ValueId; nothing where they cannot be had.
+  std::optional<Values> outputs_of(size_t r) {
+    const Region& region = regions()[r];
+    const auto same = [&](ValueId v) { return same_bits(at(base_, v), at(run_.candidate.trace->values, v)); };
+    if (std::all_of(region.inputs.begin(), region.inputs.end(), same)) return run_.candidate.trace->values;
+    if (!has_time("the error of", r)) return {};
+    const auto part = cut(run_.graph, {region.nodes.begin(), region.nodes.end()}, base_);
+    if (!part) {
+      left_out("the error of", r, "the baseline keeps its indices inside a region");
+      return {};
+    }
+    auto computed = run_cut(run_.graph, *part, run_.candidate, base_, true);
+    if (!computed) {
+      left_out("the error of", r, computed.problem());
+      return {};
+    }
+    return std::move(*computed);
+  }
+
+  void try_region(size_t r) {
+    const auto outputs = outputs_of(r);
+    if (!outputs) return;
+    Cause cause;
+    cause.region = r;
+    Values changed = base_;  // the baseline's, with what the region makes of its inputs there
+    for (ValueId v : regions()[r].outputs) {
+      if (!at(base_, v)) return left_out("the error of", r, "the baseline keeps its output inside a region");
+      cause.injected += difference(*at(base_, v), *at(*outputs, v));
+      changed[static_cast<size_t>(v)] = at(*outputs, v);
+    }
+    if (cause.injected.unequal == 0) return;
+    const Trace trace{changed};
+    cause.verdict = judge_region(run_.graph, run_.candidate.plan(), r, trace, {});
+    follow(cause, std::move(changed));
+    found_.causes.push_back(std::move(cause));
+  }
+
+  // What the baseline makes of the region's outputs.
+  void follow(Cause& cause, Values changed) {
+    const std::set<int> after = nodes_after(run_.graph, regions()[cause.region].outputs);
+    std::set<int> nodes;
+    const auto& own = regions()[cause.region].nodes;
+    for (int n : after) {
+      if (std::find(own.begin(), own.end(), n) == own.end()) nodes.insert(n);
+    }
+    if (!nodes.empty()) {
+      if (!has_time("what follows from", cause.region)) return;
+      const auto part = cut(run_.graph, nodes, changed);
+      if (!part)
+        return left_out("what follows from", cause.region, "the baseline keeps indices inside a region");
+      auto computed = run_cut(run_.graph, *part, run_.baseline, changed, true);
+      if (!computed) return left_out("what follows from", cause.region, computed.problem());
+      for (size_t v = 0; v < changed.size(); ++v) {
+        if ((*computed)[v]) changed[v] = std::move((*computed)[v]);
+      }
+    }
+    measure(cause, changed);
+    spread(cause, changed, nodes);
+  }
+
+  void measure(Cause& cause, const Values& changed) const {
+    double along = 0;
+    for (size_t o = 0; o < final_.size(); ++o) {
+      const ValueId v = run_.graph.outputs()[o];
+      if (at(changed, v) == at(base_, v)) {
+        cause.outputs.elements += at(base_, v)->size();
+        continue;
+      }
+      cause.outputs += difference(*at(base_, v), *at(changed, v));
+      const std::vector<double> from = to_f64(*at(base_, v)), to = to_f64(*at(changed, v));
+      for (size_t i = 0; i < from.size(); ++i) {
+        const double apart = to[i] - from[i];
+        if (std::isfinite(apart)) along += apart * final_[o][i];
+      }
+    }
+    cause.gain = ratio(cause.outputs.rms(), cause.injected.rms());
+    cause.share = ratio(along, final_squares_);
+  }
+
+  void spread(Cause& cause, const Values& changed, const std::set<int>& nodes) const {
+    std::vector<double> relative(base_.size(), 0);
+    const auto look = [&](ValueId v) {
+      const Difference apart = difference(*at(base_, v), *at(changed, v));
+      relative[static_cast<size_t>(v)] = ratio(apart.rms(), rms(*at(base_, v)));
+      return apart;
+    };
+    for (ValueId v : regions()[cause.region].outputs) look(v);
+    for (const Region& region : run_.baseline.plan().regions) {
+      if (!nodes.contains(region.nodes.back())) continue;
+      double before = 0, here = 0;
+      for (ValueId v : region.inputs) before = std::max(before, relative[static_cast<size_t>(v)]);
+      if (before == 0) continue;
+      SpreadStep step;
+      for (ValueId v : region.outputs) {
+        step.difference += look(v);
+        here = std::max(here, relative[static_cast<size_t>(v)]);
+      }
+      const Node& last = run_.graph.nodes()[static_cast<size_t>(region.nodes.back())];
+      if (info(last.op).op_class == OpClass::movement) continue;
+      step.value = last.name;
+      step.op = std::string(name(last.op));
+      step.dtype = run_.graph.type(last.first_output).dtype;
+      step.relative = here;
+      step.growth = ratio(here, before);
+      cause.spread.push_back(std::move(step));
+    }
+  }
+
+  const RunSides& run_;
+  const Verdict& verdict_;
+  const std::function<bool()>& out_of_time_;
+  const Values& base_;
+  std::vector<std::vector<double>> final_;  // of each graph output: candidate - baseline
+  double final_squares_ = 0;
+  Causes found_;
+};
+
+}  // namespace
+
+Causes find_causes(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time) {
+  return CauseFinder(run, verdict, out_of_time).find();
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,67 @@
+// Causes: which regions of the candidate make the difference of a run, by experiment. Each region runs on the
+// baseline's values as inputs: what differs then is its own. The baseline then computes everything after it
+// from the candidate's values: how far the difference is carried, and which share it has of the final one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fuzz/cut.h"
+#include "fuzz/difference.h"
+
+namespace fusesmith {
+
+// A value after the region, computed by the baseline.
+struct SpreadStep {
+  std::string value;  // the last output of a region of the baseline
+  std::string op;
+  Dtype dtype = Dtype::f32;
+  Difference difference;
+  double relative = 0;  // rms of the difference / rms of the value
+  double growth = 0;    // relative / the largest `relative` among what it was computed from
+};
+
+// The region again, with some of its inner values taken from the baseline instead.
+struct Swap {
+  bool inside_kernel = false;      // values inside one kernel, which itself goes on from them
+  std::vector<std::string> given;  // nodes of the region, or values inside one kernel ("mean")
+  // Inner values of a kernel: how far the candidate's own were from those given.
+  std::optional<Difference> inner;
+  Difference outputs;  // what is left: the region's outputs against the baseline's
+  // What computed the rest: patterns, "node by node", or "its own kernel".
+  std::string rest;
+};
+
+struct Cause {
+  size_t region = 0;      // in the candidate's plan
+  RegionVerdict verdict;  // on the baseline's inputs: error as a share of its bound, roundings left out
+  Difference injected;    // outputs on the baseline's inputs, against the baseline's
+  Difference outputs;     // the graph's outputs, everything after the region computed by the baseline
+  double gain = 0;        // rms of `outputs` / rms of `injected`
+  // Of the run's difference at the outputs: its part along that difference. The shares of all regions sum to
+  // 1 where differences add up; what is missing is how they act on each other (one rounding for both, say).
+  double share = 0;
+  std::vector<SpreadStep> spread;  // in order, moved values left out; what it never reaches is not there
+  std::vector<Swap> swaps;
+};
+
+struct Causes {
+  Difference outputs;                 // the run's: all graph outputs
+  std::vector<Cause> causes;          // the largest share first; regions that inject nothing are not there
+  double explained = 0;               // the sum of the shares
+  std::vector<std::string> left_out;  // experiments that were not made, and why
+};
+
+struct RunSides {
+  const Graph& graph;
+  Side baseline, candidate;
+};
+
+// `out_of_time` is asked before each experiment. `verdict` is of the run.
+Causes find_causes(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time);
+
+// The swap table of one region of the candidate; reasons for missing rows go to `left_out`.
+std::vector<Swap> swap_inner_values(const RunSides& run, size_t region, std::vector<std::string>& left_out);
+
+}  // namespace fusesmith

@@ -1,0 +1,135 @@
+// One sentence from the causes of a difference: which region, by which of its inner values or roundings, and
+// what made more of it afterwards.
+#include <algorithm>
+
+#include "fuzz/explanation.h"
+#include "fuzz/table.h"
+#include "fuzz/verdict_text.h"
+
+namespace fusesmith {
+
+namespace {
+
+constexpr size_t kNamed = 3;           // causes
+constexpr double kWorthNaming = 0.02;  // share of the final difference
+constexpr double kAmplifies = 2;       // growth of the relative difference
+
+std::string of(int64_t part, int64_t whole) { return std::to_string(part) + " of " + std::to_string(whole); }
+
+std::string roundings_text(const std::vector<Deviation>& deviations) {
+  std::vector<std::string> words;
+  for (const Deviation& d : deviations) {
+    const char* what = d.kind == Deviation::Kind::drop   ? "skips the rounding of '"
+                       : d.kind == Deviation::Kind::move ? "rounds elsewhere, not at '"
+                                                         : "rounds in addition '";
+    words.push_back(what + d.value + "' to " + std::string(name(d.dtype)));
+  }
+  return list_text(words);
+}
+
+const Swap* exact_swap(const Cause& cause, bool inside_kernel) {
+  const auto found = std::find_if(cause.swaps.begin(), cause.swaps.end(), [&](const Swap& swap) {
+    return swap.outputs.unequal == 0 && swap.inside_kernel == inside_kernel;
+  });
+  return found == cause.swaps.end() ? nullptr : &*found;
+}
+
+// "its mean differs in 30 of 40 rows by up to 4e-08 and its rstd ...".
+std::string own_values_text(const Cause& cause, const Swap& swap) {
+  std::string text;
+  for (const std::string& name : swap.given) {
+    for (const Swap& single : cause.swaps) {
+      if (!single.inner || single.given.front() != name) continue;
+      text += (text.empty() ? "its " : ", its ") + name + " differs in " +
+              of(single.inner->unequal, single.inner->elements) + " rows by up to " +
+              short_number(single.inner->largest);
+    }
+  }
+  return text;
+}
+
+std::string how(const Cause& cause, const std::string& baseline) {
+  if (!cause.verdict.deviations.empty()) return roundings_text(cause.verdict.deviations);
+  if (const Swap* swap = exact_swap(cause, true)) {
+    return "computes other statistics (" + own_values_text(cause, *swap) + "; with the " +
+           list_text(swap->given) + " of " + baseline + " its own formula gives the same bits)";
+  }
+  if (const Swap* swap = exact_swap(cause, false)) {
+    return "computes '" + swap->given.front() + "' in another order (with that of " + baseline +
+           " the rest gives the same bits)";
+  }
+  return cause.verdict.verdict > VerdictClass::inconclusive ? "leaves its bounds"
+                                                            : "computes in another order";
+}
+
+std::string step_text(const SpreadStep& step) {
+  return "'" + step.value + "' (" + step.op + ", " + std::string(name(step.dtype)) + ")";
+}
+
+// What makes more of the difference on its way: larger, and then in more elements.
+std::string amplifiers_text(const Cause& cause) {
+  const auto larger = std::max_element(cause.spread.begin(), cause.spread.end(),
+                                       [](const auto& a, const auto& b) { return a.growth < b.growth; });
+  std::string text;
+  auto from = cause.spread.begin();
+  int64_t before = cause.injected.unequal;
+  if (larger != cause.spread.end() && larger->growth > kAmplifies) {
+    text = ", " + step_text(*larger) + " amplifies that " + short_number(larger->growth) +
+           " times (the other value in " + of(larger->difference.unequal, larger->difference.elements) + ")";
+    from = larger + 1;
+    before = larger->difference.unequal;
+  }
+  auto wider = cause.spread.end();
+  double most = 1.25;
+  for (; from != cause.spread.end(); ++from) {
+    const double factor =
+        before == 0 ? 0 : static_cast<double>(from->difference.unequal) / static_cast<double>(before);
+    if (factor > most) {
+      most = factor;
+      wider = from;
+    }
+    before = from->difference.unequal;
+  }
+  if (wider == cause.spread.end()) return text;
+  return text + ", " + step_text(*wider) + " spreads it to " +
+         of(wider->difference.unequal, wider->difference.elements) + " (" +
+         std::to_string(wider->difference.beyond) + " beyond the usual tolerance)";
+}
+
+std::string cause_text(const Cause& cause, const Verdict& verdict) {
+  const RegionVerdict& region = cause.verdict;
+  const std::string made_by = region.patterns.empty() ? region.op : list_text(region.patterns);
+  return "region '" + region.name + "' (" + made_by + ") " + how(cause, verdict.baseline.backend) +
+         ", which injects at most " + short_number(cause.injected.largest) + " (error " +
+         short_number(region.worst_share) + " of its bound) in " +
+         of(cause.injected.unequal, cause.injected.elements) + " elements" + amplifiers_text(cause) + ": " +
+         short_number(100 * cause.share) + " % of the difference at the outputs";
+}
+
+}  // namespace
+
+std::string what_happened(const Verdict& verdict, const Causes& causes) {
+  const std::string pair = verdict.baseline.backend + " and " + verdict.candidate.backend;
+  if (verdict.baseline.regions.empty()) return sentence(verdict);
+  if (causes.causes.empty()) {
+    if (verdict.unequal == 0 && causes.left_out.empty())
+      return "On the same inputs every region leaves the same bits on " + pair + ".";
+    return "No region was shown to make a difference between " + pair +
+           (causes.left_out.empty() ? "." : "; experiments were left out.");
+  }
+  if (verdict.unequal == 0)
+    return counted(static_cast<int64_t>(causes.causes.size()), "region") + " of " +
+           verdict.candidate.backend + " left other bits than " + verdict.baseline.backend +
+           ", none of which reach the outputs.";
+  std::vector<const Cause*> named;
+  for (const Cause& cause : causes.causes) {
+    if (named.size() < kNamed && (cause.share >= kWorthNaming || named.empty())) named.push_back(&cause);
+  }
+  std::string text = std::to_string(verdict.unequal) + " of " +
+                     counted(verdict.output_elements, "output element") + " differ because ";
+  for (size_t i = 0; i < named.size(); ++i)
+    text += (i == 0 ? "" : "; and because ") + cause_text(*named[i], verdict);
+  return text + ".";
+}
+
+}  // namespace fusesmith
