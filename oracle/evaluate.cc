@@ -148,12 +148,17 @@ void collect_roundings(const Node& node, const TensorType& type, const Types& in
 
 std::vector<InnerRounding> inner_roundings(const Graph& graph, const Region& region) {
   std::vector<InnerRounding> found;
+  std::set<ValueId> read;
+  for (int n : region.nodes) {
+    const auto& inputs = graph.nodes()[static_cast<size_t>(n)].inputs;
+    read.insert(inputs.begin(), inputs.end());
+  }
   for (int n : region.nodes) {
     const Node& node = graph.nodes()[static_cast<size_t>(n)];
     Types inputs;
     for (ValueId v : node.inputs) inputs.push_back(graph.type(v));
     for (ValueId v = node.first_output; v < node.first_output + node.output_count; ++v)
-      collect_roundings(node, graph.type(v), inputs, graph.name(v), !is_output(region, v), found);
+      collect_roundings(node, graph.type(v), inputs, graph.name(v), read.count(v) > 0, found);
   }
   return found;
 }

@@ -18,7 +18,8 @@ struct Reading {
       deviations;  // dropped or moved; every other inner value is rounded as the graph says
 };
 
-// An inner value of a region whose rounding is observable: computed, 16-bit, and not an output.
+// A value whose rounding a region may leave out: computed, 16-bit, and read inside the region. Where it is an
+// output too, its readers may see it unrounded, but what is stored is rounded in any reading.
 struct InnerRounding {
   std::string value;
   Dtype dtype;

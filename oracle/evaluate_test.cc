@@ -52,6 +52,29 @@ TEST(InnerRoundings, AreTheComputed16BitValuesThatNoOneSees) {
   EXPECT_EQ(found[1].dtype, Dtype::bf16);
 }
 
+// x + y is stored and normalised: what is stored is rounded, what the norm reads need not be.
+TEST(InnerRoundings, OfAnOutputThatIsReadInside) {
+  Builder b;
+  const TensorType bf16{Dtype::bf16, {2}};
+  const ValueId x = b.input("x", bf16, Constant{}), y = b.input("y", bf16, Constant{});
+  const ValueId sum = b.node(Add{}, {x, y}, "sum");
+  b.output(sum);
+  b.output(b.node(Scale{1024}, {sum}, "out"));
+  Region1 c{*b.build(), {}, {}};
+  c.region = make_region(c.graph, {0, 1});
+  c.trace = Executor().run(c.graph, {make_tensor(bf16, {1, 1}), make_tensor(bf16, {0, 0x1p-9})});
+  const auto found = inner_roundings(c.graph, c.region);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].value, "sum");
+  for (const bool dropped : {false, true}) {
+    const std::vector<Deviation> drop{{Deviation::Kind::drop, "sum", Dtype::bf16, 0, ""}};
+    const auto outputs = evaluate(c.graph, c.region, c.trace, {dropped ? drop : std::vector<Deviation>{}});
+    ASSERT_EQ(outputs.size(), 2u);
+    EXPECT_EQ(outputs[0].bounded->v[1], 1 + 0x1p-9);
+    EXPECT_EQ(outputs[1].bounded->v[1], dropped ? 1026 : 1024);
+  }
+}
+
 TEST(InnerRoundings, OfAComposite) {
   Builder b;
   const TensorType type{Dtype::f16, {2, 3, 4}};

@@ -46,5 +46,14 @@ TEST(CpuFusedLawful, SpecialValuesHaveOneOutcome) {
 INSTANTIATE_TEST_SUITE_P(All, PatternContract, testing::ValuesIn(testing_cases::pattern_pointers()),
                          [](const auto& param_info) { return std::string(param_info.param->name); });
 
+TEST(NormContract, CoversLongRows) {
+  for (const std::string_view name : testing_cases::kNormPatterns) {
+    SCOPED_TRACE(name);
+    EXPECT_GT(testing_cases::expect_contract_kept(cpu_fused_backend(), *find_pattern(name),
+                                                  testing_cases::kLongRows),
+              0);
+  }
+}
+
 }  // namespace
 }  // namespace fusesmith

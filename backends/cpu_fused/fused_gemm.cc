@@ -2,8 +2,8 @@
 // accumulated in f32, and bias, addend and activation are applied to the accumulator before the one rounding.
 #include <algorithm>
 
-#include "backends/common/float_functions.h"
 #include "backends/common/floats.h"
+#include "backends/cpu_fused/activate.h"
 #include "backends/cpu_fused/offsets.h"
 #include "backends/cpu_fused/panels.h"
 #include "backends/cpu_fused/round_through.h"
@@ -20,20 +20,9 @@ struct Epilogue {
   bool relu_drops_nan = false;  // planted
 };
 
-void activate(const Activation& activation, bool relu_drops_nan, std::span<float> x) {
-  std::visit(
-      [&](const auto& op) {
-        using T = std::decay_t<decltype(op)>;
-        for (float& value : x) {
-          if constexpr (std::is_same_v<T, Relu>) value = relu_drops_nan && !(value > 0) ? 0 : relu(value);
-          if constexpr (std::is_same_v<T, Gelu>) {
-            value = op.form == Gelu::Form::erf ? gelu_erf(value) : gelu_tanh(value);
-          }
-          if constexpr (std::is_same_v<T, Silu>) value = silu(value);
-          if constexpr (std::is_same_v<T, Sigmoid>) value = sigmoid(value);
-        }
-      },
-      activation);
+// Planted: relu makes 0 of NaN.
+void relu_without_nan(std::span<float> x) {
+  for (float& value : x) value = value > 0 ? value : 0;
 }
 
 class Gemm {
@@ -99,7 +88,12 @@ class Gemm {
       const float* addend = epilogue_.addend->data() + batch_.addend[batch] + m_.addend[i];
       for (size_t j = 0; j < y.size(); ++j) y[j] += addend[n_.addend[j]];
     }
-    if (epilogue_.activation) activate(*epilogue_.activation, epilogue_.relu_drops_nan, y);
+    if (epilogue_.activation) {
+      if (epilogue_.relu_drops_nan && std::holds_alternative<Relu>(*epilogue_.activation))
+        relu_without_nan(y);
+      else
+        activate(*epilogue_.activation, y);
+    }
     float* to = out + batch_.out[batch] + m_.out[i];
     for (size_t j = 0; j < y.size(); ++j) to[n_.out[j]] = y[j];
   }

@@ -25,6 +25,22 @@ TEST(FusedGemm, IsExactOnALattice) {
   }
 }
 
+// Parts narrower and wider than a panel, some without a bias.
+TEST(MergedProduct, IsExactOnALattice) {
+  const Fill lattice = Lattice{8, 0};
+  for (const int64_t depth : {1, 7, 129}) {
+    ExampleGraph g(Dtype::f32);
+    const ValueId x = g.tensor("x", {2, 9, depth}, lattice), a = g.tensor("a", {5, depth}, lattice),
+                  b = g.tensor("b", {37, depth}, lattice), c = g.tensor("c", {1, depth}, lattice);
+    const ValueId bias = g.tensor("bias", {37}, lattice);
+    const ValueId first = g.node(Linear{}, x, a), second = g.node(Linear{}, x, b, bias);
+    const Graph graph = g.outputs(first, second, g.node(Linear{}, x, c));
+    const auto inputs = draw_inputs(graph);
+    EXPECT_EQ(run_fused_plan(graph, inputs).plan.regions.size(), 1u);
+    EXPECT_EQ(output_mismatch(graph, inputs, 0), "");
+  }
+}
+
 TEST(MultiplyReduce, IsExactOnALattice) {
   const Fill lattice = Lattice{8, 0};
   for (const int64_t depth : {1, 7, 8, 9, 300}) {
@@ -145,6 +161,36 @@ TEST(WelfordNorm, OneNaNSpoilsItsRow) {
   inputs[0] = x;
   const auto run = run_fused_plan(graph, inputs);
   for (int64_t i = 0; i < 60; ++i) EXPECT_EQ(std::isnan(run.trace.values.back()->value(i)), i / 20 == 1);
+}
+
+// In bf16, 1 + 2^-9 is 1: so it is stored. The norm sees that the row is not constant.
+TEST(AddNorm, ReadsTheUnroundedSum) {
+  ExampleGraph g(Dtype::bf16);
+  const ValueId x = g.tensor("x", {1, 2}, Constant{1}), y = g.tensor("y", {1, 2}, OneHot{0, 0x1p-9});
+  const ValueId sum = g.node(Add{}, x, y);
+  const Graph graph = g.outputs(sum, g.node(LayerNorm{1e-12}, sum));
+  const auto values = run_fused_plan(graph, draw_inputs(graph)).trace.values;
+  EXPECT_EQ(values[2]->value(0), 1);
+  EXPECT_EQ(values[3]->value(0), 1);
+  EXPECT_EQ(values[3]->value(1), -1);
+}
+
+TEST(AddNorm, OneNaNSpoilsItsRow) {
+  for (const bool rms : {false, true}) {
+    ExampleGraph g(Dtype::f32);
+    const ValueId x = g.tensor("x", {3, 20}), y = g.tensor("y", {3, 20});
+    const ValueId sum = g.node(Add{}, x, y);
+    const Graph graph = g.outputs(sum, g.node(rms ? Op(RmsNorm{}) : Op(LayerNorm{}), sum));
+    auto inputs = draw_inputs(graph);
+    auto spoilt = std::make_shared<Tensor>(*inputs[1]);
+    spoilt->set(20 + 13, std::numeric_limits<double>::quiet_NaN());
+    inputs[1] = spoilt;
+    const auto values = run_fused_plan(graph, inputs).trace.values;
+    for (int64_t i = 0; i < 60; ++i) {
+      EXPECT_EQ(std::isnan(values[2]->value(i)), i == 33) << i;
+      EXPECT_EQ(std::isnan(values[3]->value(i)), i / 20 == 1) << i;
+    }
+  }
 }
 
 // x * y needs more than 8 bits: its rounding to bf16 is asked for, so the chain performs it.

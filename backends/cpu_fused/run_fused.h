@@ -31,11 +31,14 @@ struct RegionScope {
 using Outputs = std::span<Tensor* const>;
 
 void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out);
+void run_fused(const MergedProduct& merged, const RegionScope& scope, Outputs outs);
 void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out);
 // Arithmetic::sum_height of its sums.
 double sum_height(const MultiplyReduce& reduction);
 void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor& out);
 void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out);
+void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs);
+void run_fused(const Gate& gate, const RegionScope& scope, Tensor& out);
 void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& out);
 void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out);
 void run_fused(const ViewCopy& copy, const RegionScope& scope, Tensor& out);

@@ -44,5 +44,15 @@ TEST(CudaFusedLawful, SpecialValuesHaveOneOutcome) {
 INSTANTIATE_TEST_SUITE_P(All, CudaPatternContract, testing::ValuesIn(testing_cases::pattern_pointers()),
                          [](const auto& param_info) { return std::string(param_info.param->name); });
 
+TEST(CudaNormContract, CoversLongRows) {
+  if (const auto why = cuda_fused_backend().unavailable()) GTEST_SKIP() << *why;
+  for (const std::string_view name : testing_cases::kNormPatterns) {
+    SCOPED_TRACE(name);
+    EXPECT_GT(testing_cases::expect_contract_kept(cuda_fused_backend(), *find_pattern(name),
+                                                  testing_cases::kLongRows),
+              0);
+  }
+}
+
 }  // namespace
 }  // namespace fusesmith

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "backends/cuda/launch.h"
+#include "backends/cuda_fused/activation.h"
 #include "backends/rewrite/fused_op.h"
 #include "oracle/contract.h"
 
@@ -22,11 +23,16 @@ struct FusedScope {
   bool planted(std::string_view fault) const;
 };
 
+// As the kernels name it.
+KernelActivation kernel_activation(const Activation& activation);
+
 // False, with nothing emitted, where no kernel takes this shape; the region then runs node by node. `out` is
 // the region's output; ops that have several take `DeviceTensors outs`, all of them in graph order.
 using Emitted = bool;
 
 Emitted emit_fused(const FusedGemm& gemm, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter);
+Emitted emit_fused(const MergedProduct& merged, const FusedScope& scope, DeviceTensors outs,
+                   Emitter& emitter);
 Emitted emit_fused(const MultiplyReduce& reduction, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
 // What its kernel promises beyond the pattern: IEEE products, added in trees.
@@ -35,6 +41,8 @@ Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, con
                    Emitter& emitter);
 Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
+Emitted emit_fused(const AddNorm& norm, const FusedScope& scope, DeviceTensors outs, Emitter& emitter);
+Emitted emit_fused(const Gate& gate, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter);
 Emitted emit_fused(const PointwiseChain& chain, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
 Emitted emit_fused(const Identity& identity, const FusedScope& scope, const DeviceTensor& out,

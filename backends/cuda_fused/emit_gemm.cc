@@ -45,20 +45,10 @@ GemmReading reading_of(const GemmParams& params, const GemmAxes& lines, int Gemm
   return {innermost(params.k) == 1 || (params.k.rank > 0 && innermost(lines) != 1), false};
 }
 
-GemmActivation activation_of(const FusedGemm& gemm, const FusedScope& scope) {
-  if (!gemm.activation) return GemmActivation::none;
-  return std::visit(
-      [&](const auto& op) {
-        using T = std::decay_t<decltype(op)>;
-        if constexpr (std::is_same_v<T, Relu>) return GemmActivation::relu;
-        if constexpr (std::is_same_v<T, Silu>) return GemmActivation::silu;
-        if constexpr (std::is_same_v<T, Sigmoid>) return GemmActivation::sigmoid;
-        if constexpr (std::is_same_v<T, Gelu>) {
-          const bool tanh = op.form == Gelu::Form::tanh || scope.planted("gelu_tanh_for_erf");
-          return tanh ? GemmActivation::gelu_tanh : GemmActivation::gelu_erf;
-        }
-      },
-      *gemm.activation);
+KernelActivation activation_of(const FusedGemm& gemm, const FusedScope& scope) {
+  if (!gemm.activation) return KernelActivation::none;
+  const bool tanh = std::holds_alternative<Gelu>(*gemm.activation) && scope.planted("gelu_tanh_for_erf");
+  return kernel_activation(tanh ? Gelu{Gelu::Form::tanh} : *gemm.activation);
 }
 
 GemmParams params_of(const FusedGemm& gemm, const FusedScope& scope, const DeviceTensor& out) {

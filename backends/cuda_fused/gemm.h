@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include "backends/cuda/storage.h"
+#include "backends/cuda_fused/activation.h"
 
 namespace fusesmith {
 
@@ -20,8 +21,6 @@ struct GemmAxes {
   int extent;  // how many indices to visit: the product of sizes, or the first so many
   GemmAxis axis[kMaxAxes];
 };
-
-enum class GemmActivation : int { none, relu, gelu_erf, gelu_tanh, silu, sigmoid };
 
 // How a tile of an operand is read. A line is a row of a or a column of b.
 struct GemmReading {
@@ -41,7 +40,7 @@ struct GemmParams {
   const void* addend;  // null: none
   void* out;
   Storage storage;  // of every operand: a float type
-  GemmActivation activation;
+  KernelActivation activation;
   GemmReading read_a, read_b;
   GemmFaults faults;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/cuda/device_math.cuh"
+#include "backends/cuda_fused/activation.cuh"
 #include "backends/cuda_fused/gemm.h"
 #include "backends/cuda_fused/planted.cuh"
 
@@ -139,24 +140,6 @@ __device__ GemmPiece<T> read_share(const GemmShare<T>& share, bool vectors, cons
   return piece;
 }
 
-__device__ __noinline__ inline float activate(GemmActivation activation, bool relu_drops_nan, float x) {
-  switch (activation) {
-    case GemmActivation::none:
-      return x;
-    case GemmActivation::relu:
-      return relu_drops_nan ? fmaxf(x, 0) : relu(x);
-    case GemmActivation::gelu_erf:
-      return gelu_erf(x);
-    case GemmActivation::gelu_tanh:
-      return gelu_tanh(x);
-    case GemmActivation::silu:
-      return silu(x);
-    case GemmActivation::sigmoid:
-      return sigmoid(x);
-  }
-  return x;
-}
-
 // Stores element (r, c) of the tile, if it exists.
 template <class T>
 __device__ void finish(const GemmParams& p, const GemmTile& tile, int r, int c, float sum) {
@@ -173,8 +156,10 @@ __device__ void finish(const GemmParams& p, const GemmTile& tile, int r, int c, 
   if (p.bias) sum += to_float(static_cast<const T*>(p.bias)[column]);
   if (p.addend && exists)
     sum += to_float(static_cast<const T*>(p.addend)[tile.row_addend[r] + tile.column_addend[c]]);
-  if (p.activation != GemmActivation::none)
-    sum = activate(p.activation, planted(p.faults.relu_drops_nan), sum);
+  if (planted(p.faults.relu_drops_nan) && p.activation == KernelActivation::relu)
+    sum = fmaxf(sum, 0);
+  else if (p.activation != KernelActivation::none)
+    sum = activate(p.activation, sum);
   static_cast<T*>(p.out)[at] = from_float<T>(sum);
 }
 

@@ -16,7 +16,11 @@ class ExampleGraph {
 
   // A float input, by default of normal data.
   ValueId tensor(std::string name, Shape shape, Fill fill = Normal{}) {
-    return builder_.input(std::move(name), {dtype_, std::move(shape)}, std::move(fill));
+    return tensor_of(dtype_, std::move(name), std::move(shape), std::move(fill));
+  }
+  // The same of another dtype.
+  ValueId tensor_of(Dtype dtype, std::string name, Shape shape, Fill fill = Normal{}) {
+    return builder_.input(std::move(name), {dtype, std::move(shape)}, std::move(fill));
   }
   ValueId mask(std::string name, Shape shape) {
     return builder_.input(std::move(name), {Dtype::boolean, std::move(shape)}, Bernoulli{0.25});

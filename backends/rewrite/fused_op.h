@@ -103,6 +103,45 @@ struct WelfordNorm {
   int64_t rows = 1, columns = 1;
 };
 
+// The norm of each row of x + addend, `columns` long: LayerNorm by Welford's method, or RMSNorm. The sum
+// stays in f32 on its way to the norm. Outputs: the norm, after the sum where that is read elsewhere too.
+struct AddNorm {
+  enum class Kind : uint8_t { layer_norm, rms_norm };
+  Kind kind = Kind::layer_norm;
+  ValueId x = -1, addend = -1;
+  std::optional<ValueId> weight, bias;
+  double eps = 0;
+  int64_t rows = 1, columns = 1;
+};
+
+// activation(gate) value, element by element in f32. Element (r, c) of an operand stands at first + r pitch +
+// c; the output is contiguous. Where the graph casts the activation, it is rounded to that dtype.
+struct Gate {
+  struct Operand {
+    ValueId value = -1;
+    int64_t first = 0, pitch = 0;
+  };
+  Operand gate, value;
+  int64_t rows = 1, columns = 1;
+  Activation activation;
+  std::optional<Dtype> cast;
+};
+
+// Products of one left operand x with several weights, as one product with all their columns side by side.
+// Outputs: one of each part, contiguous, in the parts' order.
+struct MergedProduct {
+  struct Part {
+    ValueId weight = -1;
+    std::optional<ValueId> bias;  // one element for each column
+    int64_t columns = 1;
+    int64_t first = 0;  // the column of the whole product at which its result starts
+  };
+  ValueId x = -1;
+  std::vector<ProductAxis> m, k;    // steps of x as `a`; rows are those of every output, in order
+  bool weights_transposed = false;  // weights are [columns, depth], else [depth, columns]
+  std::vector<Part> parts;
+};
+
 // A tree of pointwise and select ops, computed element by element in f32. Only casts round on the way.
 struct PointwiseChain {
   struct Operand {
@@ -155,8 +194,9 @@ struct CacheUpdate {
   bool old_value_lost = false;  // planted: others read the old state later, in memory that it no more holds
 };
 
-using FusedOp = std::variant<SingleNode, FusedGemm, MultiplyReduce, FusedAttention, WelfordNorm,
-                             PointwiseChain, Identity, ViewCopy, TriangleProduct, CacheUpdate>;
+using FusedOp =
+    std::variant<SingleNode, FusedGemm, MergedProduct, MultiplyReduce, FusedAttention, WelfordNorm, AddNorm,
+                 Gate, PointwiseChain, Identity, ViewCopy, TriangleProduct, CacheUpdate>;
 
 // The product of the axes' sizes.
 inline int64_t extent(const std::vector<ProductAxis>& axes) {

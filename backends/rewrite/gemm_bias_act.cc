@@ -6,21 +6,13 @@
 #include "backends/rewrite/deviations.h"
 #include "backends/rewrite/example_graph.h"
 #include "backends/rewrite/patterns.h"
+#include "backends/rewrite/pointwise.h"
 #include "backends/rewrite/product.h"
 
 namespace fusesmith {
 namespace {
 
 constexpr std::string_view kName = "gemm_bias_act";
-
-std::optional<Activation> activation_of(const Op& op) {
-  return std::visit(
-      [](const auto& x) -> std::optional<Activation> {
-        if constexpr (std::is_constructible_v<Activation, decltype(x)>) return Activation(x);
-        return std::nullopt;
-      },
-      op);
-}
 
 // Planted: whether a node may go on from the match although others read its values. They must still come
 // later, or no order of the regions could run.

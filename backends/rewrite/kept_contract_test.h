@@ -15,6 +15,11 @@ inline constexpr ExampleDims kContractDims[] = {{},
                                                 {2, 2, 16, 130, 8, 8},
                                                 {1, 1, 3, 5, 257, 4}};
 
+// Rows of norms that several warps share, and such as do not stay in registers.
+inline constexpr ExampleDims kLongRows[] = {
+    {1, 1, 3, 4, 1500, 4}, {1, 1, 2, 4, 4096, 4}, {2, 1, 3, 4, 9001, 4}};
+inline constexpr std::string_view kNormPatterns[] = {"layer_norm_welford", "add_norm"};
+
 // Returns how many regions were judged conclusively.
 inline int expect_contract_kept(const Backend& backend, const Pattern& pattern,
                                 std::span<const ExampleDims> all_dims = kContractDims,

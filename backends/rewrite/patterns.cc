@@ -10,7 +10,10 @@ std::span<const Pattern> all_patterns() {
       cache_update_in_place_pattern(),    //
       sdpa_pattern(),                     //
       triangle_multiplication_pattern(),  //
+      add_norm_pattern(),                 // takes a residual sum before it becomes an epilogue
+      gate_pattern(),                     // and an activation likewise
       gemm_bias_act_pattern(),            //
+      merged_qkv_pattern(),               // products without an epilogue, before their results' permutes
       permute_folding_pattern(),          //
       einsum_to_gemm_pattern(),           //
       einsum_to_pointwise_pattern(),      //

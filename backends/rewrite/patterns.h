@@ -8,7 +8,10 @@ namespace fusesmith {
 Pattern cache_update_in_place_pattern();
 Pattern sdpa_pattern();
 Pattern triangle_multiplication_pattern();
+Pattern add_norm_pattern();
+Pattern gate_pattern();
 Pattern gemm_bias_act_pattern();
+Pattern merged_qkv_pattern();
 Pattern permute_folding_pattern();
 Pattern einsum_to_gemm_pattern();
 Pattern einsum_to_pointwise_pattern();

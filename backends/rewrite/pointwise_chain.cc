@@ -6,14 +6,10 @@
 #include "backends/rewrite/deviations.h"
 #include "backends/rewrite/example_graph.h"
 #include "backends/rewrite/patterns.h"
+#include "backends/rewrite/pointwise.h"
 
 namespace fusesmith {
 namespace {
-
-bool is_pointwise(const MatchContext& context, int n) {
-  const OpClass op_class = info(context.node(n).op).op_class;
-  return op_class == OpClass::pointwise || op_class == OpClass::select;
-}
 
 // The root and everything that can be computed in its loop.
 std::vector<int> tree(const MatchContext& context, int root) {
@@ -22,7 +18,7 @@ std::vector<int> tree(const MatchContext& context, int root) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (ValueId v : context.node(nodes[i]).inputs) {
       const auto n = context.inner_producer(v);
-      if (n && is_pointwise(context, *n) && context.shape(v) == shape) nodes.push_back(*n);
+      if (n && is_pointwise(context.node(*n).op) && context.shape(v) == shape) nodes.push_back(*n);
     }
   }
   std::sort(nodes.begin(), nodes.end());
@@ -83,7 +79,7 @@ constexpr std::string_view kGuards[] = {
 // Says why what computes an operand stays outside the loop.
 void refuse_producer(const MatchContext& context, ValueId operand, const Shape& shape) {
   const auto producer = context.graph().producer(operand);
-  if (!producer || !context.is_free(*producer) || !is_pointwise(context, *producer)) return;
+  if (!producer || !context.is_free(*producer) || !is_pointwise(context.node(*producer).op)) return;
   if (!context.is_inner(operand))
     context.refuse(context.outer_guard(operand));
   else if (context.shape(operand) != shape)
@@ -91,7 +87,7 @@ void refuse_producer(const MatchContext& context, ValueId operand, const Shape& 
 }
 
 std::optional<Match> match(const MatchContext& context, int n) {
-  if (!is_pointwise(context, n)) return std::nullopt;
+  if (!is_pointwise(context.node(n).op)) return std::nullopt;
   std::vector<int> nodes = tree(context, n);
   if (nodes.size() < 2) {
     for (ValueId operand : context.node(n).inputs)
@@ -108,12 +104,12 @@ std::optional<Match> match(const MatchContext& context, int n) {
 }
 
 constexpr GraphRecipe kExamples[] = {
-    {"silu_gate",
+    {"gate_and_residual",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const ValueId x = g.tensor("x", {d.batch, d.rows, d.cols}),
                      y = g.tensor("y", {d.batch, d.rows, d.cols});
-       return g.outputs(g.node(Mul{}, g.node(Silu{}, x), y));
+       return g.outputs(g.node(Add{}, g.node(Mul{}, g.node(Silu{}, x), y), x));
      }},
     {"broadcast_vectors",
      [](Dtype t, const ExampleDims& d) {

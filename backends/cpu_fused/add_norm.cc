@@ -1,0 +1,90 @@
+// AddNorm: each row of the sum is made in f32, normalised as it is, and stored rounded where others read it.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "backends/common/floats.h"
+#include "backends/cpu_fused/run_fused.h"
+#include "backends/cpu_fused/welford.h"
+
+namespace fusesmith {
+namespace {
+
+// The mean square, in eight lanes that are added pairwise at the end.
+float mean_square(std::span<const float> row) {
+  std::array<float, 8> lanes{};
+  for (size_t i = 0; i < row.size(); ++i) lanes[i % lanes.size()] += row[i] * row[i];
+  for (size_t width = lanes.size() / 2; width > 0; width /= 2) {
+    for (size_t l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+  }
+  return lanes[0] / static_cast<float>(row.size());
+}
+
+struct NormFaults {
+  bool added_after, statistics_of_x, subtracts_mean, eps_outside_sqrt;
+
+  explicit NormFaults(const RegionScope& scope)
+      : added_after(scope.planted("residual_added_after_norm")),
+        statistics_of_x(scope.planted("add_norm_statistics_of_x")),
+        subtracts_mean(scope.planted("rms_norm_subtracts_mean")),
+        eps_outside_sqrt(scope.planted("add_norm_eps_outside_sqrt")) {}
+};
+
+// What a row is freed of, then multiplied by.
+struct Normaliser {
+  float mean = 0, scale = 1;
+};
+
+Normaliser normal_of(const AddNorm& norm, std::span<const float> row, const NormFaults& faults) {
+  Normaliser normal;
+  float power;
+  if (norm.kind == AddNorm::Kind::layer_norm || faults.subtracts_mean) {
+    const Statistics statistics = welford(row);
+    normal.mean = statistics.mean;
+    power = statistics.squares / statistics.count;
+  } else {
+    power = mean_square(row);
+  }
+  const float eps = static_cast<float>(norm.eps);
+  normal.scale = faults.eps_outside_sqrt ? 1.0f / (std::sqrt(power) + eps) : 1.0f / std::sqrt(power + eps);
+  return normal;
+}
+
+}  // namespace
+
+void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs) {
+  const NormFaults faults(scope);
+  const Floats x(scope.at(norm.x)), addend(scope.at(norm.addend));
+  std::optional<Floats> weight, bias;
+  if (norm.weight) weight.emplace(scope.at(*norm.weight));
+  if (norm.bias) bias.emplace(scope.at(*norm.bias));
+  std::vector<float> sum(x.size());
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] = x[i] + addend[i];
+  if (outs.size() > 1) {
+    const auto kept =
+        scope.planted("residual_goes_on_without_addend") ? x.span() : std::span<const float>(sum);
+    write_floats(*outs.front(), [&](std::span<float> y) { std::copy(kept.begin(), kept.end(), y.begin()); });
+  }
+  const size_t columns = static_cast<size_t>(norm.columns), rows = static_cast<size_t>(norm.rows);
+  const bool centred = norm.kind == AddNorm::Kind::layer_norm;
+  const InnerValue means(centred ? scope.probe : nullptr, "mean", rows), rstds(scope.probe, "rstd", rows);
+  write_floats(*outs.back(), [&](std::span<float> y) {
+    for (size_t at = 0; at < y.size(); at += columns) {
+      const auto own = x.span().subspan(at, columns);
+      const auto summed = std::span<const float>(sum).subspan(at, columns);
+      const auto row = faults.added_after ? own : summed;
+      Normaliser normal = normal_of(norm, faults.statistics_of_x ? own : row, faults);
+      normal.mean = means(at / columns, normal.mean);
+      normal.scale = rstds(at / columns, normal.scale);
+      for (size_t j = 0; j < columns; ++j) {
+        float value = (row[j] - normal.mean) * normal.scale;
+        if (weight) value *= (*weight)[j];
+        if (bias) value += (*bias)[j];
+        y[at + j] = faults.added_after ? value + addend[at + j] : value;
+      }
+    }
+  });
+}
+
+}  // namespace fusesmith

@@ -1,0 +1,62 @@
+// MergedProduct: x is packed once, the weights side by side in the panels of one right operand; the result is
+// cut into the parts, each with its bias, before their rounding.
+#include "backends/common/floats.h"
+#include "backends/cpu_fused/offsets.h"
+#include "backends/cpu_fused/panels.h"
+#include "backends/cpu_fused/run_fused.h"
+
+namespace fusesmith {
+namespace {
+
+std::vector<float> packed_rows(const Floats& x, const AxisOffsets& m, const AxisOffsets& k) {
+  std::vector<float> rows;
+  rows.reserve(static_cast<size_t>(m.count * k.count));
+  for (int64_t i = 0; i < m.count; ++i) {
+    for (int64_t j = 0; j < k.count; ++j) rows.push_back(x.data()[m.a[i] + k.a[j]]);
+  }
+  return rows;
+}
+
+Panels packed_weights(const MergedProduct& merged, int64_t depth, const RegionScope& scope) {
+  int64_t columns = 0;
+  for (const auto& part : merged.parts) columns += part.columns;
+  Panels panels(depth, columns);
+  int64_t first = 0;
+  for (const auto& part : merged.parts) {
+    const Floats weight(scope.at(part.weight));
+    const int64_t along_depth = merged.weights_transposed ? 1 : part.columns;
+    const int64_t along_columns = merged.weights_transposed ? depth : 1;
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t j = 0; j < part.columns; ++j)
+        panels.at(k, first + j) = weight.data()[k * along_depth + j * along_columns];
+    }
+    first += part.columns;
+  }
+  return panels;
+}
+
+}  // namespace
+
+void run_fused(const MergedProduct& merged, const RegionScope& scope, Outputs outs) {
+  check(outs.size() == merged.parts.size(), "merged_product: expected an output for each part");
+  const AxisOffsets m(merged.m), k(merged.k);
+  const std::vector<float> rows = packed_rows(Floats(scope.at(merged.x)), m, k);
+  const Panels weights = packed_weights(merged, k.count, scope);
+  const int64_t pitch = weights.padded_columns();
+  std::vector<float> product(static_cast<size_t>(m.count * pitch));
+  add_product(rows.data(), k.count, m.count, weights, 0, k.count, product.data(), pitch);
+  for (size_t i = 0; i < outs.size(); ++i) {
+    const auto& part = merged.parts[i];
+    std::optional<Floats> bias;
+    if (part.bias) bias.emplace(scope.at(*part.bias));
+    write_floats(*outs[i], [&](std::span<float> y) {
+      const auto columns = static_cast<size_t>(part.columns);
+      for (size_t at = 0; at < y.size(); at += columns) {
+        const float* sums = product.data() + static_cast<int64_t>(at / columns) * pitch + part.first;
+        for (size_t j = 0; j < columns; ++j) y[at + j] = bias ? sums[j] + (*bias)[j] : sums[j];
+      }
+    });
+  }
+}
+
+}  // namespace fusesmith
