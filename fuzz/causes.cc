@@ -23,6 +23,12 @@ double rms(const Tensor& tensor) {
 
 double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
 
+// Of one element; where there is no number for it, 1.
+double apart(double from, double to) {
+  if (from == to || (std::isnan(from) && std::isnan(to))) return 0;
+  return std::isfinite(to - from) ? to - from : 1;
+}
+
 class CauseFinder {
  public:
   CauseFinder(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time)
@@ -31,10 +37,11 @@ class CauseFinder {
   Causes find() {
     compare_outputs();
     for (const size_t region : order()) try_region(region);
+    for (const Cause& cause : found_.causes) found_.together += cause.share;
+    for (Cause& cause : found_.causes) cause.share = ratio(cause.share, found_.together);
     std::stable_sort(found_.causes.begin(), found_.causes.end(),
                      [](const Cause& a, const Cause& b) { return a.share > b.share; });
     for (Cause& cause : found_.causes) {
-      found_.explained += cause.share;
       if (has_time("the swap table of", cause.region))
         cause.swaps = swap_inner_values(run_, cause.region, found_.left_out);
     }
@@ -71,14 +78,13 @@ class CauseFinder {
     for (ValueId v : run_.graph.outputs()) {
       const Tensor &a = *at(base_, v), &b = *at(run_.candidate.trace->values, v);
       found_.outputs += difference(a, b);
-      std::vector<double> apart = to_f64(b);
+      std::vector<double> run = to_f64(b);
       const std::vector<double> from = to_f64(a);
-      for (size_t i = 0; i < apart.size(); ++i) {
-        apart[i] -= from[i];
-        if (!std::isfinite(apart[i])) apart[i] = 0;
-        final_squares_ += apart[i] * apart[i];
+      for (size_t i = 0; i < run.size(); ++i) {
+        run[i] = apart(from[i], run[i]);
+        final_squares_ += run[i] * run[i];
       }
-      final_.push_back(std::move(apart));
+      final_.push_back(std::move(run));
     }
   }
 
@@ -152,21 +158,18 @@ class CauseFinder {
       }
       cause.outputs += difference(*at(base_, v), *at(changed, v));
       const std::vector<double> from = to_f64(*at(base_, v)), to = to_f64(*at(changed, v));
-      for (size_t i = 0; i < from.size(); ++i) {
-        const double apart = to[i] - from[i];
-        if (std::isfinite(apart)) along += apart * final_[o][i];
-      }
+      for (size_t i = 0; i < from.size(); ++i) along += apart(from[i], to[i]) * final_[o][i];
     }
     cause.gain = ratio(cause.outputs.rms(), cause.injected.rms());
-    cause.share = ratio(along, final_squares_);
+    cause.share = ratio(along, final_squares_);  // of their sum, once all are known
   }
 
   void spread(Cause& cause, const Values& changed, const std::set<int>& nodes) const {
     std::vector<double> relative(base_.size(), 0);
     const auto look = [&](ValueId v) {
-      const Difference apart = difference(*at(base_, v), *at(changed, v));
-      relative[static_cast<size_t>(v)] = ratio(apart.rms(), rms(*at(base_, v)));
-      return apart;
+      const Difference found = difference(*at(base_, v), *at(changed, v));
+      relative[static_cast<size_t>(v)] = ratio(found.rms(), rms(*at(base_, v)));
+      return found;
     };
     for (ValueId v : regions()[cause.region].outputs) look(v);
     for (const Region& region : run_.baseline.plan().regions) {
@@ -200,6 +203,19 @@ class CauseFinder {
 };
 
 }  // namespace
+
+const Swap* Cause::exact_swap(bool inside_kernel) const {
+  const auto found = std::find_if(swaps.begin(), swaps.end(), [&](const Swap& swap) {
+    return swap.outputs.unequal == 0 && swap.inside_kernel == inside_kernel;
+  });
+  return found == swaps.end() ? nullptr : &*found;
+}
+
+CauseKind Cause::kind() const {
+  if (verdict.verdict > VerdictClass::inconclusive) return CauseKind::out_of_bounds;
+  if (!verdict.deviations.empty()) return CauseKind::rounding;
+  return exact_swap(true) ? CauseKind::inner_value : CauseKind::order;
+}
 
 Causes find_causes(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time) {
   return CauseFinder(run, verdict, out_of_time).find();

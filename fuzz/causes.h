@@ -33,23 +33,39 @@ struct Swap {
   std::string rest;
 };
 
+// What kind of thing a cause is, by experiment.
+enum class CauseKind : uint8_t {
+  out_of_bounds,  // no lawful execution leaves these outputs
+  rounding,       // roundings were left out, moved or added
+  inner_value,    // with inner values of the baseline's in its kernel nothing is left: other statistics
+  order,          // none of these: the region computes the same in another order
+};
+inline constexpr std::string_view kCauseKinds[] = {"out_of_bounds", "rounding", "inner_value", "order"};
+inline std::string_view name(CauseKind kind) { return kCauseKinds[static_cast<size_t>(kind)]; }
+
 struct Cause {
   size_t region = 0;      // in the candidate's plan
   RegionVerdict verdict;  // on the baseline's inputs: error as a share of its bound, roundings left out
   Difference injected;    // outputs on the baseline's inputs, against the baseline's
   Difference outputs;     // the graph's outputs, everything after the region computed by the baseline
   double gain = 0;        // rms of `outputs` / rms of `injected`
-  // Of the run's difference at the outputs: its part along that difference. The shares of all regions sum to
-  // 1 where differences add up; what is missing is how they act on each other (one rounding for both, say).
+  // Of the run's difference at the outputs: the length of `outputs` along that difference, as a part of the
+  // sum over all causes.
   double share = 0;
   std::vector<SpreadStep> spread;  // in order, moved values left out; what it never reaches is not there
   std::vector<Swap> swaps;
+
+  CauseKind kind() const;
+  // The first swap inside a kernel, or of nodes, with which nothing is left; null if there is none.
+  const Swap* exact_swap(bool inside_kernel) const;
 };
 
 struct Causes {
-  Difference outputs;                 // the run's: all graph outputs
-  std::vector<Cause> causes;          // the largest share first; regions that inject nothing are not there
-  double explained = 0;               // the sum of the shares
+  Difference outputs;         // the run's: all graph outputs
+  std::vector<Cause> causes;  // the largest share first; regions that inject nothing are not there
+  // That sum, in lengths of the run's difference: 1 where differences add up; more where each alone turns
+  // roundings that they turn only once together.
+  double together = 0;
   std::vector<std::string> left_out;  // experiments that were not made, and why
 };
 

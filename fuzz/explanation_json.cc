@@ -41,6 +41,7 @@ Json to_json(const Cause& cause) {
           {"op", cause.verdict.op},
           {"patterns", cause.verdict.patterns},
           {"dtype", name(cause.verdict.dtype)},
+          {"kind", name(cause.kind())},
           {"verdict", name(cause.verdict.verdict)},
           {"deviations", deviations},
           {"worst_share", json_number(cause.verdict.worst_share)},
@@ -66,7 +67,7 @@ Json to_json(const Explanation& explanation) {
   return {{"what_happened", explanation.what_happened},
           {"outputs", to_json(explanation.causes.outputs)},
           {"causes", causes},
-          {"explained", json_number(explanation.causes.explained)},
+          {"together", json_number(explanation.causes.together)},
           {"patterns_off", patterns},
           {"left_out", explanation.causes.left_out}};
 }

@@ -19,19 +19,12 @@ std::string of(int64_t part, int64_t whole) { return std::to_string(part) + " of
 std::string roundings_text(const std::vector<Deviation>& deviations) {
   std::vector<std::string> words;
   for (const Deviation& d : deviations) {
-    const char* what = d.kind == Deviation::Kind::drop   ? "skips the rounding of '"
-                       : d.kind == Deviation::Kind::move ? "rounds elsewhere, not at '"
-                                                         : "rounds in addition '";
-    words.push_back(what + d.value + "' to " + std::string(name(d.dtype)));
+    const std::string to = "' to " + std::string(name(d.dtype));
+    words.push_back(d.kind == Deviation::Kind::drop   ? "skips the rounding of '" + d.value + to
+                    : d.kind == Deviation::Kind::move ? "rounds '" + d.value + to + " at another place"
+                                                      : "rounds '" + d.value + to + " in addition");
   }
   return list_text(words);
-}
-
-const Swap* exact_swap(const Cause& cause, bool inside_kernel) {
-  const auto found = std::find_if(cause.swaps.begin(), cause.swaps.end(), [&](const Swap& swap) {
-    return swap.outputs.unequal == 0 && swap.inside_kernel == inside_kernel;
-  });
-  return found == cause.swaps.end() ? nullptr : &*found;
 }
 
 // "its mean differs in 30 of 40 rows by up to 4e-08 and its rstd ...".
@@ -49,17 +42,23 @@ std::string own_values_text(const Cause& cause, const Swap& swap) {
 }
 
 std::string how(const Cause& cause, const std::string& baseline) {
-  if (!cause.verdict.deviations.empty()) return roundings_text(cause.verdict.deviations);
-  if (const Swap* swap = exact_swap(cause, true)) {
-    return "computes other statistics (" + own_values_text(cause, *swap) + "; with the " +
-           list_text(swap->given) + " of " + baseline + " its own formula gives the same bits)";
+  switch (cause.kind()) {
+    case CauseKind::out_of_bounds:
+      return "leaves its bounds";
+    case CauseKind::rounding:
+      return roundings_text(cause.verdict.deviations);
+    case CauseKind::inner_value: {
+      const Swap& swap = *cause.exact_swap(true);
+      return "computes other statistics (" + own_values_text(cause, swap) + "; with the " +
+             list_text(swap.given) + " of " + baseline + " its own formula gives the same bits)";
+    }
+    case CauseKind::order:
+      break;
   }
-  if (const Swap* swap = exact_swap(cause, false)) {
-    return "computes '" + swap->given.front() + "' in another order (with that of " + baseline +
-           " the rest gives the same bits)";
-  }
-  return cause.verdict.verdict > VerdictClass::inconclusive ? "leaves its bounds"
-                                                            : "computes in another order";
+  const Swap* swap = cause.exact_swap(false);
+  return swap ? "computes '" + swap->given.front() + "' in another order (with that of " + baseline +
+                    " the rest gives the same bits)"
+              : "computes in another order";
 }
 
 std::string step_text(const SpreadStep& step) {
@@ -106,6 +105,17 @@ std::string cause_text(const Cause& cause, const Verdict& verdict) {
          short_number(100 * cause.share) + " % of the difference at the outputs";
 }
 
+// The largest few, and of each other kind of cause the largest, however small its share.
+std::vector<const Cause*> worth_naming(const std::vector<Cause>& causes) {
+  std::vector<const Cause*> named;
+  for (const Cause& cause : causes) {
+    const bool new_kind = std::none_of(named.begin(), named.end(),
+                                       [&](const Cause* other) { return other->kind() == cause.kind(); });
+    if (new_kind || (named.size() < kNamed && cause.share >= kWorthNaming)) named.push_back(&cause);
+  }
+  return named;
+}
+
 }  // namespace
 
 std::string what_happened(const Verdict& verdict, const Causes& causes) {
@@ -121,10 +131,7 @@ std::string what_happened(const Verdict& verdict, const Causes& causes) {
     return counted(static_cast<int64_t>(causes.causes.size()), "region") + " of " +
            verdict.candidate.backend + " left other bits than " + verdict.baseline.backend +
            ", none of which reach the outputs.";
-  std::vector<const Cause*> named;
-  for (const Cause& cause : causes.causes) {
-    if (named.size() < kNamed && (cause.share >= kWorthNaming || named.empty())) named.push_back(&cause);
-  }
+  const std::vector<const Cause*> named = worth_naming(causes.causes);
   std::string text = std::to_string(verdict.unequal) + " of " +
                      counted(verdict.output_elements, "output element") + " differ because ";
   for (size_t i = 0; i < named.size(); ++i)

@@ -59,7 +59,7 @@ def uniform(width_in):
     return {"uniform": {"lo": -bound, "hi": bound}}
 
 
-def render(graph, outputs, expect, tf32=False, steps=1, skip_patterns=(), stand_ins=()):
+def render(graph, outputs, expect, tf32=False, steps=1, skip_patterns=(), stand_ins=(), seed=42):
     """One line per input and node, as fusesmith itself writes case files."""
 
     def block(items, margin="    "):
@@ -68,7 +68,7 @@ def render(graph, outputs, expect, tf32=False, steps=1, skip_patterns=(), stand_
     skipped = f', "skip_patterns": {json.dumps(list(skip_patterns))}' if skip_patterns else ""
     stand_ins = f'  "stand_ins": {block(stand_ins, "  ")},\n' if stand_ins else ""
     return (
-        f'{{\n  "fusesmith": 1,\n  "seed": 42,\n  "steps": {steps},\n'
+        f'{{\n  "fusesmith": 1,\n  "seed": {seed},\n  "steps": {steps},\n'
         f'  "policy": {{"tf32": {json.dumps(tf32)}, "implicit_casts": "may_elide"{skipped}}},\n'
         f'  "graph": {{\n    "inputs": {block(graph.inputs)},\n    "states": {block(graph.states) if graph.states else "[]"},\n'
         f'    "nodes": {block(graph.nodes)},\n    "outputs": {json.dumps(outputs)}\n  }},\n{stand_ins}'
