@@ -68,6 +68,39 @@ TEST_P(States, AnUpdateInPlaceFollowsItsReaders) {
   EXPECT_EQ(after(test_case, 5), (std::vector<double>{3, 2}));
 }
 
+// A trace that holds another old state than was given: what made its next value is to blame, else its first
+// reader.
+TEST(OverwrittenSource, NamesTheRegionThatCarriesTheStateOn) {
+  Builder b;
+  const TensorType type{Dtype::f32, {2, 3}};
+  const ValueId x = b.input("x", type, Constant{1}), h = b.state("h", type, Constant{2});
+  const ValueId seen = b.node(Sub{}, {x, h}), next = b.node(Add{}, {x, h});
+  b.output(seen);
+  b.next_state(0, next);
+  auto graph = b.build();
+  ASSERT_TRUE(graph.ok()) << graph.problem();
+  const auto program = std::move(*find_backend("cpu")->compile(*graph, {}));
+  const auto tensor = [&](double value) {
+    return std::make_shared<const Tensor>(materialize(Constant{value}, type, 0, "", 0));
+  };
+  const std::vector<TensorPtr> given = {tensor(1), tensor(2)};
+  Trace trace = program->run(given);
+  EXPECT_FALSE(overwritten_source(*graph, program->plan(), given, trace));
+  trace.values[static_cast<size_t>(h)] = tensor(3);
+  auto found = overwritten_source(*graph, program->plan(), given, trace);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->kind, Disagreement::Kind::source);
+  EXPECT_EQ(found->region, 1U);
+  EXPECT_EQ(found->value, h);
+  EXPECT_EQ(found->first, 2);
+  EXPECT_EQ(found->second, 3);
+  trace.values[static_cast<size_t>(h)] = given[1];
+  trace.values[static_cast<size_t>(x)] = tensor(4);
+  found = overwritten_source(*graph, program->plan(), given, trace);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->region, 0U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, States, testing::Values("cpu", "cpu_fused", "cuda", "cuda_fused"));
 
 }  // namespace
