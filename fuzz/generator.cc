@@ -14,12 +14,14 @@ int64_t target_nodes(Choices& choices, int max_nodes) {
   return choices.between(std::min<int64_t>(10, most), most);
 }
 
+bool serves(const Piece& piece, DataMix data) { return !piece.exact_only || data == DataMix::lattice; }
+
 std::vector<int> weights_of(const GeneratorOptions& options) {
   std::vector<int> weights;
   for (const Piece& piece : all_pieces()) {
     const bool wanted = options.pieces.empty() || std::find(options.pieces.begin(), options.pieces.end(),
                                                             piece.name) != options.pieces.end();
-    weights.push_back(wanted ? piece.weight : 0);
+    weights.push_back(wanted && serves(piece, options.data) ? piece.weight : 0);
   }
   return weights;
 }
@@ -33,8 +35,9 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
   const int64_t target = target_nodes(choices, options.max_nodes);
   const std::vector<int> weights = weights_of(options);
   // Pieces that decline or leave the budget are taken back; after enough of them the graph is as full as it
-  // gets.
-  for (int refused = 0; scene.sketch.node_count() < target && refused < 12;) {
+  // gets. Most pieces are not exact on most values.
+  const int patience = scene.exact ? 60 : 12;
+  for (int refused = 0; scene.sketch.node_count() < target && refused < patience;) {
     const Piece& piece = all_pieces()[choices.weighted(weights)];
     if (scene.attempt(piece.add))
       scene.parts.pieces.emplace_back(piece.name);
@@ -56,9 +59,19 @@ Case generate_case(uint64_t seed, uint64_t shard, uint64_t counter, const Genera
   return generate(choices, options, parts);
 }
 
-std::vector<std::string_view> piece_names() {
+DataMix parse_data_mix(std::string_view word) {
+  const auto at = std::find(kDataMixes.begin(), kDataMixes.end(), word);
+  check(at != kDataMixes.end(), "no such mix of data");
+  return static_cast<DataMix>(at - kDataMixes.begin());
+}
+
+std::vector<std::string> data_mixes() { return {kDataMixes.begin(), kDataMixes.end()}; }
+
+std::vector<std::string_view> piece_names(DataMix data) {
   std::vector<std::string_view> names;
-  for (const Piece& piece : all_pieces()) names.push_back(piece.name);
+  for (const Piece& piece : all_pieces()) {
+    if (serves(piece, data)) names.push_back(piece.name);
+  }
   return names;
 }
 

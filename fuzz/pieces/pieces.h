@@ -17,6 +17,7 @@ struct Piece {
   std::string_view name;
   int weight;  // how often it is tried, against the others
   bool (*add)(Scene&);
+  bool exact_only = false;  // only in scenes whose every value lies on a grid
 };
 
 // The one list.
@@ -45,6 +46,11 @@ bool add_block(Scene&);
 bool add_free_op(Scene&);
 bool add_pattern(Scene&);
 bool add_near_miss(Scene&);
+bool add_gather_attention(Scene&);
+bool add_flat_rows(Scene&);
+bool add_spread_rows(Scene&);
+bool add_saturation(Scene&);
+bool add_roots(Scene&);
 
 // x [..., k] -> [..., n] by linear, matmul or einsum (the weight sometimes transposed or one per batch), with
 // or without a bias.
