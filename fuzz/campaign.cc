@@ -22,6 +22,21 @@ constexpr std::string_view kName = "fuzz";
 
 constexpr int kMaxOutOfMemory = 20;  // cases in a row
 
+GeneratorOptions generator_options(const FuzzFlags& flags) {
+  GeneratorOptions options;
+  options.data = parse_data_mix(flags.data);
+  return options;
+}
+
+// Whether no element of any region had more than one lawful result.
+bool is_exact(const Verdict& verdict) {
+  const auto exact = [](const RegionVerdict& region) { return region.exact == region.elements; };
+  const auto all = [&](const BackendVerdict& backend) {
+    return !backend.regions.empty() && std::all_of(backend.regions.begin(), backend.regions.end(), exact);
+  };
+  return all(verdict.baseline) && all(verdict.candidate);
+}
+
 double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
@@ -38,6 +53,7 @@ Campaign::Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& dire
       judging_(Judging(flags.judge).quick()),
       finishing_(flags.judge),
       shard_(*parse_shard(flags.shard)),
+      generator_(generator_options(flags)),
       old_findings_(directory.finding_count()),
       status_(console),
       stats_(directory.stats()) {
@@ -74,7 +90,7 @@ Result<Finished> Campaign::judge(uint64_t position) {
   CaseParts parts;
   const Case test_case = is_corpus(position)
                              ? corpus_[skipped_ + position]
-                             : generate_case(flags_.seed, shard_, counter(position), {}, &parts);
+                             : generate_case(flags_.seed, shard_, counter(position), generator_, &parts);
   return on_device(name(position), [&] { return judge_case(name(position), test_case, parts); });
 }
 
@@ -109,6 +125,7 @@ Result<CaseOutcome> Campaign::outcome_of(const Case& test_case, const std::strin
   const Verdict verdict = judging_.run(test_case, see_plan).verdict;
   outcome.verdict = verdict.verdict;
   if (verdict.verdict == VerdictClass::unsupported) outcome.unsupported = verdict.reason;
+  outcome.exact = is_exact(verdict);
   if (verdict.verdict == VerdictClass::out_of_memory) outcome.out_of_memory = verdict.reason;
   for (const RegionVerdict& region : verdict.candidate.regions) {
     outcome.patterns.insert(outcome.patterns.end(), region.patterns.begin(), region.patterns.end());

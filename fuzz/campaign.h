@@ -20,6 +20,7 @@ struct FuzzFlags {
   std::string workdir = "fusesmith-work";
   std::string shard = "0/1";
   std::string engine = "random";
+  std::string data = "mixed";
   int64_t minimize = 1;
   int64_t max_findings = 0;
   bool json = false;

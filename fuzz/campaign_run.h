@@ -78,6 +78,7 @@ class Campaign {
   Judging judging_;  // of cases: quick
   Judging finishing_;
   const uint64_t shard_;
+  const GeneratorOptions generator_;
   const size_t old_findings_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   LiveStatus status_;

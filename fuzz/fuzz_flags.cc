@@ -1,5 +1,6 @@
 // The flags of `fuzz`.
 #include "fuzz/campaign.h"
+#include "fuzz/generator.h"
 
 namespace fusesmith {
 
@@ -34,6 +35,13 @@ void add_flags(FuzzFlags& f, std::vector<Flag>& flags) {
                    .doc = "What chooses the cases.",
                    .choices = {"random", "libfuzzer"},
                    .identity = true});
+  flags.push_back({.name = "data",
+                   .target = &f.data,
+                   .value = kDataMixValue,
+                   .doc = "How the data of generated cases is made; lattice: so that no lawful execution can "
+                          "differ in a bit, which makes the judge strictest.",
+                   .choices = data_mixes(),
+                   .identity = true});
   flags.push_back({.name = "minimize",
                    .target = &f.minimize,
                    .value = "0|1",
@@ -56,7 +64,8 @@ FlagTable FuzzFlags::table() {
   table.details =
       "Runs any corpus cases first, then generated ones, until --runs or --max_total_time is reached, or for "
       "ever; both "
-      "count from the start of this command. Case number n depends on --seed, --shard and n alone: the same "
+      "count from the start of this command. Case number n depends on --seed, --shard, --data and n alone: "
+      "the same "
       "campaign gives "
       "the same verdict counts with any --jobs.\n"
       "\n"

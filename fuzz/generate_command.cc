@@ -22,7 +22,9 @@ FlagTable GenerateFlags::table() {
   table.command = "generate";
   table.doc = "write generated cases as files.";
   table.details =
-      "Case number n is the one that `fusesmith fuzz` with the same seed and shard judges as its number n.\n"
+      "Case number n is the one that `fusesmith fuzz` with the same seed, shard and data judges as its "
+      "number "
+      "n.\n"
       "\n"
       "Exit codes: 0 clean, 1 wrong usage, 72 interrupted (what was written stays), 73 cannot write.";
   table.flags.push_back({.name = "output",
@@ -34,6 +36,11 @@ FlagTable GenerateFlags::table() {
   table.flags.push_back({.name = "count", .target = &count, .value = "K", .doc = "How many.", .hi = 1e7});
   table.flags.push_back({.name = "first", .target = &first, .value = "N", .doc = "The number of the first."});
   table.flags.push_back({.name = "shard", .target = &shard, .value = "I/N", .doc = "Part I of N, from 0."});
+  table.flags.push_back({.name = "data",
+                         .target = &data,
+                         .value = kDataMixValue,
+                         .doc = "How their data is made, as for `fusesmith fuzz`.",
+                         .choices = data_mixes()});
   table.flags.push_back({.name = "json",
                          .target = &json,
                          .doc = "Print {\"files\": [...]} on standard output, nothing else there."});
@@ -50,6 +57,8 @@ int run(GenerateFlags& flags, Console& console) {
   if (!shard) return fail(console, kName, shard.problem());
   const std::filesystem::path folder(flags.output);
   if (auto problem = make_folder(folder)) return fail(console, kName, problem->what, kCannotWrite);
+  GeneratorOptions options;
+  options.data = parse_data_mix(flags.data);
   const InterruptGuard guard;
   std::vector<std::string> files;
   for (uint64_t i = 0; i < flags.count && !InterruptGuard::interrupted(); ++i) {
@@ -57,7 +66,7 @@ int run(GenerateFlags& flags, Console& console) {
     const std::string file_name =
         std::to_string(flags.seed) + "-" + std::to_string(*shard) + "-" + std::to_string(counter) + ".json";
     const auto file = (folder / file_name).string();
-    const Case test_case = generate_case(flags.seed, *shard, counter);
+    const Case test_case = generate_case(flags.seed, *shard, counter, options);
     if (auto problem = write_file(file, to_json(test_case)))
       return fail(console, kName, problem->what, kCannotWrite);
     files.push_back(file);

@@ -12,6 +12,7 @@ struct GenerateFlags {
   uint64_t count = 10;
   uint64_t first = 0;
   std::string shard = "0/1";
+  std::string data = "mixed";
   std::string output;
   bool json = false;
 

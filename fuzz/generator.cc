@@ -19,10 +19,13 @@ bool is_wanted(const GeneratorOptions& options, const Piece& piece) {
          std::find(options.pieces.begin(), options.pieces.end(), piece.name) != options.pieces.end();
 }
 
-std::vector<int> weights_of(const GeneratorOptions& options, bool stepping) {
+std::vector<int> weights_of(const GeneratorOptions& options, const Scene& scene) {
+  const auto serves = [&](Piece::Needs needs) {
+    return needs == Piece::Needs::nothing || (needs == Piece::Needs::steps ? scene.steps > 1 : scene.exact);
+  };
   std::vector<int> weights;
   for (const Piece& piece : all_pieces()) {
-    const bool wanted = is_wanted(options, piece) && (stepping || !piece.carries_state);
+    const bool wanted = is_wanted(options, piece) && serves(piece.needs);
     weights.push_back(wanted ? piece.weight : 0);
   }
   return weights;
@@ -31,7 +34,8 @@ std::vector<int> weights_of(const GeneratorOptions& options, bool stepping) {
 // What several steps are for.
 void add_first_state(Scene& scene, const GeneratorOptions& options) {
   for (const Piece& piece : all_pieces()) {
-    if (!piece.carries_state || !is_wanted(options, piece) || !scene.attempt(piece.add)) continue;
+    if (piece.needs != Piece::Needs::steps || !is_wanted(options, piece) || !scene.attempt(piece.add))
+      continue;
     scene.parts.pieces.emplace_back(piece.name);
     return;
   }
@@ -48,10 +52,11 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
     target = std::max<int64_t>(3, 2 * target / scene.steps);
     add_first_state(scene, options);
   }
-  const std::vector<int> weights = weights_of(options, scene.steps > 1);
+  const std::vector<int> weights = weights_of(options, scene);
   // Pieces that decline or leave the budget are taken back; after enough of them the graph is as full as it
-  // gets.
-  for (int refused = 0; scene.sketch.node_count() < target && refused < 12;) {
+  // gets. Most pieces are not exact on most values.
+  const int patience = scene.exact ? 60 : 12;
+  for (int refused = 0; scene.sketch.node_count() < target && refused < patience;) {
     const Piece& piece = all_pieces()[choices.weighted(weights)];
     if (scene.attempt(piece.add))
       scene.parts.pieces.emplace_back(piece.name);
@@ -76,9 +81,19 @@ Case generate_case(uint64_t seed, uint64_t shard, uint64_t counter, const Genera
   return generate(choices, options, parts);
 }
 
-std::vector<std::string_view> piece_names() {
+DataMix parse_data_mix(std::string_view word) {
+  const auto at = std::find(kDataMixes.begin(), kDataMixes.end(), word);
+  check(at != kDataMixes.end(), "no such mix of data");
+  return static_cast<DataMix>(at - kDataMixes.begin());
+}
+
+std::vector<std::string> data_mixes() { return {kDataMixes.begin(), kDataMixes.end()}; }
+
+std::vector<std::string_view> piece_names(DataMix data) {
   std::vector<std::string_view> names;
-  for (const Piece& piece : all_pieces()) names.push_back(piece.name);
+  for (const Piece& piece : all_pieces()) {
+    if (serves(piece, data)) names.push_back(piece.name);
+  }
   return names;
 }
 

@@ -30,13 +30,18 @@ int root_exponent(int64_t n) {
   return (log2 + 1) / 2;
 }
 
-Scene::Scene(Choices& c, const GeneratorOptions& options) : choices(c), max_nodes_(options.max_nodes) {
+Scene::Scene(Choices& c, const GeneratorOptions& options)
+    : choices(c), exact(options.data == DataMix::lattice), sketch(exact), max_nodes_(options.max_nodes) {
   dtype = c.pick({Dtype::f32, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::bf16});
   static constexpr int kStyleWeights[] = {80, 12, 6, 2};
   style = static_cast<DataStyle>(c.weighted(kStyleWeights));
+  if (options.data == DataMix::natural) style = DataStyle::natural;
+  if (options.data == DataMix::lattice) style = DataStyle::lattice;
+  if (options.data == DataMix::special) style = DataStyle::special;
   max_operations = c.flip(1.0 / 32) ? options.max_operations * 4 : options.max_operations >> c.below(7);
   max_elements = options.max_elements >> c.below(5);
-  steps = c.flip(kStepping) ? c.between(2, 6) : 1;
+  // A state leaves every grid in the end.
+  steps = c.flip(kStepping) && !exact ? c.between(2, 6) : 1;
   max_operations = std::max<int64_t>(1, max_operations / steps);
   max_elements = std::max<int64_t>(64, max_elements / steps);
   const int64_t room = std::max<int64_t>(1, max_elements / 24);
@@ -128,7 +133,24 @@ Scene::Value Scene::state(const TensorType& wanted) {
   return sketch.state("state", wanted, fill);
 }
 
+// Few numbers, and small ones: their sums of products soon need all the bits of a 16-bit dtype.
+Fill Scene::exact_fill(const TensorType& wanted, Role role) {
+  const bool wide = wanted.dtype == Dtype::f32;
+  switch (role) {
+    case Role::denominator:
+      return Constant{choices.pick({1.0, 2.0, 4.0, 0.5})};
+    case Role::gain:
+      return choices.flip(0.5) ? Fill(Constant{1}) : Fill(Lattice{2, 0});
+    case Role::weight:
+      return Lattice{wide ? choices.pick<int64_t>({1, 1, 2, 4}) : 1, choices.pick<int64_t>({0, 0, -1})};
+    default:
+      return Lattice{wide ? choices.pick<int64_t>({1, 2, 4, 8}) : choices.pick<int64_t>({1, 1, 2}),
+                     choices.pick<int64_t>({0, 0, -1})};
+  }
+}
+
 Fill Scene::fill_for(const TensorType& wanted, Role role, int64_t fan_in) {
+  if (exact) return exact_fill(wanted, role);
   if (role == Role::denominator)
     return style == DataStyle::lattice ? Fill(Constant{4}) : Fill(Uniform{0.5, 2});
   const int exponent = role == Role::weight ? -root_exponent(fan_in) : role == Role::activation ? 0 : -2;
@@ -165,7 +187,8 @@ void Scene::keep(Value value) {
   const Magnitude& size = sketch.magnitude(value);
   const bool usable =
       size.finite && size.rms < kLargest && size.rms > kSmallest && is_float(type(value).dtype);
-  if (usable || (style == DataStyle::special && is_float(type(value).dtype))) pool_.push_back(value);
+  const bool anyway = style == DataStyle::special || exact;  // on a grid all are usable
+  if (usable || (anyway && is_float(type(value).dtype))) pool_.push_back(value);
 }
 
 bool Scene::within_budget() const {
@@ -180,6 +203,7 @@ bool Scene::attempt(const std::function<bool(Scene&)>& piece) {
   try {
     if (piece(*this) && within_budget() && sketch.mark().nodes > mark.nodes) return true;
   } catch (const Sketch::TooLarge&) {  // far beyond the budget
+  } catch (const Sketch::NotExact&) {
   }
   sketch.rollback(mark);
   pool_ = pool;

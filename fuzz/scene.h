@@ -27,6 +27,7 @@ class Scene {
   Scene(Choices& choices, const GeneratorOptions& options);
 
   Choices& choices;
+  const bool exact;  // every value lies on a grid
   Sketch sketch;
   CaseParts parts;
   Dtype dtype;                   // of the main stream
@@ -69,16 +70,20 @@ class Scene {
   Value state(const TensorType& type);
   Value source(std::string_view role_name, const TensorType& type, Role role, int64_t fan_in = 1);
 
-  Value op(Op op, std::vector<Value> inputs) { return sketch.node(std::move(op), std::move(inputs)); }
+  Value op(Op op, std::vector<Value> inputs, std::optional<Grid> known = {}) {
+    return sketch.node(std::move(op), std::move(inputs), known);
+  }
   // Makes a value available to the pieces that follow (unless it is too large or too small to go on with).
   void keep(Value value);
 
-  // Runs a piece; takes back what it added where it declines, adds no node or leaves the budget.
+  // Runs a piece; takes back what it added where it declines, adds no node, leaves the budget or, in an exact
+  // scene, the grids.
   bool attempt(const std::function<bool(Scene&)>& piece);
   Graph finish();
 
  private:
   Fill fill_for(const TensorType& type, Role role, int64_t fan_in);
+  Fill exact_fill(const TensorType& type, Role role);
   bool within_budget() const;
 
   int max_nodes_;

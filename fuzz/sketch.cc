@@ -8,16 +8,19 @@ namespace fusesmith {
 
 Sketch::Value Sketch::input(std::string_view role, TensorType type, Fill fill) {
   const Value value = value_count();
+  const std::optional<Grid> grid = exact_ ? grid_of(fill, type.dtype) : Grid{};
+  if (!grid) throw NotExact{};
   work_.elements += element_count(type);
-  values_.push_back({std::move(type), magnitude_of(fill), -1, 0});
+  values_.push_back({std::move(type), magnitude_of(fill), *grid, -1, 0});
   inputs_.push_back({role, value, std::move(fill)});
   return value;
 }
 
 Sketch::Value Sketch::state(std::string_view role, TensorType type, Fill fill) {
+  check(!exact_, "an exact sketch has no states: nothing keeps them on a grid");
   const Value value = value_count();
   work_.elements += element_count(type);
-  values_.push_back({std::move(type), magnitude_of(fill), -1, 0});
+  values_.push_back({std::move(type), magnitude_of(fill), {}, -1, 0});
   states_.push_back({role, value, std::move(fill)});
   return value;
 }
@@ -31,7 +34,17 @@ void Sketch::set_next(Value state, Value next) {
   ++values_[static_cast<size_t>(next)].consumers;
 }
 
-Sketch::Value Sketch::node(Op op, std::vector<Value> inputs) {
+Grid Sketch::grid_after(const Op& op, const std::vector<Value>& inputs, TypeSpan types,
+                        const TensorType& output, const std::optional<Grid>& known) const {
+  if (!exact_) return {};
+  std::vector<Grid> grids;
+  for (Value v : inputs) grids.push_back(grid(v));
+  const auto found = known ? known : grid_of(op, grids, types, output);
+  if (!found || !holds(output.dtype, *found)) throw NotExact{};
+  return *found;
+}
+
+Sketch::Value Sketch::node(Op op, std::vector<Value> inputs, std::optional<Grid> known) {
   Types types;
   std::vector<Magnitude> magnitudes;
   for (Value v : inputs) {
@@ -40,15 +53,16 @@ Sketch::Value Sketch::node(Op op, std::vector<Value> inputs) {
   }
   const auto outputs = infer(op, types);
   if (!outputs && is_too_large(op, types)) throw TooLarge{};
-  for (Value v : inputs) ++values_[static_cast<size_t>(v)].consumers;
   if (!outputs) check(false, (to_string(op) + " in a sketch: " + outputs.problem()).c_str());
+  const Grid grid = grid_after(op, inputs, types, outputs->front(), known);
+  for (Value v : inputs) ++values_[static_cast<size_t>(v)].consumers;
   const Value first = value_count();
   const Work work = work_of(op, types, outputs->front());
   work_.operations += work.operations;
   work_.elements += work.elements;
   for (const TensorType& more : std::span(*outputs).subspan(1)) work_.elements += element_count(more);
   const Magnitude size = magnitude_of(op, magnitudes, types, outputs->front());
-  for (const TensorType& out : *outputs) values_.push_back({out, size, node_count(), 0});
+  for (const TensorType& out : *outputs) values_.push_back({out, size, grid, node_count(), 0});
   nodes_.push_back({std::move(op), std::move(inputs), first});
   return first;
 }

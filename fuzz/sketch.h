@@ -1,11 +1,12 @@
 // Sketch: a graph being drawn. Unlike Builder it takes inputs at any time and can go back to an earlier mark;
-// it knows what its values cost and roughly how large they are. Ops must accept their inputs: pieces are
-// valid by construction.
+// it knows what its values cost and roughly how large they are; an exact one also on which grids they lie.
+// Ops must accept their inputs: pieces are valid by construction.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
+#include "fuzz/grid.h"
 #include "fuzz/magnitude.h"
 #include "graph/graph.h"
 
@@ -15,6 +16,9 @@ class Sketch {
  public:
   using Value = int;
 
+  // `exact`: every value must lie on a grid.
+  explicit Sketch(bool exact = false) : exact_(exact) {}
+
   // `role` ("x", "w", "mask", ...) and a number will be its name.
   Value input(std::string_view role, TensorType type, Fill fill);
   // A tensor carried from step to step; its next value must be set.
@@ -22,11 +26,15 @@ class Sketch {
   void set_next(Value state, Value next);
   // Thrown where a value would be larger than a graph may hold; the sketch is then as it was before the node.
   struct TooLarge {};
-  // The first output. Aborts where the op does not accept the inputs for another reason.
-  Value node(Op op, std::vector<Value> inputs);
+  // Thrown, in an exact sketch, where a value is not known to lie on a grid; likewise.
+  struct NotExact {};
+  // The first output. `known`: the grid of the outputs where the inputs' grids do not tell. Aborts where the
+  // op does not accept the inputs for another reason.
+  Value node(Op op, std::vector<Value> inputs, std::optional<Grid> known = {});
 
   const TensorType& type(Value v) const { return values_[static_cast<size_t>(v)].type; }
   const Magnitude& magnitude(Value v) const { return values_[static_cast<size_t>(v)].magnitude; }
+  const Grid& grid(Value v) const { return values_[static_cast<size_t>(v)].grid; }  // of an exact sketch
   bool consumed(Value v) const { return values_[static_cast<size_t>(v)].consumers > 0; }
   // Or a state.
   bool is_input(Value v) const { return values_[static_cast<size_t>(v)].node < 0; }
@@ -50,6 +58,7 @@ class Sketch {
   struct Drawn {
     TensorType type;
     Magnitude magnitude;
+    Grid grid;
     int node = -1;  // -1: an input or a state
     int consumers = 0;
   };
@@ -69,6 +78,10 @@ class Sketch {
     std::vector<Value> inputs;
     Value first;
   };
+  Grid grid_after(const Op& op, const std::vector<Value>& inputs, TypeSpan types, const TensorType& output,
+                  const std::optional<Grid>& known) const;
+
+  bool exact_;
   std::vector<Drawn> values_;
   std::vector<DrawnInput> inputs_;
   std::vector<DrawnState> states_;

@@ -74,6 +74,8 @@ void check_sums(const Place& place, const Stats& stats) {
         .fail_expected("at most cases + invalid - next_counter (" +
                        std::to_string(judged - static_cast<int64_t>(stats.next)) + ")");
   }
+  must_be("exact_cases", stats.exact_cases <= stats.cases,
+          "at most cases (" + std::to_string(stats.cases) + ")");
   must_be("cases", sum == stats.cases, "the sum of the verdicts (" + std::to_string(sum) + ")");
   must_be("elapsed_s", stats.elapsed_s >= 0 && stats.elapsed_s <= kMaxSeconds,
           "a number between 0 and " + number_text(kMaxSeconds));
@@ -85,6 +87,7 @@ Stats stats_of(const Place& place) {
   stats.next = static_cast<uint64_t>(read_count(place, "next_counter"));
   stats.shard = read_value<std::string>(place, "shard");
   stats.cases = read_count(place, "cases");
+  stats.exact_cases = read_count(place, "exact_cases");
   stats.invalid = read_count(place, "invalid");
   stats.elapsed_s = read_value<double>(place, "elapsed_s");
   const Place corpus = member(place, "corpus");
@@ -122,6 +125,7 @@ void Stats::add(const CaseOutcome& outcome) {
     return;
   }
   ++cases;
+  exact_cases += outcome.exact;
   ++verdicts[static_cast<size_t>(outcome.verdict)];
   if (!outcome.signature.empty()) ++findings[outcome.signature];
   if (!outcome.unsupported.empty()) ++unsupported[outcome.unsupported];
@@ -156,6 +160,7 @@ std::string to_json(const Stats& stats) {
   for (size_t i = 0; i < stats.verdicts.size(); ++i)
     verdicts[std::string(kVerdictNames[i])] = stats.verdicts[i];
   const Json json = {{"cases", stats.cases},
+                     {"exact_cases", stats.exact_cases},
                      {"graphs_per_second", stats.graphs_per_second()},
                      {"verdicts", verdicts},
                      {"unsupported", stats.unsupported},

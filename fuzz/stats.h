@@ -27,6 +27,7 @@ struct CaseOutcome {
   std::vector<std::string> patterns;  // of every region of the candidate, once for each
   GenerationCoverage coverage;
   CoverageEvents events;
+  bool exact = false;    // no element of any region had more than one lawful result
   bool invalid = false;  // the generator's graph does not read back: nothing else is set
 };
 
@@ -34,7 +35,7 @@ struct Stats {
   // `next` is the first counter that is not in the counts yet.
   uint64_t seed = 0, next = 0;
   std::string shard = "0/1";
-  int64_t cases = 0, invalid = 0;
+  int64_t cases = 0, exact_cases = 0, invalid = 0;
   double elapsed_s = 0;
   // How many of the corpus cases, in order, are in the counts, and which cases these are.
   int64_t corpus_done = 0;

@@ -17,6 +17,7 @@ Stats some_stats() {
   stats.seed = UINT64_MAX;
   stats.next = 3;
   stats.cases = 5;
+  stats.exact_cases = 3;
   stats.invalid = 1;
   stats.elapsed_s = 1.5;
   stats.corpus_done = 2;
@@ -55,6 +56,7 @@ const Edit kEdits[] = {
      "next_counter: expected at most cases + invalid (6), got 7"},
     {"\"cases\": 5", "\"cases\": 6", "cases: expected the sum of the verdicts (5), got 6"},
     {"\"cases\": 5", "\"cases\": true", "cases: expected an integer, got true"},
+    {"\"exact_cases\": 3", "\"exact_cases\": 6", "exact_cases: expected at most cases (5), got 6"},
     {"\"invalid\": 1", "\"invalid\": -1", "invalid: expected a count"},
     {"\"elapsed_s\": 1.5", "\"elapsed_s\": -1", "elapsed_s: expected a number between 0 and 1e+10, got -1"},
     {"\"elapsed_s\": 1.5", "\"elapsed_s\": null", "elapsed_s: expected a number"},

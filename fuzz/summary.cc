@@ -53,6 +53,8 @@ std::string summary_text(const Stats& stats, const WorkDirectory& directory, con
          short_number(100.0 * static_cast<double>(stats.verdicts[i]) / static_cast<double>(stats.cases))});
   }
   if (!verdicts.empty()) text += verdicts.text() + "\n";
+  if (stats.exact_cases > 0)
+    text += counted(stats.exact_cases, "case") + " exact: no element had more than one lawful result\n\n";
   if (!stats.unsupported.empty())
     text += counts_table("unsupported, because", "cases", stats.unsupported).text() + "\n";
   text += counts_table("pattern", "fired", stats.patterns).text() + "\n";

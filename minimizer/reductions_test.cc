@@ -149,6 +149,19 @@ TEST(SimplifyData, MakesALiteralARecipeOfTheSameSpread) {
   EXPECT_EQ(fills.back(), Fill(Normal{100, 3}));
 }
 
+TEST(SimplifyData, RowsOfAHadamardMatrixHaveSimplerOnes) {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f16, {4, 16}}, Hadamard{8, 5, true});
+  b.output(b.node(Relu{}, {x}, "y"));
+  const Case test_case = case_of(b);
+  std::vector<Fill> fills;
+  for (const Edits& edits : propose(reduction_called("simplify_data"), test_case, probe_of(test_case)))
+    fills.push_back(std::get<SetFill>(edits[0]).fill);
+  EXPECT_EQ(fills.front(), Fill(Constant{0}));
+  EXPECT_NE(std::find(fills.begin(), fills.end(), Fill(Hadamard{})), fills.end());
+  EXPECT_NE(std::find(fills.begin(), fills.end(), Fill(Lattice{})), fills.end());
+}
+
 TEST(SimplifyAttribute, DropsTheMaskOfAttentionWithItsOperand) {
   const Case test_case = masked_mix();
   bool dropped = false;

@@ -17,7 +17,12 @@ struct Piece {
   std::string_view name;
   int weight;  // how often it is tried, against the others
   bool (*add)(Scene&);
-  bool carries_state = false;  // for cases of several steps alone
+  enum class Needs : uint8_t {
+    nothing,
+    steps,  // made for cases of several steps alone: it carries a state
+    exact,  // only in scenes whose every value lies on a grid
+  };
+  Needs needs = Needs::nothing;
 };
 
 // The one list.
@@ -50,6 +55,11 @@ bool add_triangle(Scene&);
 bool add_free_op(Scene&);
 bool add_pattern(Scene&);
 bool add_near_miss(Scene&);
+bool add_gather_attention(Scene&);
+bool add_flat_rows(Scene&);
+bool add_spread_rows(Scene&);
+bool add_saturation(Scene&);
+bool add_roots(Scene&);
 
 // x [..., k] -> [..., n] by linear, matmul or einsum (the weight sometimes transposed or one per batch), with
 // or without a bias.
