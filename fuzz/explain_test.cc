@@ -141,6 +141,7 @@ TEST(Explain, BlamesThePlantedFault) {
   const Json& mean = find(norm["swaps"], "given", Json{"mean"});
   const Json& rstd = find(norm["swaps"], "given", Json{"rstd"});
   EXPECT_LT(rstd["outputs"]["largest"], mean["outputs"]["largest"]);  // the fault is in the rstd
+  EXPECT_THAT(json["what_happened"], HasSubstr("leaves its bounds by its 'rstd'"));
 }
 
 TEST(Explain, SaysWhatNoTimeWasLeftFor) {

@@ -41,10 +41,23 @@ std::string own_values_text(const Cause& cause, const Swap& swap) {
   return text;
 }
 
+// The one inner value that, taken from the baseline, leaves little of the difference.
+std::string guilty_value_text(const Cause& cause, const std::string& baseline) {
+  constexpr double kLittle = 0.1;
+  const Swap* best = nullptr;
+  for (const Swap& swap : cause.swaps) {
+    const bool little = swap.given.size() == 1 && swap.outputs.largest <= kLittle * cause.injected.largest;
+    if (little && (!best || swap.outputs.largest < best->outputs.largest)) best = &swap;
+  }
+  return best ? " by its '" + best->given.front() + "' (with that of " + baseline + " at most " +
+                    short_number(best->outputs.largest) + " is left)"
+              : "";
+}
+
 std::string how(const Cause& cause, const std::string& baseline) {
   switch (cause.kind()) {
     case CauseKind::out_of_bounds:
-      return "leaves its bounds";
+      return "leaves its bounds" + guilty_value_text(cause, baseline);
     case CauseKind::rounding:
       return roundings_text(cause.verdict.deviations);
     case CauseKind::inner_value: {
@@ -111,7 +124,8 @@ std::vector<const Cause*> worth_naming(const std::vector<Cause>& causes) {
   for (const Cause& cause : causes) {
     const bool new_kind = std::none_of(named.begin(), named.end(),
                                        [&](const Cause* other) { return other->kind() == cause.kind(); });
-    if (new_kind || (named.size() < kNamed && cause.share >= kWorthNaming)) named.push_back(&cause);
+    const bool large = named.size() < kNamed && cause.share >= kWorthNaming;
+    if (named.empty() || large || (new_kind && cause.share > 0)) named.push_back(&cause);
   }
   return named;
 }
