@@ -107,7 +107,7 @@ TEST(Expand, WindowAndSoftcapStandBetweenScaleAndSoftmax) {
     op.window = 2;
     op.softcap = 30;
     const Graph graph = *expansion(op, inputs);
-    const auto made_by = [&](std::string_view value) -> const Node& {
+    const auto made_by = [&](const std::string& value) -> const Node& {
       return graph.nodes()[static_cast<size_t>(*graph.producer(*graph.find(value)))];
     };
     const CausalMask hidden{4, 6, CausalAlignment::top_left, 2, mask == Sdpa::Mask::none};
