@@ -46,7 +46,7 @@ bool add_block(Scene&);
 bool add_free_op(Scene&);
 bool add_pattern(Scene&);
 bool add_near_miss(Scene&);
-bool add_gather_attention(Scene&);
+bool add_exact_attention(Scene&);
 bool add_flat_rows(Scene&);
 bool add_spread_rows(Scene&);
 bool add_saturation(Scene&);
