@@ -70,7 +70,7 @@ TEST(LatticeData, GraphsAreOfAllKinds) {
         "causal_mask", "rope",       "sdpa"}) {
     EXPECT_TRUE(coverage.ops.count(std::string(op))) << op << "\n" << to_string(coverage);
   }
-  for (std::string_view piece : {"gather_attention", "flat_rows", "spread_rows", "saturation", "roots"})
+  for (std::string_view piece : {"exact_attention", "flat_rows", "spread_rows", "saturation", "roots"})
     EXPECT_TRUE(coverage.pieces.count(std::string(piece))) << piece;
 }
 

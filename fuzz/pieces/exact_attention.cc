@@ -1,6 +1,7 @@
-// Attention on exact data: queries and keys are rows of a Hadamard matrix, so that the scores of a query with
-// its own keys lie 104 or more above all others, which are 0, and attention gathers the values of those keys;
-// masks never hide them.
+// Attention on exact data. Either queries and keys are rows of a Hadamard matrix, so that the scores of a
+// query with its own keys lie 104 or more above all others, which are 0, and attention gathers the values of
+// those keys; masks never hide them. Or all keys are equal, and attention is the mean of 2^k values: there
+// alone a key too many shows.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -16,6 +17,11 @@ struct KeyLookup {
   int64_t depth, queries, keys, matches;
   double value;   // of the rows' elements
   bool in_order;  // query i matches key i
+  bool flat;      // every query matches every key
+
+  // Whether each query sees its key, or 2^k of the equal ones, under a causal mask aligned top left.
+  bool may_be_causal() const { return flat ? queries <= 2 : in_order && matches == 1 && queries <= keys; }
+  bool may_be_bottom_right() const { return !flat || queries == 1 || keys == 2; }
 };
 
 KeyLookup random_lookup(Scene& s) {
@@ -25,6 +31,13 @@ KeyLookup random_lookup(Scene& s) {
   if (rank > 1) lookup.leading.push_back(s.choices.between(1, 4));
   lookup.depth = s.choices.pick<int64_t>({4, 16, 16, 64, 64, 64});
   lookup.value = lookup.depth == 64 ? 4 : 8;
+  lookup.flat = s.flip(0.35);
+  if (lookup.flat) {
+    lookup.keys = lookup.matches = int64_t{1} << s.choices.between(0, 7);
+    lookup.in_order = false;
+    lookup.queries = s.flip() ? s.dim() : s.choices.between(1, std::min<int64_t>(2, lookup.keys));
+    return lookup;
+  }
   lookup.keys = s.dim();
   lookup.matches = std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, lookup.keys / lookup.depth)));
   if (lookup.keys > lookup.depth) lookup.keys = lookup.depth * lookup.matches;
@@ -43,15 +56,18 @@ Value mask_of_ones(Scene& s, const KeyLookup& lookup) {
   return s.sketch.input("mask", {Dtype::boolean, {lookup.queries, lookup.keys}}, Constant{1});
 }
 
+CausalAlignment random_alignment(Scene& s, const KeyLookup& lookup) {
+  return lookup.may_be_bottom_right() && s.flip() ? CausalAlignment::bottom_right : CausalAlignment::top_left;
+}
+
 // A causal mask, or none hidden, whichever lets every query see its key.
 Value hide(Scene& s, const KeyLookup& lookup, Value scores) {
   constexpr double kHidden = -std::numeric_limits<double>::infinity();
   const Grid grid = s.sketch.grid(scores);
-  const bool causal = lookup.in_order && lookup.matches == 1 && lookup.queries <= lookup.keys;
   switch (s.choices.below(4)) {
     case 1: {
-      if (!causal) return scores;
-      const auto alignment = s.flip() ? CausalAlignment::bottom_right : CausalAlignment::top_left;
+      if (!lookup.may_be_causal()) return scores;
+      const CausalAlignment alignment = random_alignment(s, lookup);
       return s.op(MaskedFill{kHidden}, {scores, s.op(CausalMask{lookup.queries, lookup.keys, alignment}, {})},
                   grid);
     }
@@ -99,9 +115,9 @@ Value composite(Scene& s, const KeyLookup& lookup, Value q, Value k, Value v, co
   op.upcast = s.flip(0.4);
   std::vector<Value> inputs = {q, k, v};
   const auto kind = s.choices.below(4);
-  if (kind == 1 && lookup.in_order && lookup.matches == 1 && lookup.queries <= lookup.keys) {
+  if (kind == 1 && lookup.may_be_causal()) {
     op.mask = Sdpa::Mask::causal;
-    op.alignment = s.flip() ? CausalAlignment::bottom_right : CausalAlignment::top_left;
+    op.alignment = random_alignment(s, lookup);
   } else if (kind == 2) {
     op.mask = Sdpa::Mask::boolean;
     inputs.push_back(mask_of_ones(s, lookup));
@@ -114,13 +130,23 @@ Value composite(Scene& s, const KeyLookup& lookup, Value q, Value k, Value v, co
 
 }  // namespace
 
-bool add_gather_attention(Scene& s) {
+bool add_exact_attention(Scene& s) {
   const KeyLookup lookup = random_lookup(s);
-  const int64_t different = std::min(lookup.keys, lookup.depth);
-  const Value q = s.sketch.input("q", rows(s, lookup, lookup.queries, lookup.depth),
-                                 Hadamard{lookup.value, different, !lookup.in_order});
-  const Value k =
-      s.sketch.input("k", rows(s, lookup, lookup.keys, lookup.depth), Hadamard{lookup.value, different});
+  const TensorType queries = rows(s, lookup, lookup.queries, lookup.depth),
+                   keys = rows(s, lookup, lookup.keys, lookup.depth);
+  Value q, k;
+  if (lookup.flat) {
+    q = s.like(queries);
+    k = s.sketch.input("k", keys, Constant{s.choices.pick({1.0, -1.0, 0.5})});
+    // What the composite op does inside must be exact too, in the dtype of its inputs.
+    const Grid grids[] = {s.sketch.grid(q), s.sketch.grid(k)};
+    const TensorType types[] = {queries, keys}, scores = rows(s, lookup, lookup.queries, lookup.keys);
+    if (!grid_of(Matmul{false, true}, grids, types, scores)) return false;
+  } else {
+    const int64_t different = std::min(lookup.keys, lookup.depth);
+    q = s.sketch.input("q", queries, Hadamard{lookup.value, different, !lookup.in_order});
+    k = s.sketch.input("k", keys, Hadamard{lookup.value, different});
+  }
   const Value v = s.like(rows(s, lookup, lookup.keys, s.flip() ? lookup.depth : s.dim(64)));
   const int halvings = std::countr_zero(static_cast<uint64_t>(lookup.matches));
   const Grid p_grid{-halvings, 1};

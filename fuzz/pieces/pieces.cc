@@ -34,7 +34,7 @@ std::span<const Piece> all_pieces() {
       Piece{"free_op", 30, add_free_op},
       Piece{"pattern", 14, add_pattern},
       Piece{"near_miss", 10, add_near_miss},
-      Piece{"gather_attention", 20, add_gather_attention, kExact},
+      Piece{"exact_attention", 20, add_exact_attention, kExact},
       Piece{"flat_rows", 16, add_flat_rows, kExact},
       Piece{"spread_rows", 8, add_spread_rows, kExact},
       Piece{"saturation", 24, add_saturation, kExact},

@@ -55,7 +55,7 @@ bool add_triangle(Scene&);
 bool add_free_op(Scene&);
 bool add_pattern(Scene&);
 bool add_near_miss(Scene&);
-bool add_gather_attention(Scene&);
+bool add_exact_attention(Scene&);
 bool add_flat_rows(Scene&);
 bool add_spread_rows(Scene&);
 bool add_saturation(Scene&);
