@@ -137,7 +137,11 @@ class Axes {
     fix(in(0), rank(in(0)) - 1);
     for (int back : {1, 2}) fix(in(1), rank(in(1)) - back);
     fix(in(2), rank(in(2)) - 2);
-    if (op.mask == Sdpa::Mask::causal) fix(out(), rank_out - 2);
+    if (op.mask == Sdpa::Mask::causal || op.window > 0) fix(out(), rank_out - 2);
+    if (op.grouped_heads) {  // a head's place says whose keys it reads
+      fix(out(), rank_out - 3);
+      for (size_t i : {size_t{1}, size_t{2}}) fix(in(i), rank(in(i)) - 3);
+    }
     if (node_->inputs.size() < 4) return;
     const int last = rank(in(3)) - 1;
     align(3, 1, 1);

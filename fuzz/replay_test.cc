@@ -193,6 +193,8 @@ class Flaky : public Program {
 TEST(Replay, RepeatsThatDifferAreNondeterministic) {
   const Case test_case = small_case();
   JudgeFlags flags;
+  flags.baseline = "cpu";
+  flags.candidate = "cpu_fused";
   CaseRun run = Judging(flags).run(test_case);
   ASSERT_TRUE(run.candidate);
   repeat_run(test_case.graph, run, 5);

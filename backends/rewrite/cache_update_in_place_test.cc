@@ -65,10 +65,10 @@ TEST(CacheUpdateInPlace, ReadsShiftsAndPlacesFromAttributes) {
 // All that reads the old cache, then the update, then what reads the new one.
 TEST(CacheUpdateInPlace, WaitsForReadersOfTheOldState) {
   ExampleGraph g(Dtype::f32);
-  const ValueId row = g.tensor("row", {1, 4}), x = g.tensor("x", {3, 6});
+  const ValueId row = g.tensor("row", {1, 4}), x = g.tensor("x", {3, 6}), y = g.tensor("y", {3, 6});
   const ValueId cache = g.state("cache", {6, 4});
   const ValueId next = g.node(Concat{0}, g.node(Slice{0, 1, 6}, cache), row);
-  const ValueId of_new = g.node(Matmul{}, x, next), of_old = g.node(Matmul{}, x, cache);
+  const ValueId of_new = g.node(Matmul{}, x, next), of_old = g.node(Matmul{}, y, cache);
   g.next(cache, next);
   const auto regions = rewrite(g.outputs(of_new, of_old), {});
   ASSERT_EQ(regions.size(), 3U);
