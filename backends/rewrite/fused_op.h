@@ -122,8 +122,9 @@ struct Identity {
 };
 
 // A state's next value, made in the memory of the old one: of every one of `outer` runs of `size` slices of
-// `inner` elements, slice i becomes what slice (i + shift) mod size was; then slice i of the new rows, `count`
-// of them in each run, goes to `first` + i, or to where `indices` say. `count` is 0 where there are none.
+// `inner` elements, slice i becomes what slice (i + shift) mod size was; then slice i of the new rows,
+// `count` of them in each run, goes to `first` + i, or to where `indices` say. `count` is 0 where there are
+// none.
 struct CacheUpdate {
   ValueId cache = -1;
   int64_t outer = 1, size = 1, inner = 1;
@@ -131,7 +132,7 @@ struct CacheUpdate {
   ValueId rows = -1;
   int64_t count = 0, first = 0;
   std::optional<ValueId> indices;  // i32[count], in range and distinct
-  bool old_value_lost = false;     // planted: others read the old state later, in memory that it no more holds
+  bool old_value_lost = false;  // planted: others read the old state later, in memory that it no more holds
 };
 
 using FusedOp = std::variant<SingleNode, FusedGemm, MultiplyReduce, FusedAttention, WelfordNorm,
