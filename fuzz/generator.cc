@@ -19,13 +19,15 @@ bool is_wanted(const GeneratorOptions& options, const Piece& piece) {
          std::find(options.pieces.begin(), options.pieces.end(), piece.name) != options.pieces.end();
 }
 
+// Whether a scene of several steps, or an exact one, has what the piece needs.
+bool serves(const Piece& piece, bool steps, bool exact) {
+  return piece.needs == Piece::Needs::nothing || (piece.needs == Piece::Needs::steps ? steps : exact);
+}
+
 std::vector<int> weights_of(const GeneratorOptions& options, const Scene& scene) {
-  const auto serves = [&](Piece::Needs needs) {
-    return needs == Piece::Needs::nothing || (needs == Piece::Needs::steps ? scene.steps > 1 : scene.exact);
-  };
   std::vector<int> weights;
   for (const Piece& piece : all_pieces()) {
-    const bool wanted = is_wanted(options, piece) && serves(piece.needs);
+    const bool wanted = is_wanted(options, piece) && serves(piece, scene.steps > 1, scene.exact);
     weights.push_back(wanted ? piece.weight : 0);
   }
   return weights;
@@ -92,7 +94,8 @@ std::vector<std::string> data_mixes() { return {kDataMixes.begin(), kDataMixes.e
 std::vector<std::string_view> piece_names(DataMix data) {
   std::vector<std::string_view> names;
   for (const Piece& piece : all_pieces()) {
-    if (serves(piece, data)) names.push_back(piece.name);
+    const bool exact = data == DataMix::lattice;
+    if (serves(piece, !exact, exact)) names.push_back(piece.name);
   }
   return names;
 }
