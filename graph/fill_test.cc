@@ -58,7 +58,7 @@ const Golden kGolden[] = {
     {Constant{0.1}, Dtype::bf16, "3dcd3dcd3dcd3dcd3dcd"},
     {Constant{1}, Dtype::i32, "0000000100000001000000010000000100000001"},
     {Hadamard{2}, Dtype::f32, "4000000040000000400000004000000040000000"},
-    {Hadamard{-1, 8, true}, Dtype::f16, "bc003c00bc003c00bc00"},
+    {Hadamard{-1, 8, true}, Dtype::f16, "bc003c00bc003c003c00"},
     {Hadamard{4, 2}, Dtype::bf16, "40804080408040804080"},
     {Constant{1}, Dtype::boolean, "0101010101"},
     {OneHot{3, 1}, Dtype::f32, "0000000000000000000000003f80000000000000"},
