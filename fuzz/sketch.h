@@ -21,7 +21,7 @@ class Sketch {
 
   // `role` ("x", "w", "mask", ...) and a number will be its name.
   Value input(std::string_view role, TensorType type, Fill fill);
-  // A tensor carried from step to step; its next value must be set.
+  // A tensor carried from step to step; its next value must be set. An exact sketch has none: NotExact.
   Value state(std::string_view role, TensorType type, Fill fill);
   void set_next(Value state, Value next);
   // Thrown where a value would be larger than a graph may hold; the sketch is then as it was before the node.

@@ -15,7 +15,7 @@ TEST_P(PatternContract, CoversItsExamplesUnderTf32) {
   CompileOptions options;
   options.tf32 = true;
   EXPECT_GT(testing_cases::expect_contract_kept(cpu_fused_backend(), *GetParam(),
-                                                testing_cases::kContractDims, options),
+                                                testing_cases::kContractDims, options, 2),
             0);
 }
 
