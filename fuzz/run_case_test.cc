@@ -47,7 +47,7 @@ class Summing : public Backend {
 
  private:
   struct Sum : Program {
-    Sum(const Graph& graph, int64_t wrong) : regions{{make_region(graph, {0})}}, wrong_step(wrong) {}
+    Sum(const Graph& graph, int64_t wrong) : regions{{make_region(graph, {0})}, {}}, wrong_step(wrong) {}
     const Plan& plan() const override { return regions; }
     Trace run(std::span<const TensorPtr> sources) override {
       Tensor next(sources[0]->type);

@@ -29,9 +29,9 @@ TEST(NearestPassing, NamesTheDimensionAndTheAttributeThatMatter) {
   for (const Sibling& sibling : nearest_passing(masked(), aligned_bug)) {
     (sibling.passes ? passing : still_failing).push_back(sibling.text);
   }
-  EXPECT_EQ(passing, (std::vector<std::string>{
-                         "resize x axis 1 to 16",
-                         "make mask causal_mask(rows=3, cols=17, alignment=top_left) of 0 operands"}));
+  EXPECT_EQ(passing, (std::vector<std::string>{"resize x axis 1 to 16",
+                                               "make mask causal_mask(rows=3, cols=17, alignment=top_left, "
+                                               "window=0, shows_future=false) of 0 operands"}));
   EXPECT_EQ(still_failing,
             (std::vector<std::string>{"resize x axis 0 to 2", "resize x axis 0 to 4", "resize x axis 1 to 18",
                                       "make y masked_fill(value=0, inverted=true) of 2 operands"}));

@@ -21,7 +21,7 @@ TensorPtr make(const TensorType& type, std::vector<float> values) {
 
 TEST(RunPlan, KeepsRegionOutputsAlone) {
   const Graph graph = two_nodes();
-  const Plan plan{{make_region(graph, {0, 1})}};
+  const Plan plan{{make_region(graph, {0, 1})}, {}};
   const TensorPtr x = make(graph.type(0), {-1, 3});
   const Trace trace = run_plan(graph, plan, {&x, 1}, [&](const Region& region, std::span<TensorPtr> values) {
     for (int node : region.nodes) run_node(graph, node, values);
@@ -35,7 +35,7 @@ TEST(RunPlan, KeepsRegionOutputsAlone) {
 
 TEST(RunPlan, RunsRegionsInThePlansOrder) {
   const Graph graph = two_nodes();
-  const Plan plan{{make_region(graph, {0}), make_region(graph, {1})}};
+  const Plan plan{{make_region(graph, {0}), make_region(graph, {1})}, {}};
   const TensorPtr x = make(graph.type(0), {-1, 3});
   std::vector<int> order;
   const Trace trace = run_plan(graph, plan, {&x, 1}, [&](const Region& region, std::span<TensorPtr> values) {
@@ -48,7 +48,7 @@ TEST(RunPlan, RunsRegionsInThePlansOrder) {
 
 TEST(RunPlanDeathTest, MissingOutputsAndWrongInputsAbort) {
   const Graph graph = two_nodes();
-  const Plan plan{{make_region(graph, {0, 1})}};
+  const Plan plan{{make_region(graph, {0, 1})}, {}};
   const auto idle = [](const Region&, std::span<TensorPtr>) {};
   const TensorPtr x = make(graph.type(0), {1, 2}), wrong = make({Dtype::f32, {1}}, {1});
   EXPECT_DEATH(run_plan(graph, plan, {&x, 1}, idle), "region output is missing");
