@@ -17,8 +17,9 @@ class ExampleGraph {
   ValueId tensor(std::string name, Shape shape, Fill fill = Normal{}) {
     return builder_.input(std::move(name), {dtype_, std::move(shape)}, std::move(fill));
   }
-  ValueId mask(std::string name, Shape shape) {
-    return builder_.input(std::move(name), {Dtype::boolean, std::move(shape)}, Bernoulli{0.25});
+  // True with probability p.
+  ValueId mask(std::string name, Shape shape, double p = 0.25) {
+    return builder_.input(std::move(name), {Dtype::boolean, std::move(shape)}, Bernoulli{p});
   }
   template <class... V>
   ValueId node(Op op, V... inputs) {
