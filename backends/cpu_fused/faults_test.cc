@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "backends/cpu_fused/fused_test_support.h"
 #include "backends/rewrite/sdpa_graphs.h"
@@ -21,6 +22,14 @@ Graph very_negative_scores(Dtype dtype, const ExampleDims& d) {
   const Qkv in = qkv(g, d);
   const ValueId mask = g.tensor("mask", {1}, Constant{-200});
   return attend(g, g.node(Add{}, scaled_scores(g, in, d), mask), in);
+}
+
+Graph every_key_hidden(Dtype dtype, const ExampleDims& d) {
+  ExampleGraph g(dtype);
+  const Qkv in = qkv(g, d);
+  const ValueId hidden = g.mask("hidden", {d.rows, d.cols}, 1);
+  const double nothing = -std::numeric_limits<double>::infinity();
+  return attend(g, g.node(MaskedFill{nothing}, scaled_scores(g, in, d), hidden), in);
 }
 
 // The second half of a longer bias.
@@ -49,7 +58,8 @@ Graph difference_of_inner(Dtype dtype, const ExampleDims& d) {
 constexpr GraphRecipe kMore[] = {{"very_negative_scores", very_negative_scores},
                                  {"sliced_bias", sliced_bias},
                                  {"relu_of_nan", relu_of_nan},
-                                 {"difference_of_inner", difference_of_inner}};
+                                 {"difference_of_inner", difference_of_inner},
+                                 {"every_key_hidden", every_key_hidden}};
 
 // Runs f on examples and near misses of the pattern until it returns true.
 bool any_graph(const Pattern& pattern, const std::function<bool(const Graph&)>& f) {

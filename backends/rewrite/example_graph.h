@@ -22,8 +22,9 @@ class ExampleGraph {
   ValueId tensor_of(Dtype dtype, std::string name, Shape shape, Fill fill = Normal{}) {
     return builder_.input(std::move(name), {dtype, std::move(shape)}, std::move(fill));
   }
-  ValueId mask(std::string name, Shape shape) {
-    return builder_.input(std::move(name), {Dtype::boolean, std::move(shape)}, Bernoulli{0.25});
+  // True with probability p.
+  ValueId mask(std::string name, Shape shape, double p = 0.25) {
+    return builder_.input(std::move(name), {Dtype::boolean, std::move(shape)}, Bernoulli{p});
   }
   // i32, each in [0, count).
   ValueId tokens(std::string name, Shape shape, int64_t count) {

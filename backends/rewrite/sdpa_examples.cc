@@ -1,5 +1,6 @@
 // Examples of sdpa: the forms in which frameworks write attention (PyTorch's fuse_attention.py numbers some
 // of them).
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,11 +13,17 @@ namespace {
 
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
-Graph composite(Dtype dtype, const ExampleDims& d, const Sdpa& op) {
+// At least so wide that from the top left every query sees a key.
+int64_t seeing_window(int64_t window, const ExampleDims& d) {
+  return window == 0 ? 0 : std::max(window, d.rows - d.cols + 1);
+}
+
+Graph composite(Dtype dtype, const ExampleDims& d, Sdpa op) {
   ExampleGraph g(dtype);
+  op.window = seeing_window(op.window, d);
   const Qkv in = op.grouped_heads ? grouped_qkv(g, d, 3) : qkv(g, d);
   if (op.mask == Sdpa::Mask::boolean)
-    return g.outputs(g.node(op, in.q, in.k, in.v, g.mask("mask", {d.batch, 1, 1, d.cols})));
+    return g.outputs(g.node(op, in.q, in.k, in.v, g.mask("mask", {d.batch, 1, 1, d.cols}, 0.75)));
   if (op.mask == Sdpa::Mask::additive) {
     return g.outputs(g.node(op, in.q, in.k, in.v, g.tensor("mask", {g.shape(in.q)[1], d.rows, d.cols})));
   }
@@ -27,7 +34,8 @@ Graph causal(Dtype dtype, const ExampleDims& d, CausalAlignment alignment, int64
              bool shows_future = false) {
   ExampleGraph g(dtype);
   const Qkv in = qkv(g, d);
-  const ValueId hidden = g.node(CausalMask{d.rows, d.cols, alignment, window, shows_future});
+  const CausalMask mask{d.rows, d.cols, alignment, seeing_window(window, d), shows_future};
+  const ValueId hidden = g.node(mask);
   return attend(g, g.node(MaskedFill{kHidden}, scaled_scores(g, in, d), hidden), in);
 }
 
@@ -154,7 +162,7 @@ constexpr GraphRecipe kExamples[] = {
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const Qkv in = qkv(g, d);
-       const ValueId visible = g.mask("visible", {d.rows, d.cols});
+       const ValueId visible = g.mask("visible", {d.rows, d.cols}, 0.75);
        const ValueId filled = g.tensor("filled", {1}, Constant{kHidden});
        return attend(g, g.node(Where{}, visible, scaled_scores(g, in, d), filled), in);
      }},
@@ -251,9 +259,9 @@ constexpr GraphRecipe kExamples[] = {
                         with_window({kBoth, false, Sdpa::Mask::none, CausalAlignment::bottom_right}, 2));
      }},
     {"op_softcap", [](Dtype t, const ExampleDims& d) { return composite(t, d, with_softcap({}, 0.5)); }},
-    {"op_softcap_boolean_mask",
+    {"op_softcap_additive_mask",
      [](Dtype t, const ExampleDims& d) {
-       return composite(t, d, with_softcap({kBoth, false, Sdpa::Mask::boolean}, 2));
+       return composite(t, d, with_softcap({kBoth, false, Sdpa::Mask::additive}, 2));
      }},
     {"op_grouped_heads_window_softcap",
      [](Dtype t, const ExampleDims& d) {

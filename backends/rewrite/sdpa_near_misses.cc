@@ -140,8 +140,8 @@ constexpr GraphRecipe kNearMisses[] = {
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const Qkv in = qkv(g, d);
-       const ValueId hidden = g.mask("hidden", {d.batch, 1, 1, d.cols});
-       const ValueId once = g.node(MaskedFill{kHidden}, scaled_scores(g, in, d), hidden);
+       const ValueId bias = g.tensor("bias", {d.batch, 1, 1, d.cols});
+       const ValueId once = g.node(Add{}, scaled_scores(g, in, d), bias);
        return attend(g, g.node(MaskedFill{kHidden}, once, g.node(CausalMask{d.rows, d.cols})), in);
      }},
     {"multiplied_by_a_mask",

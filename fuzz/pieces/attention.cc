@@ -41,7 +41,10 @@ Value scores_of(Scene& s, Value q, Value k) {
   }
   Permute transpose;
   for (int64_t axis = 0; axis < s.type(k).rank(); ++axis) transpose.dims.push_back(axis);
-  std::swap(transpose.dims.end()[-1], transpose.dims.end()[-2]);
+  // Where sizes are equal by accident, k may also be read as it lies: no attention, though every shape fits.
+  const bool as_it_lies =
+      s.shape(k).end()[-1] == s.shape(k).end()[-2] && s.shape(k).back() > 1 && s.flip(0.3);
+  if (!as_it_lies) std::swap(transpose.dims.end()[-1], transpose.dims.end()[-2]);
   return s.op(Matmul{}, {q, s.op(transpose, {k})});
 }
 
@@ -205,7 +208,7 @@ bool add_attention(Scene& s) {
   if (s.flip(0.3)) {  // the core alone, on live values
     const Value q = s.any(2, 4);
     TensorType key = s.type(q), value = key;
-    key.shape.end()[-2] = s.flip() ? key.shape.end()[-2] : s.dim();
+    key.shape.end()[-2] = s.choices.pick({key.shape.end()[-2], key.shape.back(), s.dim()});
     value.shape.end()[-2] = key.shape.end()[-2];
     if (s.flip(0.3)) value.shape.back() = s.dim(64);
     const Value k = s.like(key), v = s.like(value);

@@ -39,6 +39,7 @@ ExampleDims random_dims(Scene& s) {
   dims.heads = s.choices.between(1, 4);
   dims.cols = s.flip() ? s.tokens : s.dim();
   if (s.flip(0.3)) dims.cols = dims.depth;  // sizes that are equal by accident
+  if (s.flip(0.3)) dims.heads = dims.batch;
   dims.width = s.flip() ? s.width : s.dim(64);
   return dims;
 }
