@@ -107,7 +107,7 @@ struct Decoded {
 };
 
 Decoded decode(const Backend& backend, const std::vector<std::string>& faults) {
-  Case test_case{kSeed, kTokens, {}, decoding(), {}};
+  Case test_case{kSeed, kTokens, {}, decoding(), {}, {}};
   const Graph& graph = test_case.graph;
   CompileOptions options;
   options.faults = Faults(faults);

@@ -41,7 +41,7 @@ TEST_P(States, TakeWhateverTheGraphNames) {
   for (int s = 0; s < 6; ++s) b.next_state(s, nexts[s]);
   auto graph = b.build();
   ASSERT_TRUE(graph.ok()) << graph.problem();
-  const Case test_case{1, 1, {}, *graph, {}};
+  const Case test_case{1, 1, {}, *graph, {}, {}};
   EXPECT_EQ(after(test_case, 1), (std::vector<double>{2, 1, 3, 7, 9, 9}));
   EXPECT_EQ(after(test_case, 2), (std::vector<double>{1, 2, 3, 7, 16, 16}));
   EXPECT_EQ(after(test_case, 5), (std::vector<double>{2, 1, 3, 7, 37, 37}));
@@ -62,7 +62,7 @@ TEST_P(States, AnUpdateInPlaceFollowsItsReaders) {
   b.next_state(1, first);
   auto graph = b.build();
   ASSERT_TRUE(graph.ok()) << graph.problem();
-  const Case test_case{1, 1, {}, *graph, {}};
+  const Case test_case{1, 1, {}, *graph, {}, {}};
   EXPECT_EQ(after(test_case, 1), (std::vector<double>{0, 0}));
   EXPECT_EQ(after(test_case, 3), (std::vector<double>{1, 0}));
   EXPECT_EQ(after(test_case, 5), (std::vector<double>{3, 2}));
