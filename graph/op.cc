@@ -56,7 +56,22 @@ Result<Types> infer(const Op& op, TypeSpan inputs) {
       op);
 }
 
+namespace {
+
+// Scores and repeated keys, which an sdpa holds without being seen; the limits are those of its infer.
+bool has_large_inner_values(TypeSpan inputs) {
+  if (inputs.size() < 2 || inputs[0].rank() < 2 || inputs[1].rank() < 2) return false;
+  Shape scores = inputs[0].shape, keys = inputs[0].shape;
+  scores.back() = keys.end()[-2] = inputs[1].shape.end()[-2];
+  constexpr int64_t kMostRows = 1 << 16;
+  return element_count(scores) > kMaxElements || element_count(keys) > kMaxElements ||
+         scores.end()[-2] > kMostRows || scores.back() > kMostRows;
+}
+
+}  // namespace
+
 bool is_too_large(const Op& op, TypeSpan inputs) {
+  if (std::holds_alternative<Sdpa>(op) && has_large_inner_values(inputs)) return true;
   const auto types = std::visit([&](const auto& x) { return infer(x, inputs); }, op);
   return types && std::any_of(types->begin(), types->end(),
                               [](const TensorType& type) { return element_count(type) > kMaxElements; });

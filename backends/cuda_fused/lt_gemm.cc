@@ -70,9 +70,10 @@ std::optional<LtGemm> oriented(const FusedGemm& gemm, const Line& row, const Lin
   if (gemm.bias && !lt.swapped) return std::nullopt;  // of n, and rows are m
   lt.bias = gemm.bias.has_value();
   if (gemm.addend && !place_addend(row, column, batch, lt)) return std::nullopt;
-  // With rows of odd length it stores a bf16 product rounded before it adds the bias (CUDA 13.0): a rounding
-  // inside linear that no graph asks for.
-  if (gemm.bias && is_16_bit(lt.dtype) && lt.rows % 8 != 0) return std::nullopt;
+  // Where a matrix's lines are not aligned it stores a bf16 product rounded before it adds the bias (CUDA
+  // 13.0, seen with lines of odd length): a rounding inside linear that no graph asks for.
+  const bool aligned = lt.a.leading % 8 == 0 && lt.b.leading % 8 == 0 && lt.d.leading % 8 == 0;
+  if (gemm.bias && is_16_bit(lt.dtype) && !aligned) return std::nullopt;
   return lt;
 }
 

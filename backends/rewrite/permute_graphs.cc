@@ -180,7 +180,7 @@ constexpr GraphRecipe kNearMisses[] = {
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const ValueId x = g.tensor("x", {d.cols, d.rows}), y = g.tensor("y", {d.rows, d.cols});
-       return g.outputs(g.node(Mul{}, g.node(Silu{}, g.node(Permute{{1, 0}}, x)), y));
+       return g.outputs(g.node(Mul{}, g.node(Tanh{}, g.node(Permute{{1, 0}}, x)), y));
      }},
     {"pointwise_operand_read_elsewhere",
      [](Dtype t, const ExampleDims& d) {

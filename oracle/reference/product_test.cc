@@ -168,6 +168,22 @@ TEST(Product, AKnownTreeIsBoundedByItsHeight) {
   }
 }
 
+// -2^-46 - 2^-25 has all its bits in an f32, but a tensor core aligns the terms as if the subnormals were
+// 2^-14: it loses the smaller one.
+TEST(Product, SubnormalFactorsTakeTheRoomOfNormalOnes) {
+  const auto product = [](Dtype dtype) {
+    const Bounded a(make_tensor({dtype, {1, 2}}, {-4 * 0x1p-24, 2 * 0x1p-24})),
+        b(make_tensor({dtype, {2, 1}}, {0x1p-24, -0.25}));
+    return evaluate_op(Matmul{}, {a, b});
+  };
+  EXPECT_EQ(product(Dtype::f32).error(0), 0);
+  EXPECT_EQ(product(Dtype::f32).v[0], -0x1p-46 - 0x1p-25);
+  const Bounded y = product(Dtype::f16);
+  EXPECT_TRUE(lawful(Dtype::f16, y.v[0], y.error(0), -0.0));
+  EXPECT_TRUE(lawful(Dtype::f16, y.v[0], y.error(0), -0x1p-24));
+  EXPECT_FALSE(lawful(Dtype::f16, y.v[0], y.error(0), -2 * 0x1p-24));
+}
+
 TEST(Product, OverflowOnTheWayIsUnknown) {
   const Bounded ones(make_tensor({Dtype::f32, {1, 3}}, {1, 1, 1}));
   const Bounded big(make_tensor({Dtype::f32, {3, 1}}, {0x1p127, 0x1p127, -0x1p127}));
