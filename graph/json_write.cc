@@ -38,8 +38,7 @@ template <class T, class F>
 std::string lines(const std::vector<T>& items, F members, const std::string& margin = "    ") {
   if (items.empty()) return "[]";
   std::string text = "[";
-  for (const T& item : items)
-    text += (text.size() > 1 ? ",\n  " : "\n  ") + margin + braces(members(item));
+  for (const T& item : items) text += (text.size() > 1 ? ",\n  " : "\n  ") + margin + braces(members(item));
   return text + "\n" + margin + "]";
 }
 
