@@ -1,7 +1,10 @@
 #include "oracle/judge.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <future>
+#include <thread>
 
 #include "oracle/region_judge.h"
 
@@ -158,6 +161,28 @@ void conclude(const Case& test_case, std::optional<ValueId> changed, Verdict& ve
   }
 }
 
+// Regions know nothing of each other. Of a small graph they are judged one after the other, since campaigns
+// have threads of their own; of a large one, whose references take minutes, by a few threads.
+template <class F>
+std::vector<RegionVerdict> judge_each(const Graph& graph, size_t count, F judge_one) {
+  constexpr int64_t kLarge = int64_t{1} << 22;  // elements
+  constexpr unsigned kMostThreads = 8;          // each holds the references of one region
+  int64_t elements = 0;
+  for (ValueId v = 0; v < graph.value_count(); ++v) elements += element_count(graph.type(v));
+  std::vector<RegionVerdict> verdicts(count);
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t r = next++; r < count; r = next++) verdicts[r] = judge_one(r);
+  };
+  const unsigned threads =
+      elements < kLarge ? 1 : std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
+  std::vector<std::future<void>> others;
+  for (unsigned t = 1; t < threads; ++t) others.push_back(std::async(std::launch::async, work));
+  work();
+  for (auto& other : others) other.get();
+  return verdicts;
+}
+
 }  // namespace
 
 std::string_view name(VerdictClass verdict) { return kVerdictNames[static_cast<size_t>(verdict)]; }
@@ -198,10 +223,9 @@ std::string_view name(Disagreement::Kind kind) {
 
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
   BackendVerdict verdict{execution.backend, {}, {}};
-  for (size_t r = 0; r < execution.plan->regions.size(); ++r) {
-    verdict.regions.push_back(
-        judge_region(graph, *execution.plan, r, *execution.trace, {options.minimal_deviations}));
-  }
+  verdict.regions = judge_each(graph, execution.plan->regions.size(), [&](size_t r) {
+    return judge_region(graph, *execution.plan, r, *execution.trace, {options.minimal_deviations});
+  });
   convict_disagreement(graph, execution, verdict);
   verdict.verdict = gravest(verdict.regions);
   return verdict;
@@ -216,15 +240,14 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   verdict.baseline = judge_backend(graph, baseline, options);
   answer_strict_policy(test_case.policy, verdict.baseline);
   verdict.candidate.backend = candidate.backend;
-  for (size_t r = 0; r < candidate.plan->regions.size(); ++r) {
+  verdict.candidate.regions = judge_each(graph, candidate.plan->regions.size(), [&](size_t r) {
     const Region& region = candidate.plan->regions[r];
     std::optional<RegionVerdict> known;
     if (is_inherited(region, *baseline.trace, *candidate.trace))
       known = inherit(graph, region, r, *baseline.plan, verdict.baseline);
-    verdict.candidate.regions.push_back(
-        known ? *known
-              : judge_region(graph, *candidate.plan, r, *candidate.trace, {options.minimal_deviations}));
-  }
+    return known ? *known
+                 : judge_region(graph, *candidate.plan, r, *candidate.trace, {options.minimal_deviations});
+  });
   answer_strict_policy(test_case.policy, verdict.candidate);
   convict_disagreement(graph, candidate, verdict.candidate);
   verdict.candidate.verdict = gravest(verdict.candidate.regions);
