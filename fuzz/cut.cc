@@ -58,16 +58,8 @@ class Cutter {
   }
 
   void observe() {
-    const auto consumers = graph_.consumers();
-    for (int n : nodes_) {
-      for (ValueId v = node(n).first_output; v < node(n).first_output + node(n).output_count; ++v) {
-        const auto& readers = consumers[static_cast<size_t>(v)];
-        const bool outside =
-            std::any_of(readers.begin(), readers.end(), [&](int r) { return !nodes_.contains(r); });
-        if (outside || readers.empty() || graph_.is_observed(v))
-          builder_.output(ids_[static_cast<size_t>(v)]);
-      }
-    }
+    const Region region = make_region(graph_, {nodes_.begin(), nodes_.end()});
+    for (ValueId v : region.outputs) builder_.output(ids_[static_cast<size_t>(v)]);
   }
 
   const Graph& graph_;
