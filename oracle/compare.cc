@@ -29,6 +29,7 @@ class Comparer {
     const size_t stride = std::max<size_t>(1, b.v.size() / 2048);
     for (size_t i = 0; i < b.v.size(); ++i) element(i, b.v[i], b.error(i), i % stride == 0);
     result_.elements += static_cast<int64_t>(b.v.size());
+    result_.mostly_loose |= loose_ > 0 && loose_ * 2 >= b.v.size();
     if (shares_.empty()) return;
     const auto middle = shares_.begin() + static_cast<std::ptrdiff_t>(shares_.size() / 2);
     std::nth_element(shares_.begin(), middle, shares_.end());
@@ -48,7 +49,7 @@ class Comparer {
     }
     if (std::isinf(e)) return void(++result_.unknown);
     if (e == 0) ++result_.exact;
-    if (e * 16 > std::fmax(largest_, 0x1p-96)) ++result_.loose;  // the underflow floor is not looseness
+    if (e * 16 > std::fmax(largest_, 0x1p-96)) ++loose_;  // the underflow floor is not looseness
     if (got == round_to(dtype_, v) &&
         std::isfinite(got)) {  // lawful whatever e is: only its share is of interest
       const double share = share_of(got, v, e);
@@ -101,6 +102,7 @@ class Comparer {
   std::vector<double> stored_;
   Dtype dtype_;
   double largest_ = 0;
+  size_t loose_ = 0;  // elements
   std::vector<double> shares_;
 };
 

@@ -7,6 +7,15 @@ namespace {
 
 using Deviations = std::vector<Deviation>;
 
+// The bound of one sum or function is as tight as its inputs allow, however small its output: only inner
+// errors, as those of statistics, make a bound loose.
+bool has_inner_errors(const Op& op) {
+  const OpClass op_class = info(op).op_class;
+  const bool only_sums = std::holds_alternative<ReduceSum>(op) || std::holds_alternative<ReduceMean>(op) ||
+                         std::holds_alternative<ReduceMax>(op);
+  return op_class == OpClass::composite || (op_class == OpClass::reduction && !only_sums);
+}
+
 constexpr double kTelling = 5;  // standard score above which bits speak for a reading
 
 class RegionJudge {
@@ -45,12 +54,9 @@ class RegionJudge {
   void accept(RegionVerdict& verdict, const Comparison& c, Deviations used, bool declared) const {
     fill(verdict, c);
     verdict.verdict = used.empty() ? VerdictClass::reassociation : VerdictClass::precision_policy;
-    // A single op's bound is as tight as its inputs allow, however small its output: only inner errors make a
-    // bound loose.
-    const bool inner =
-        region_.nodes.size() > 1 ||
-        info(graph_.nodes()[static_cast<size_t>(region_.nodes[0])].op).op_class == OpClass::composite;
-    if (declared && (c.unknown > 0 || (inner && c.mostly_loose())))
+    const bool inner = region_.nodes.size() > 1 ||
+                       has_inner_errors(graph_.nodes()[static_cast<size_t>(region_.nodes[0])].op);
+    if (declared && (c.unknown > 0 || (inner && c.mostly_loose)))
       verdict.verdict = VerdictClass::inconclusive;
     verdict.deviations = std::move(used);
     verdict.declared = declared;

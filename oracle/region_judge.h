@@ -23,14 +23,14 @@ struct Comparison {
   int64_t outside_special = 0;  // NaN or infinity where none is lawful, or the reverse
   int64_t exact = 0;            // e = 0
   int64_t unknown = 0;          // e infinite: the bound says nothing
-  int64_t loose = 0;            // e above 1/16 of the output's largest magnitude
+  // Of half of some output's elements or more, e is above 1/16 of the output's largest magnitude.
+  bool mostly_loose = false;
   double worst_share = 0;
   double median_share = 0;
   ElementEvidence worst;        // the first element outside by the widest margin, else the largest share
   std::string special_symptom;  // "nan", "infinity", "missing_nan", "missing_infinity"
 
   bool lawful() const { return outside == 0 && outside_special == 0; }
-  bool mostly_loose() const { return loose * 2 > elements; }
 };
 Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace);
 
