@@ -14,7 +14,7 @@ Value gated_projection(Scene& s, Value x, Value gate_from, int64_t n) {
 
 // Pairs without a residue are 0: by a factor 0 or 1, or filled in.
 Value masked_pairs(Scene& s, Value x) {
-  const TensorType& type = s.type(x);
+  const TensorType type = s.type(x);
   const Shape pairs = {type.shape[0], type.shape[1], type.shape[2], 1};
   const Value absent = s.mask(pairs, 0.3);
   if (s.flip(0.3)) return s.op(MaskedFill{0}, {x, absent});
