@@ -1,8 +1,8 @@
 // CacheUpdate: the new state starts as a copy of the old one; from there on every run of slices is shifted
 // and overwritten in its own memory.
-#include <atomic>
 #include <cstring>
 
+#include "backends/cpu_fused/now_and_then.h"
 #include "backends/cpu_fused/run_fused.h"
 #include "backends/rewrite/slice_moves.h"
 
@@ -37,12 +37,6 @@ void shift(const Line& line, const SliceMoves& moves, bool out_of_order, std::ve
   if (around > 0) std::memcpy(line.at(moves.around.to), aside.data(), around);
 }
 
-// Every third time in this process.
-bool now_and_then() {
-  static std::atomic<unsigned> times = 0;
-  return ++times % 3 == 0;
-}
-
 // Where the new rows go.
 std::vector<int64_t> places_of(const CacheUpdate& update, const RegionScope& scope) {
   std::vector<int64_t> places;
@@ -63,7 +57,7 @@ void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out)
   if (scope.planted("cache_rolls_the_other_way")) done.shift = (update.size - update.shift) % update.size;
   const SliceMoves moves = moves_of(done);
   const std::vector<int64_t> places = places_of(update, scope);
-  const bool races = scope.planted("cache_shift_races") && now_and_then();
+  const bool races = scope.planted("cache_shift_races") && now_and_then<3>();
   out.bytes = scope.at(update.cache).bytes;
   const int64_t slice = update.inner * size_of(out.type.dtype);
   const std::byte* row = update.count > 0 ? scope.at(update.rows).bytes.data() : nullptr;

@@ -1,9 +1,9 @@
 // MultiplyReduce: each output element is a sum of products in eight f32 lanes that are added pairwise at the
 // end.
-#include <atomic>
 #include <numeric>
 
 #include "backends/common/floats.h"
+#include "backends/cpu_fused/now_and_then.h"
 #include "backends/cpu_fused/offsets.h"
 #include "backends/cpu_fused/run_fused.h"
 
@@ -28,12 +28,6 @@ float dot(const float* a, const Offsets& a_at, const float* b, const Offsets& b_
   return lane[0];
 }
 
-// Every seventh time in this process.
-bool now_and_then() {
-  static std::atomic<unsigned> times = 0;
-  return ++times % 7 == 0;
-}
-
 }  // namespace
 
 // A product, the lane's sums, three sums of lanes.
@@ -47,7 +41,7 @@ void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor
   const AxisOffsets kept(reduction.kept), summed(reduction.summed);
   int64_t count = summed.count;
   if (scope.planted("reduction_tail_skipped") && count > kLanes) count -= count % kLanes;
-  const bool in_order_of_arrival = scope.planted("reduction_order_varies") && now_and_then();
+  const bool in_order_of_arrival = scope.planted("reduction_order_varies") && now_and_then<7>();
   write_floats(out, [&](std::span<float> y) {
     for (int64_t i = 0; i < kept.count; ++i) {
       y[static_cast<size_t>(kept.out[i])] =

@@ -7,6 +7,7 @@ namespace fusesmith {
 namespace {
 
 TEST(CudaInnerValues, OfNormsAreWhatTheKernelsGoOnFrom) {
+  ASSERT_FALSE(norms().empty());
   for (const Backend* backend : {&cuda_backend(), &cuda_fused_backend()}) {
     if (const auto why = backend->unavailable()) GTEST_SKIP() << *why;
     for (const Looked& looked : norms()) {
