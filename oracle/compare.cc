@@ -16,16 +16,48 @@ double half_ulp(Dtype dtype, double v) {
   return std::bit_cast<double>(static_cast<uint64_t>(half + 1023) << 52);
 }
 
+// Beside which values a bound is loose: the largest of the element's row (its last axis) and of its column,
+// the smaller one, so that neither large rows nor large columns hide what is said of the others. Lines of a
+// few elements may be small by chance: there the whole tensor's largest.
+class Scales {
+ public:
+  explicit Scales(const Bounded& b)
+      : columns_(b.type.shape.empty() ? 1 : static_cast<size_t>(b.type.shape.back())) {
+    const size_t rows = columns_ == 0 ? 0 : b.v.size() / columns_;
+    of_row_.resize(columns_ < kLine ? 0 : rows);
+    of_column_.resize(rows < kLine ? 0 : columns_);
+    for (size_t i = 0; i < b.v.size(); ++i) {
+      const double magnitude = std::isfinite(b.v[i]) ? std::fabs(b.v[i]) : 0;
+      largest_ = std::fmax(largest_, magnitude);
+      if (!of_row_.empty()) of_row_[i / columns_] = std::fmax(of_row_[i / columns_], magnitude);
+      if (!of_column_.empty()) of_column_[i % columns_] = std::fmax(of_column_[i % columns_], magnitude);
+    }
+  }
+  double at(size_t i) const {
+    const double row = of_row_.empty() ? largest_ : of_row_[i / columns_],
+                 column = of_column_.empty() ? largest_ : of_column_[i % columns_];
+    return std::fmin(row, column);
+  }
+
+ private:
+  static constexpr size_t kLine = 8;
+  size_t columns_;
+  double largest_ = 0;
+  std::vector<double> of_row_, of_column_;
+};
+
 class Comparer {
  public:
   Comparer(Comparison& result, const std::string& name, const RegionOutput& output, const Tensor& stored)
-      : result_(result), name_(name), output_(output), stored_(to_f64(stored)), dtype_(stored.type.dtype) {}
+      : result_(result),
+        name_(name),
+        output_(output),
+        stored_(to_f64(stored)),
+        dtype_(stored.type.dtype),
+        scales_(*output.bounded) {}
 
   void run() {
     const Bounded& b = *output_.bounded;
-    for (double v : b.v) {
-      if (std::isfinite(v)) largest_ = std::fmax(largest_, std::fabs(v));
-    }
     const size_t stride = std::max<size_t>(1, b.v.size() / 2048);
     for (size_t i = 0; i < b.v.size(); ++i) element(i, b.v[i], b.error(i), i % stride == 0);
     result_.elements += static_cast<int64_t>(b.v.size());
@@ -49,7 +81,7 @@ class Comparer {
     }
     if (std::isinf(e)) return void(++result_.unknown);
     if (e == 0) ++result_.exact;
-    if (e * 16 > std::fmax(largest_, 0x1p-96)) ++loose_;  // the underflow floor is not looseness
+    if (e * 16 > std::fmax(scales_.at(i), 0x1p-96)) ++loose_;  // the underflow floor is not looseness
     if (got == round_to(dtype_, v) &&
         std::isfinite(got)) {  // lawful whatever e is: only its share is of interest
       const double share = share_of(got, v, e);
@@ -101,7 +133,7 @@ class Comparer {
   const RegionOutput& output_;
   std::vector<double> stored_;
   Dtype dtype_;
-  double largest_ = 0;
+  Scales scales_;
   size_t loose_ = 0;  // elements
   std::vector<double> shares_;
 };

@@ -3,6 +3,7 @@
 // that what is used is reported.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,24 @@ namespace fusesmith {
 // u, the unit roundoff of f32: every f32 error below is in this unit.
 inline constexpr double kU = 0x1p-24;
 
+// How softmax, norms and reductions add up a row: in lanes, of which each takes about one in `lanes` terms,
+// one after the other, and which are then merged, with at most `merges` further steps on any term's way. One
+// lane: in any order.
+struct RowSums {
+  double lanes = 1, merges = 0;
+
+  bool any_order() const { return lanes == 1; }
+  double steps_of_lane(double n) const { return std::ceil(n / lanes); }
+  // Most additions that any of n terms meets.
+  double height(double n) const { return std::fmin(n - 1, steps_of_lane(n) + merges); }
+  bool operator==(const RowSums&) const = default;
+};
+
 // Worst relative errors of scalar functions, in units of u, and how variances are computed. Products and sums
-// accumulate in f32, in any order unless `sum_height` says more. Whatever they are, functions are exact where
-// every one that is used is (glibc's; CUDA's, measured on an H100 over every f32): exp is 1 at 0 and 0 from
-// -105 down, erf and tanh are 0 at 0 and +-1 beyond 16, 1 / sqrt of a power of four is a power of two.
+// accumulate in f32, in any order unless `sum_height` or `row_sums` say more. Whatever they are, functions
+// are exact where every one that is used is (glibc's; CUDA's, measured on an H100 over every f32): exp is 1
+// at 0 and 0 from -105 down, erf and tanh are 0 at 0 and +-1 beyond 16, 1 / sqrt of a power of four is a
+// power of two.
 struct Arithmetic {
   enum class Variance : uint8_t {
     two_pass,  // mean first, then squared differences
@@ -35,6 +50,7 @@ struct Arithmetic {
   // Most roundings between a term of a product's sum and its result, the term's own included; 0: the sum may
   // be taken in any order.
   double sum_height = 0;
+  RowSums row_sums;
   bool operator==(const Arithmetic&) const = default;
 };
 

@@ -1,5 +1,6 @@
 #include "backends/cpu/cpu_backend.h"
 
+#include "backends/common/cpu_arithmetic.h"
 #include "backends/common/run_node.h"
 #include "backends/common/run_plan.h"
 
@@ -13,6 +14,7 @@ class CpuProgram : public Program, public Inspectable {
     const int count = static_cast<int>(graph_.nodes().size());
     for (int node = 0; node < count; ++node) {
       plan_.regions.push_back(make_region(graph_, {node}));
+      plan_.regions.back().contract.arithmetic = cpu_arithmetic();
       plan_.regions.back().contract.arithmetic.tf32 = options.tf32;
     }
   }
@@ -36,7 +38,7 @@ class CpuProgram : public Program, public Inspectable {
  private:
   Graph graph_;
   F32Products products_;
-  Plan plan_;  // contracts are the default: f32 accumulators, two-pass variance, no deviation
+  Plan plan_;  // contracts: f32 accumulators, two-pass variance, no deviation
 };
 
 class CpuBackend : public Backend {

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "backends/common/cpu_arithmetic.h"
 #include "backends/common/floats.h"
 #include "backends/common/run_node.h"
 #include "backends/common/run_plan.h"
@@ -31,19 +32,27 @@ void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out) 
 
 namespace {
 
+// What the kernel promises beyond what every kernel of this backend does.
+void refine(const FusedOp& op, Arithmetic& arithmetic) {
+  if (const auto* reduction = std::get_if<MultiplyReduce>(&op)) {
+    arithmetic.sum_height = sum_height(*reduction);
+    arithmetic.tf32 = false;  // no matrix product, no tensor core
+  } else if (const auto* attention = std::get_if<FusedAttention>(&op)) {
+    arithmetic.sum_height = sum_height(*attention);
+    arithmetic.row_sums = row_sums(*attention);
+  }
+}
+
 class CpuFusedProgram final : public Program, public Inspectable {
  public:
   CpuFusedProgram(const Graph& graph, const CompileOptions& options)
       : graph_(graph),
         faults_(options.faults),
         products_(options.tf32 ? F32Products::tf32 : F32Products::ieee) {
-    Arithmetic arithmetic;
+    Arithmetic arithmetic = cpu_arithmetic();
     arithmetic.tf32 = options.tf32;
     for (FusedRegion& fused : rewrite(graph, options, arithmetic, &plan_.refusals)) {
-      if (const auto* reduction = std::get_if<MultiplyReduce>(&fused.op)) {
-        fused.region.contract.arithmetic.sum_height = sum_height(*reduction);
-        fused.region.contract.arithmetic.tf32 = false;  // no matrix product, no tensor core
-      }
+      refine(fused.op, fused.region.contract.arithmetic);
       plan_.regions.push_back(std::move(fused.region));
       ops_.push_back(std::move(fused.op));
     }

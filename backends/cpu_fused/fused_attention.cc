@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "backends/common/floats.h"
+#include "backends/common/reduce.h"
 #include "backends/cpu_fused/attention_scores.h"
 #include "backends/cpu_fused/panels.h"
 #include "backends/cpu_fused/round_through.h"
@@ -35,7 +36,7 @@ struct RunningRow {
     const float shrink = maximum == kNothing ? 0.0f : std::exp(maximum - next);
     maximum = next;
     sum *= shrink;
-    for (float p : scores) sum += p;
+    sum += sum_of(scores.size(), [&](size_t j) { return scores[j]; });
     return shrink;
   }
 };
@@ -124,6 +125,19 @@ class AttentionKernel {
 };
 
 }  // namespace
+
+// Each product is rounded, then added within a block, and blocks one after the other.
+double sum_height(const FusedAttention& attention) {
+  const auto height = [](int64_t terms, int64_t block) { return 2 + block + (terms + block - 1) / block; };
+  return static_cast<double>(std::max(height(attention.keys, std::min(attention.key_tile, kDepthBlock)),
+                                      height(attention.depth, kDepthBlock)));
+}
+
+// Tiles one after the other; within one, the eight lanes of sum_of.
+RowSums row_sums(const FusedAttention& attention) {
+  const double tile = static_cast<double>(attention.key_tile);
+  return {tile, std::ceil(tile / 8) + 3};
+}
 
 void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor& out) {
   AttentionKernel kernel(attention, scope);

@@ -36,6 +36,9 @@ void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor
 // Arithmetic::sum_height of its sums.
 double sum_height(const MultiplyReduce& reduction);
 void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor& out);
+// Arithmetic::sum_height of its two products, and how it adds up exponentials.
+double sum_height(const FusedAttention& attention);
+RowSums row_sums(const FusedAttention& attention);
 void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out);
 void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs);
 void run_fused(const Gate& gate, const RegionScope& scope, Tensor& out);

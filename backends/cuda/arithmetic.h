@@ -15,6 +15,7 @@ inline Arithmetic cuda_arithmetic() {
   arithmetic.tanh = 3.34;
   arithmetic.rsqrt = 2.1;
   arithmetic.div = 1;
+  arithmetic.row_sums = {32, 16};  // row_reduce.cuh and welford.cuh: the lanes of one warp at least
   return arithmetic;
 }
 

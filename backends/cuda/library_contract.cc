@@ -25,6 +25,7 @@ void declare(const Op& op, const TensorType& type, const Types& inputs, const st
   }
   const auto* softmax = std::get_if<Softmax>(&op);
   if (!softmax) return;
+  contract.arithmetic.row_sums = {};  // cuDNN promises no order
   const auto axis = static_cast<size_t>(*resolve_axis(softmax->axis, type.rank()));
   const int64_t n = type.shape[axis], inner = strides_of(type.shape)[axis];
   if (!cudnn_rounds_exponentials(type.dtype, n, inner)) return;

@@ -61,6 +61,8 @@ class CudaFusedBackend final : public Backend {
       if (emit_kernel(fused[r], options.faults, builder)) {
         if (const auto* reduction = std::get_if<MultiplyReduce>(&fused[r].op))
           refine_contract(*reduction, plan.regions[r].contract);
+        if (const auto* attention = std::get_if<FusedAttention>(&fused[r].op))
+          refine_contract(*attention, plan.regions[r].contract);
         const auto* update = std::get_if<CacheUpdate>(&fused[r].op);
         if (update && !update->old_value_lost)
           builder.update_in_place(plan.regions[r].outputs.front(), update->cache);

@@ -174,4 +174,8 @@ Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, con
   return true;
 }
 
+// At least 4 lanes share a row (attention_mma.cuh), each with up to 8 keys of a step; then 2 exchanges and up
+// to 4 parts of split keys.
+void refine_contract(const FusedAttention&, Contract& contract) { contract.arithmetic.row_sums = {4, 16}; }
+
 }  // namespace fusesmith

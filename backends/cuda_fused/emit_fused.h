@@ -39,6 +39,8 @@ Emitted emit_fused(const MultiplyReduce& reduction, const FusedScope& scope, con
 void refine_contract(const MultiplyReduce& reduction, Contract& contract);
 Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
+// Its row's exponentials are added by lanes of their own.
+void refine_contract(const FusedAttention& attention, Contract& contract);
 Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
 Emitted emit_fused(const AddNorm& norm, const FusedScope& scope, DeviceTensors outs, Emitter& emitter);

@@ -1,6 +1,7 @@
 // layer_norm, group_norm: y = (x - m) r w + b with r = 1 / sqrt(var + eps) and the statistics of
-// statistics.h. rms_norm: y = x r w with r = 1 / sqrt(q + eps). q = mean(x^2) has terms of one sign: n - 1
-// additions, a square and a division each round relative to it, (n + 2) u; inexact inputs bring mean(2 |x| dx
+// statistics.h. rms_norm: y = x r w with r = 1 / sqrt(q + eps). q = mean(x^2) has terms of one sign: h
+// additions (RowSums::height), a square and a division each round relative to it, (h + 3) u; inexact inputs
+// bring mean(2 |x| dx
 // + dx^2).
 //   e = 0 where x - m is exactly 0, whatever r is; and where var, or q, is exactly a power of four that eps
 //   is too small to change, so that r is a power of two, and no product rounds before the last operation.
@@ -113,7 +114,7 @@ Bounded centred_norm(BoundedSpan in, const TensorType& out, size_t n, Affine aff
   y.e.resize(y.v.size());
   for (size_t start = 0; start < x.v.size(); start += n) {
     const RowView row = row_of(x, start, n);
-    const Statistics s = statistics(row, arithmetic.variance);
+    const Statistics s = statistics(row, arithmetic);
     const Element r = inverse_root(s.variance + eps, s.variance_error, arithmetic);
     const bool known = s.variance * static_cast<double>(n) < 1e38 && std::isfinite(s.mean_error);
     const bool regular = std::isfinite(s.mean) && std::isfinite(s.variance);
@@ -163,7 +164,8 @@ Bounded reference(const RmsNorm& op, BoundedSpan in, const TensorType& out, cons
     const auto count = static_cast<double>(n);
     const double q = squares / count, total = q + f32(op.eps);
     const bool exact = !row.dx && exact_squares(row, squares);
-    const double rounding = exact ? 0 : (count + 2) * kU * (q + inputs / count) + arithmetic.smallest;
+    const double rounding =
+        exact ? 0 : (arithmetic.row_sums.height(count) + 3) * kU * (q + inputs / count) + arithmetic.smallest;
     const Element r = inverse_root(total, inputs / count + rounding, arithmetic);
     write_row({row, start, 0, 0, r, false, std::isfinite(q), squares + inputs < 1e38}, affine,
               arithmetic.smallest, y);

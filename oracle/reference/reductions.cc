@@ -1,8 +1,8 @@
 // reduce_sum, reduce_mean, reduce_max, var_mean.
-//   sum   of n in any order: each of its n - 1 additions rounds once, and the last of them is the result's
-//   own
-//         rounding: (n - 2) u s / (1 - n u), s = sum |x| (Higham, section 4.2); 0 where every order is exact.
-//   mean  the sum's error with all n - 1 roundings, / n; where n is no power of two, also the division's, or
+//   sum   each of its h additions (RowSums::height, n - 1 in any order) rounds once, and the last of them is
+//         the result's own rounding: (h - 1) u s / (1 - n u), s = sum |x| (Higham, section 4.2); 0 where
+//         every order is exact.
+//   mean  the sum's error with all h roundings, / n; where n is no power of two, also the division's, or
 //         that of a product with the rounded 1 / n. Unknown where the sum may overflow: it may be scaled
 //         first.
 //   max   the maximum of intervals.
@@ -88,10 +88,10 @@ Element bounded_sum(const Row& row, double additions) {
   return {sum.v, sum.inputs + roundings * (sum.magnitude + sum.inputs)};
 }
 
-Element mean_of(const Row& row) {
+Element mean_of(const Row& row, const RowSums& sums) {
   const size_t n = row.x.size();
   const auto count = static_cast<double>(n);
-  const Element sum = bounded_sum(row, count - 1);
+  const Element sum = bounded_sum(row, sums.height(count));
   if (!std::isfinite(sum.v)) return sum;
   if (Sum(row).may_overflow()) return {sum.v / count, kInfinity};
   const double v = sum.v / count, e = sum.e / count;
@@ -138,13 +138,14 @@ Element variance_of(const Row& row, const Statistics& s, double correction, doub
 
 }  // namespace
 
-Bounded reference(const ReduceSum& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
-  return reduced(*in[0], op.axes, out,
-                 [](const Row& row) { return bounded_sum(row, static_cast<double>(row.x.size()) - 2); });
+Bounded reference(const ReduceSum& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  return reduced(*in[0], op.axes, out, [&](const Row& row) {
+    return bounded_sum(row, arithmetic.row_sums.height(static_cast<double>(row.x.size())) - 1);
+  });
 }
 
-Bounded reference(const ReduceMean& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
-  return reduced(*in[0], op.axes, out, mean_of);
+Bounded reference(const ReduceMean& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  return reduced(*in[0], op.axes, out, [&](const Row& row) { return mean_of(row, arithmetic.row_sums); });
 }
 
 Bounded reference(const ReduceMax& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
@@ -157,11 +158,11 @@ std::vector<Bounded> reference(const VarMean& op, BoundedSpan in, TypeSpan out,
   std::vector<Bounded> y{Bounded(out[0]), Bounded(out[1])};
   for_each_reduced(*in[0], op.axes, [&](const Row& row, size_t i) {
     const Statistics s =
-        statistics({row.x.data(), row.exact ? nullptr : row.dx.data(), row.x.size()}, arithmetic.variance);
+        statistics({row.x.data(), row.exact ? nullptr : row.dx.data(), row.x.size()}, arithmetic);
     const Element var = variance_of(row, s, static_cast<double>(op.correction), arithmetic.smallest);
     y[0].set(i, var.v, var.e);
     const bool finite = std::isfinite(s.mean) && std::isfinite(s.variance);
-    const Element mean = finite ? Element{s.mean, s.mean_error} : mean_of(row);
+    const Element mean = finite ? Element{s.mean, s.mean_error} : mean_of(row, arithmetic.row_sums);
     y[1].set(i, mean.v, mean.e);
   });
   return y;

@@ -1,9 +1,9 @@
 // softmax. With t_i = x_i - max, p_i = exp(t_i) / sum exp(t), each t_i may be off by d_i = |dx_i| + u |t_i|
 // (the subtraction rounds). The exact p_j over all such t lies between
 //   p_j exp(-d_j) / sum p_i exp(d_i)   and   p_j exp(d_j) / sum p_i exp(-d_i),
-// (numerator and denominator move together in x_j), and computing it adds (2 eps_exp + n + 2) u relative: two
-// exponentials, n additions, a division. e = 0 where 2^k elements equal the maximum and the others lie 104 or
-// more below: e^-104 is 0 in f32.
+// (numerator and denominator move together in x_j), and computing it adds (2 eps_exp + h + 3) u relative: two
+// exponentials, h additions (RowSums::height), a division, and 2 for their products. e = 0 where 2^k elements
+// equal the maximum and the others lie 104 or more below: e^-104 is 0 in f32.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -90,7 +90,8 @@ void softmax_row(Row& row, const Arithmetic& arithmetic) {
     low += std::exp(row.t[i] - shift(i));
     high += std::exp(row.t[i] + shift(i));
   }
-  const double computing = (2 * arithmetic.exp + static_cast<double>(n) + 2) * kU * 1.001;
+  const double computing =
+      (2 * arithmetic.exp + arithmetic.row_sums.height(static_cast<double>(n)) + 3) * kU * 1.001;
   for (size_t i = 0; i < n; ++i) {
     const double p = row.p[i] / sum;
     const double d = shift(i);

@@ -25,13 +25,21 @@ bool constant_row(const RowView& row) {
   return true;
 }
 
-double mean_rounding(const RowView& row, double mean, double magnitude, Arithmetic::Variance how) {
+// Roundings, in units of u relative to mean|x|, of Welford's mean: in any order, or in lanes.
+double welford_roundings(double n, const RowSums& sums) {
+  const auto running = [](double updates) { return updates + 3 * std::log(updates) + 8; };
+  if (sums.any_order()) return running(n);
+  return std::fmin(running(n), running(sums.steps_of_lane(n)) + 5 * sums.merges);
+}
+
+double mean_rounding(const RowView& row, double mean, double magnitude, const Arithmetic& arithmetic) {
   const double n = static_cast<double>(row.n);
-  const bool welford = how == Arithmetic::Variance::welford;
+  const bool welford = arithmetic.variance == Arithmetic::Variance::welford;
   if (welford && !row.dx && constant_row(row)) return 0;
   if (!(n * magnitude < max_finite(Dtype::f32))) return kInfinity;  // the sum may overflow
-  if (welford) return (n + 3 * std::log(n) + 8) * kU * magnitude;
-  return !row.dx && exact_mean(row, mean, magnitude) ? 0 : (n + 2) * kU * magnitude;
+  if (welford) return welford_roundings(n, arithmetic.row_sums) * kU * magnitude;
+  return !row.dx && exact_mean(row, mean, magnitude) ? 0
+                                                     : (arithmetic.row_sums.height(n) + 3) * kU * magnitude;
 }
 
 // Whether every order of squaring and adding the differences from an exact mean is exact, and the sum's
@@ -47,27 +55,37 @@ bool exact_variance(const RowView& row, double mean, double squares) {
          is_plain_f32(squares / static_cast<double>(row.n));
 }
 
+double welford_variance_rounding(double n, double mean, double variance, double shifted,
+                                 const RowSums& sums) {
+  const double spread = std::sqrt(variance * (variance + mean * mean));
+  const double any_order = 2 * (n + 8) * kU * spread + (n + 5) * kU * variance + shifted;
+  if (sums.any_order()) return any_order;
+  const double levels = sums.merges;
+  const double in_lanes = (2 + 2 * std::sqrt(levels)) * welford_roundings(n, sums) * kU * spread +
+                          (sums.steps_of_lane(n) + 5 * levels + 8) * kU * variance + (1 + levels) * shifted;
+  return std::fmin(any_order, in_lanes);
+}
+
 double variance_rounding(double n, double mean, double variance, double mean_error,
-                         Arithmetic::Variance how) {
-  const double shifted = mean_error * mean_error;
-  switch (how) {
+                         const Arithmetic& arithmetic) {
+  const double shifted = mean_error * mean_error, height = arithmetic.row_sums.height(n);
+  switch (arithmetic.variance) {
     case Arithmetic::Variance::two_pass:
-      return (n + 5) * kU * (variance + shifted) + shifted;
+      return (height + 6) * kU * (variance + shifted) + shifted;
     case Arithmetic::Variance::moments: {
       const double square = variance + mean * mean;
       if (!(n * square < 1e38)) return kInfinity;  // a square may overflow
-      return (n + 3) * kU * square + 2 * mean * mean_error + 2 * shifted;
+      return (height + 4) * kU * square + 2 * mean * mean_error + 2 * shifted;
     }
     case Arithmetic::Variance::welford:
       break;
   }
-  return 2 * (n + 8) * kU * std::sqrt(variance * (variance + mean * mean)) + (n + 5) * kU * variance +
-         shifted;
+  return welford_variance_rounding(n, mean, variance, shifted, arithmetic.row_sums);
 }
 
 }  // namespace
 
-Statistics statistics(const RowView& row, Arithmetic::Variance how) {
+Statistics statistics(const RowView& row, const Arithmetic& arithmetic) {
   const double n = static_cast<double>(row.n);
   double sum = 0, magnitude = 0, mean_dx = 0;
   for (size_t i = 0; i < row.n; ++i) {
@@ -86,14 +104,14 @@ Statistics statistics(const RowView& row, Arithmetic::Variance how) {
     cross += 2 * std::fabs(c) * dc + dc * dc;
   }
   s.variance = squares / n;
-  const double rounding = mean_rounding(row, s.mean, magnitude, how);
+  const double rounding = mean_rounding(row, s.mean, magnitude, arithmetic);
   // f64's own error in the mean is 2^-29 of f32's; an inexact mean may also lose subnormals.
   s.mean_error = rounding > 0 ? rounding * (1 + 0x1p-28) + mean_dx + n * 0x1p-149 : mean_dx;
-  const bool exact = how == Arithmetic::Variance::two_pass && rounding == 0 && !row.dx &&
+  const bool exact = arithmetic.variance == Arithmetic::Variance::two_pass && rounding == 0 && !row.dx &&
                      exact_variance(row, s.mean, squares);
   s.variance_error = exact ? 0
                            : cross / n + variance_rounding(n, std::fabs(s.mean) + mean_dx,
-                                                           s.variance + cross / n, rounding, how);
+                                                           s.variance + cross / n, rounding, arithmetic);
   return s;
 }
 

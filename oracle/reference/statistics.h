@@ -19,13 +19,17 @@ struct RowView {
 };
 
 // Bounds:
-//   mean      sum of n in any order: (n + 2) u mean|x|; Welford's running mean: its n updates each round the
-//             mean and the step, together (n + 3 ln n + 8) u mean|x|. 0 where the sum is exact and the mean
-//             an f32.
-//   variance  (of n, not n - 1) two-pass: (n + 5) u (var + dm^2) + dm^2; Welford: (2 (n + 8) k + n + 5) u var
-//             + dm^2 with k = sqrt(1 + mean^2 / var) (Chan, Golub, LeVeque 1983); moments: (n + 3) u (var +
+//   mean      a sum with h additions (RowSums::height): (h + 3) u mean|x|; Welford's running mean: its n
+//   updates
+//             each round the mean and the step, together (n + 3 ln n + 8) u mean|x|. 0 where the sum is exact
+//             and the mean an f32.
+//   variance  (of n, not n - 1) two-pass: (h + 6) u (var + dm^2) + dm^2; Welford: (2 (n + 8) k + n + 5) u var
+//             + dm^2 with k = sqrt(1 + mean^2 / var) (Chan, Golub, LeVeque 1983); moments: (h + 4) u (var +
 //             mean^2) + 2 |mean| dm + 2 dm^2. Two-pass is exact where the mean is, all sums of squares are
 //             and n is a power of two.
-Statistics statistics(const RowView& row, Arithmetic::Variance how);
+// Welford in lanes of m updates, merged in L levels (decision 47):
+//   mean      r = m + 3 ln m + 8 + 5 L instead of n + 3 ln n + 8
+//   variance  (2 + 2 sqrt(L)) r k u var + (m + 5 L + 8) u var + (1 + L) dm^2
+Statistics statistics(const RowView& row, const Arithmetic& arithmetic);
 
 }  // namespace fusesmith::ref
