@@ -44,7 +44,8 @@ struct Arithmetic {
   double tanh = 4;
   double rsqrt = 3;  // 1 / sqrtf: two correctly rounded steps and a reciprocal's share
   double div = 1;
-  double smallest = 0x1p-126;  // any result may be off by this much where it underflows
+  double smallest = 0x1p-126;       // a function may be off by this much where it or a step of it underflows
+  double smallest_term = 0x1p-126;  // so may a term of a product's sum
   // Products of f32 operands may round or truncate them to tf32 (f32 with 10 bits after the leading one).
   bool tf32 = false;
   // Most roundings between a term of a product's sum and its result, the term's own included; 0: the sum may

@@ -5,13 +5,12 @@
 
 namespace fusesmith {
 
-// Rows are added up by sum_of (reduce.h) and, on `cpu_fused`, by Welford's statistics (welford.h): eight
-// lanes, merged pairwise. Nothing flushes subnormals, and glibc's functions are off by at most 2 ulp where
-// they underflow.
+// Rows are added up by sum_of (reduce.h) and by Welford's statistics (cpu_fused/welford.h): eight lanes,
+// merged pairwise. Nothing flushes subnormals.
 inline Arithmetic cpu_arithmetic() {
   Arithmetic arithmetic;
   arithmetic.row_sums = {8, 3};
-  arithmetic.smallest = 0x1p-148;
+  arithmetic.smallest_term = 0x1p-149;
   return arithmetic;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/common/cpu_arithmetic.h"
 #include "backends/common/tf32.h"
 #include "graph/expand.h"
 
@@ -31,7 +32,7 @@ Graph norm_and_linear(Dtype dtype) {
   return *b.build();
 }
 
-TEST(CpuBackend, HasOneRegionPerNodeWithTheDefaultContract) {
+TEST(CpuBackend, HasOneRegionPerNodeThatDeclaresOnlyItsArithmetic) {
   const Graph graph = norm_and_linear(Dtype::bf16);
   const auto program = cpu_backend().compile(graph, {});
   ASSERT_TRUE(program.ok());
@@ -43,7 +44,9 @@ TEST(CpuBackend, HasOneRegionPerNodeWithTheDefaultContract) {
     EXPECT_EQ(region.inputs.size(), graph.nodes()[i].inputs.size());
     EXPECT_EQ(region.outputs, std::vector<ValueId>{graph.nodes()[i].first_output});
     EXPECT_TRUE(region.patterns.empty());
-    EXPECT_EQ(region.contract, Contract{});
+    EXPECT_EQ(region.contract.arithmetic, cpu_arithmetic());
+    EXPECT_TRUE(region.contract.deviations.empty());
+    EXPECT_TRUE(region.contract.slacks.empty());
   }
 }
 

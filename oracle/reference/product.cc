@@ -116,7 +116,7 @@ double product_error(double v, double s, double inputs, double k, int g, bool lo
   if (std::isinf(v)) return inputs == 0 ? 0 : kInfinity;
   if (s == 0 && inputs == 0) return 0;
   if (inputs == 0 && (sums_are_exact(g, s, -126) || (lone && is_plain_f32(v)))) return 0;
-  return inputs + n / (1 - n) * magnitude + k * 0x1p-53 * magnitude + k * arithmetic.smallest;
+  return inputs + n / (1 - n) * magnitude + k * 0x1p-53 * magnitude + k * arithmetic.smallest_term;
 }
 
 struct Factors {
