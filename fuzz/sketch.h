@@ -3,6 +3,7 @@
 // Ops must accept their inputs: pieces are valid by construction.
 #pragma once
 
+#include <deque>
 #include <string_view>
 #include <vector>
 
@@ -82,7 +83,7 @@ class Sketch {
                   const std::optional<Grid>& known) const;
 
   bool exact_;
-  std::vector<Drawn> values_;
+  std::deque<Drawn> values_;  // references to types and shapes stay valid while values join
   std::vector<DrawnInput> inputs_;
   std::vector<DrawnState> states_;
   std::vector<DrawnNode> nodes_;
