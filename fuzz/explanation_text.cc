@@ -47,7 +47,7 @@ std::string kinds_text(const std::vector<Cause>& causes) {
   std::stable_sort(kinds.begin(), kinds.end(), [](auto& a, auto& b) { return a.first > b.first; });
   std::vector<std::string> words;
   for (const auto& [share, kind] : kinds) words.push_back(kind + " " + percent(share));
-  return list_text(words, "not measured");
+  return list_text(words, "none was measured");
 }
 
 // What the table of causes shows, and what it lacks.
@@ -60,12 +60,12 @@ std::string causes_heading(const Causes& causes, const CaseRun& run) {
   std::string text = wrapped("Causes: each region of " + candidate + " on the values of " + baseline +
                              ", everything after it by " + baseline + ".") +
                      "\n";
-  text += wrapped("Shares of the difference at the outputs: " + kinds_text(causes.causes) + "; " +
-                  (causes.together
-                       ? "taken alone, their differences add up to " + percent(*causes.together) + " of it."
-                       : "not every region was measured (see 'Left out'), so these need not add up "
-                         "to it; an empty cell was not measured.")) +
-          "\n";
+  std::string shares = "Shares of the difference at the outputs: " + kinds_text(causes.causes);
+  if (causes.together)
+    shares += "; taken alone, their differences add up to " + percent(*causes.together) + " of it.";
+  else
+    shares += "; not every region was measured, so these need not add up to it. Empty: not measured.";
+  text += wrapped(shares) + "\n";
   if (own.empty()) return text;
   return text +
          wrapped("Roundings and error/bound as in the run, on the inputs that the region got there: " +
