@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "oracle/region_judge.h"
+#include "fuzz/verdict_text.h"
 
 namespace fusesmith {
 
@@ -31,24 +31,27 @@ double apart(double from, double to) {
 
 class CauseFinder {
  public:
-  CauseFinder(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time)
-      : run_(run), verdict_(verdict), out_of_time_(out_of_time), base_(run.baseline.trace->values) {}
+  CauseFinder(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time,
+              Causes& found)
+      : run_(run),
+        verdict_(verdict),
+        out_of_time_(out_of_time),
+        base_(run.baseline.trace->values),
+        found_(found) {}
 
-  Causes find() {
+  void find() {
     compare_outputs();
-    for (const size_t region : order()) try_region(region);
-    for (const Cause& cause : found_.causes) found_.together += cause.share;
-    for (Cause& cause : found_.causes) cause.share = ratio(cause.share, found_.together);
-    std::stable_sort(found_.causes.begin(), found_.causes.end(),
-                     [](const Cause& a, const Cause& b) { return a.share > b.share; });
+    for (const size_t region : order()) inject(region);
+    for (Cause& cause : found_.causes) follow(cause);
+    take_shares();
     for (Cause& cause : found_.causes) {
-      if (has_time("the swap table of", cause.region))
-        cause.swaps = swap_inner_values(run_, cause.region, found_.left_out);
+      if (out_of_time_()) {
+        left_out("the swap table of", cause.region, "no time was left");
+        continue;
+      }
+      cause.swaps = swap_inner_values(run_, cause.region, found_.left_out);
+      cause.swapped = true;
     }
-    auto& left_out = found_.left_out;  // some are about the backend, once for each region
-    for (auto line = left_out.begin(); line != left_out.end();)
-      line = std::find(left_out.begin(), line, *line) == line ? line + 1 : left_out.erase(line);
-    return std::move(found_);
   }
 
  private:
@@ -64,10 +67,10 @@ class CauseFinder {
     return order;
   }
 
-  bool has_time(const char* what, size_t region) {
-    if (!out_of_time_()) return true;
-    left_out(what, region, "no time was left");
-    return false;
+  // One of the two experiments without which the shares are not of all that makes the difference.
+  void not_measured(const char* what, size_t region, const std::string& why) {
+    all_measured_ = false;
+    left_out(what, region, why);
   }
 
   void left_out(const char* what, size_t region, const std::string& why) {
@@ -88,58 +91,68 @@ class CauseFinder {
     }
   }
 
+  // Whether the region got, in the run, the baseline's values.
+  bool had_inputs_of_baseline(size_t r) const {
+    const std::vector<ValueId>& inputs = regions()[r].inputs;
+    return std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) {
+      return same_bits(at(base_, v), at(run_.candidate.trace->values, v));
+    });
+  }
+
   // The region's outputs on the baseline's inputs, by ValueId; nothing where they cannot be had.
   std::optional<Values> outputs_of(size_t r) {
+    constexpr const char* kWhat = "the error of";
+    if (had_inputs_of_baseline(r)) return run_.candidate.trace->values;
+    if (out_of_time_()) {
+      not_measured(kWhat, r, "no time was left");
+      return {};
+    }
     const Region& region = regions()[r];
-    const auto same = [&](ValueId v) { return same_bits(at(base_, v), at(run_.candidate.trace->values, v)); };
-    if (std::all_of(region.inputs.begin(), region.inputs.end(), same)) return run_.candidate.trace->values;
-    if (!has_time("the error of", r)) return {};
     const auto part = cut(run_.graph, {region.nodes.begin(), region.nodes.end()}, base_);
     if (!part) {
-      left_out("the error of", r, "the baseline keeps its indices inside a region");
+      not_measured(kWhat, r, "the baseline keeps its indices inside a region");
       return {};
     }
     auto computed = run_cut(run_.graph, *part, run_.candidate, base_, true);
     if (!computed) {
-      left_out("the error of", r, computed.problem());
+      not_measured(kWhat, r, computed.problem());
       return {};
     }
     return std::move(*computed);
   }
 
-  void try_region(size_t r) {
+  void inject(size_t r) {
     const auto outputs = outputs_of(r);
     if (!outputs) return;
     Cause cause;
     cause.region = r;
-    Values changed = base_;  // the baseline's, with what the region makes of its inputs there
     for (ValueId v : regions()[r].outputs) {
-      if (!at(base_, v)) return left_out("the error of", r, "the baseline keeps its output inside a region");
+      if (!at(base_, v))
+        return not_measured("the error of", r, "the baseline keeps its output inside a region");
       cause.injected += difference(*at(base_, v), *at(*outputs, v));
-      changed[static_cast<size_t>(v)] = at(*outputs, v);
+      cause.left.push_back(at(*outputs, v));
     }
     if (cause.injected.unequal == 0) return;
-    const Trace trace{changed};
-    cause.verdict = judge_region(run_.graph, run_.candidate.plan(), r, trace, {});
-    follow(cause, std::move(changed));
+    cause.verdict = verdict_.candidate.regions[r];
+    cause.judged = had_inputs_of_baseline(r) && !is_disagreement(cause.verdict);
     found_.causes.push_back(std::move(cause));
   }
 
   // What the baseline makes of the region's outputs.
-  void follow(Cause& cause, Values changed) {
-    const std::set<int> after = nodes_after(run_.graph, regions()[cause.region].outputs);
-    std::set<int> nodes;
-    const auto& own = regions()[cause.region].nodes;
-    for (int n : after) {
-      if (std::find(own.begin(), own.end(), n) == own.end()) nodes.insert(n);
-    }
+  void follow(Cause& cause) {
+    constexpr const char* kWhat = "what follows from";
+    const Region& region = regions()[cause.region];
+    Values changed = base_;  // the baseline's, with what the region makes of its inputs there
+    for (size_t i = 0; i < region.outputs.size(); ++i)
+      changed[static_cast<size_t>(region.outputs[i])] = cause.left[i];
+    std::set<int> nodes = nodes_after(run_.graph, region.outputs);
+    for (int n : region.nodes) nodes.erase(n);
     if (!nodes.empty()) {
-      if (!has_time("what follows from", cause.region)) return;
+      if (out_of_time_()) return not_measured(kWhat, cause.region, "no time was left");
       const auto part = cut(run_.graph, nodes, changed);
-      if (!part)
-        return left_out("what follows from", cause.region, "the baseline keeps indices inside a region");
+      if (!part) return not_measured(kWhat, cause.region, "the baseline keeps indices inside a region");
       auto computed = run_cut(run_.graph, *part, run_.baseline, changed, true);
-      if (!computed) return left_out("what follows from", cause.region, computed.problem());
+      if (!computed) return not_measured(kWhat, cause.region, computed.problem());
       for (size_t v = 0; v < changed.size(); ++v) {
         if ((*computed)[v]) changed[v] = std::move((*computed)[v]);
       }
@@ -148,19 +161,34 @@ class CauseFinder {
     spread(cause, changed, nodes);
   }
 
+  void take_shares() {
+    double together = 0;
+    for (const Cause& cause : found_.causes) together += cause.share.value_or(0);
+    if (all_measured_) {
+      found_.together = together;
+      for (Cause& cause : found_.causes) cause.share = ratio(*cause.share, together);
+    }
+    // Nothing is known of what was not measured: it comes last, as it came.
+    std::stable_sort(found_.causes.begin(), found_.causes.end(), [](const Cause& a, const Cause& b) {
+      return a.share && (!b.share || *a.share > *b.share);
+    });
+  }
+
   void measure(Cause& cause, const Values& changed) const {
     double along = 0;
+    Difference outputs;
     for (size_t o = 0; o < final_.size(); ++o) {
       const ValueId v = run_.graph.outputs()[o];
       if (at(changed, v) == at(base_, v)) {
-        cause.outputs.elements += at(base_, v)->size();
+        outputs.elements += at(base_, v)->size();
         continue;
       }
-      cause.outputs += difference(*at(base_, v), *at(changed, v));
+      outputs += difference(*at(base_, v), *at(changed, v));
       const std::vector<double> from = to_f64(*at(base_, v)), to = to_f64(*at(changed, v));
       for (size_t i = 0; i < from.size(); ++i) along += apart(from[i], to[i]) * final_[o][i];
     }
-    cause.gain = ratio(cause.outputs.rms(), cause.injected.rms());
+    cause.outputs = outputs;
+    cause.gain = ratio(outputs.rms(), cause.injected.rms());
     cause.share = ratio(along, final_squares_);  // of their sum, once all are known
   }
 
@@ -199,7 +227,8 @@ class CauseFinder {
   const Values& base_;
   std::vector<std::vector<double>> final_;  // of each graph output: candidate - baseline
   double final_squares_ = 0;
-  Causes found_;
+  bool all_measured_ = true;
+  Causes& found_;
 };
 
 }  // namespace
@@ -211,14 +240,34 @@ const Swap* Cause::exact_swap(bool inside_kernel) const {
   return found == swaps.end() ? nullptr : &*found;
 }
 
-CauseKind Cause::kind() const {
+std::optional<CauseKind> Cause::kind() const {
   if (verdict.verdict > VerdictClass::inconclusive) return CauseKind::out_of_bounds;
   if (!verdict.deviations.empty()) return CauseKind::rounding;
+  if (!swapped) return {};
   return exact_swap(true) ? CauseKind::inner_value : CauseKind::order;
 }
 
-Causes find_causes(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time) {
-  return CauseFinder(run, verdict, out_of_time).find();
+void find_causes(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time,
+                 Causes& found) {
+  CauseFinder(run, verdict, out_of_time, found).find();
+}
+
+void judge_causes(const RunSides& run, const RegionJudgeOptions& options,
+                  const std::function<bool()>& out_of_time, Causes& causes) {
+  const Plan& plan = run.candidate.plan();
+  for (Cause& cause : causes.causes) {
+    if (cause.judged) continue;
+    if (out_of_time()) {
+      causes.left_out.push_back("the judgement of region '" + cause.verdict.name + "' on the values of " +
+                                std::string(run.baseline.backend->name()) + ": no time was left");
+      continue;
+    }
+    Trace trace{run.baseline.trace->values};
+    const std::vector<ValueId>& outputs = plan.regions[cause.region].outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) trace.values[static_cast<size_t>(outputs[i])] = cause.left[i];
+    cause.verdict = judge_region(run.graph, plan, cause.region, trace, options);
+    cause.judged = true;
+  }
 }
 
 }  // namespace fusesmith

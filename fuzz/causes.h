@@ -9,6 +9,7 @@
 
 #include "fuzz/cut.h"
 #include "fuzz/difference.h"
+#include "oracle/region_judge.h"
 
 namespace fusesmith {
 
@@ -44,18 +45,26 @@ inline constexpr std::string_view kCauseKinds[] = {"out_of_bounds", "rounding", 
 inline std::string_view name(CauseKind kind) { return kCauseKinds[static_cast<size_t>(kind)]; }
 
 struct Cause {
-  size_t region = 0;      // in the candidate's plan
-  RegionVerdict verdict;  // on the baseline's inputs: error as a share of its bound, roundings left out
-  Difference injected;    // outputs on the baseline's inputs, against the baseline's
-  Difference outputs;     // the graph's outputs, everything after the region computed by the baseline
-  double gain = 0;        // rms of `outputs` / rms of `injected`
+  size_t region = 0;  // in the candidate's plan
+  // Error as a share of its bound, roundings left out: on the baseline's inputs once it is `judged`, before
+  // that the run's, on the inputs that the region got there.
+  RegionVerdict verdict;
+  bool judged = false;
+  std::vector<TensorPtr> left;  // outputs on the baseline's inputs, in the region's order
+  Difference injected;          // they against the baseline's
+  // What follows; empty where it was not measured. The graph's outputs, everything after the region computed
+  // by the baseline.
+  std::optional<Difference> outputs;
+  std::optional<double> gain;  // rms of `outputs` / rms of `injected`
   // Of the run's difference at the outputs: the length of `outputs` along that difference, as a part of the
-  // sum over all causes.
-  double share = 0;
+  // sum over all causes if every region was measured, else as a part of the run's.
+  std::optional<double> share;
   std::vector<SpreadStep> spread;  // in order, moved values left out; what it never reaches is not there
   std::vector<Swap> swaps;
+  bool swapped = false;  // whether the swaps were made
 
-  CauseKind kind() const;
+  // Empty where only swaps, which were not made, could say.
+  std::optional<CauseKind> kind() const;
   // The first swap inside a kernel, or of nodes, with which nothing is left; null if there is none.
   const Swap* exact_swap(bool inside_kernel) const;
 };
@@ -64,8 +73,8 @@ struct Causes {
   Difference outputs;         // the run's: all graph outputs
   std::vector<Cause> causes;  // the largest share first; regions that inject nothing are not there
   // That sum, in lengths of the run's difference: 1 where differences add up; more where each alone turns
-  // roundings that they turn only once together.
-  double together = 0;
+  // roundings that they turn only once together. Empty where a region was not measured.
+  std::optional<double> together;
   std::vector<std::string> left_out;  // experiments that were not made, and why
 };
 
@@ -74,8 +83,16 @@ struct RunSides {
   Side baseline, candidate;
 };
 
-// `out_of_time` is asked before each experiment. `verdict` is of the run.
-Causes find_causes(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time);
+// By running kernels and comparing bits alone, in this order: what every region injects (rewritten regions
+// first), what follows from each, the swap tables (the largest share first). `out_of_time` is asked before
+// each experiment. `verdict` is of the run. What throws (memory) leaves in `found` what is known by then.
+void find_causes(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time,
+                 Causes& found);
+
+// Then the regions that make a difference against the reference, on the baseline's values: the largest share
+// first, and no region that got those very values in the run.
+void judge_causes(const RunSides& run, const RegionJudgeOptions& options,
+                  const std::function<bool()>& out_of_time, Causes& causes);
 
 // The swap table of one region of the candidate; reasons for missing rows go to `left_out`.
 std::vector<Swap> swap_inner_values(const RunSides& run, size_t region, std::vector<std::string>& left_out);

@@ -1,5 +1,6 @@
 #include "fuzz/explain.h"
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -26,8 +27,11 @@ std::string reasons_text(const BackendVerdict& backend) {
   std::string text;
   for (const RegionVerdict& region : backend.regions) {
     for (const Deviation& deviation : region.deviations) {
-      text += "  " + region.name + ": " + to_string(deviation) + " (" + std::string(name(deviation.dtype)) +
-              ")" + (deviation.why.empty() ? "" : ": " + deviation.why) + "\n";
+      text += wrapped("  " + region.name + ": " + to_string(deviation) + " (" +
+                          std::string(name(deviation.dtype)) + ")" +
+                          (deviation.why.empty() ? "" : ": " + deviation.why),
+                      4) +
+              "\n";
     }
   }
   return text.empty() ? "" : "\nRoundings that " + backend.backend + " left out or moved:\n" + text;
@@ -37,12 +41,12 @@ std::string text_of(const Case& test_case, const CaseRun& run, const Explanation
                     const std::vector<DefinitionDifference>& definitions) {
   const Verdict& verdict = run.verdict;
   std::string text = std::string(name(verdict.verdict)) +
-                     (verdict.finding ? ", finding " + verdict.signature : "") + "\n" + sentence(verdict) +
-                     "\n";
+                     (verdict.finding ? ", finding " + verdict.signature : "") + "\n" +
+                     wrapped(sentence(verdict)) + "\n";
   if (test_case.steps > 1) text += "The gravest step is " + std::to_string(run.step) + ".\n";
   const Guilty guilty = guilty_region(verdict);
-  if (guilty.region) text += "Evidence: " + evidence_text(guilty) + ".\n";
-  if (run.candidate) text += "What happened: " + explanation.what_happened + "\n";
+  if (guilty.region) text += wrapped("Evidence: " + evidence_text(guilty) + ".") + "\n";
+  if (run.candidate) text += wrapped("What happened: " + explanation.what_happened) + "\n";
   text += stand_in_text(test_case, definitions);
   text += regions_text(verdict.candidate, region_differences(run)) + reasons_text(verdict.candidate);
   text += regions_text(verdict.baseline, {}) + reasons_text(verdict.baseline);
@@ -106,11 +110,15 @@ int run(ExplainFlags& flags, Console& console) {
   std::vector<DefinitionDifference> definitions;
   try {
     const Judging judging(flags.judge, *test_case);
+    Budget budget{.max_seconds = flags.max_seconds};
+    const auto begun = std::chrono::steady_clock::now();
     run = judging.run(*test_case, [&](CaseRun& judged) {
+      budget.judging_seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
       definitions =
           definition_differences(*test_case, judged, *find_backend(judging.candidate), judging.options);
     });
-    explanation = explain(*test_case, run, judging, flags.max_seconds);
+    explanation = explain(*test_case, run, judging, budget);
   } catch (const DeviceError& error) {
     return fail_device(console, "explain", file, error);
   }

@@ -151,6 +151,17 @@ TEST(Explain, SaysWhatNoTimeWasLeftFor) {
   EXPECT_EQ(json["verdict"], "reassociation");
 }
 
+TEST(Explain, NamesWhatTakesTheNodesOfAPatternTurnedOff) {
+  const Json json = explained("sigmoid_gate_bf16_small");
+  const Json off = find(json["patterns_off"], "pattern", "gate");
+  EXPECT_EQ(off["verdict"], "precision_policy");
+  const Json taker = find(off["instead"], "region", "gate");
+  ASSERT_FALSE(taker.is_null()) << off;
+  EXPECT_THAT(taker["patterns"], ElementsAre("gemm_bias_act"));
+  EXPECT_THAT(taker["deviations"], ElementsAre("drop g"));
+  EXPECT_THAT(find(off["instead"], "region", "y")["patterns"], testing::IsEmpty());  // as in the graph
+}
+
 TEST(Explain, IdenticalRunsHaveNoCauses) {
   const Json json = explained("layer_norm_linear_bf16_small", {"--skip_patterns=layer_norm_welford"});
   EXPECT_EQ(json["verdict"], "identical");

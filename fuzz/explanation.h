@@ -6,16 +6,9 @@
 
 #include "fuzz/causes.h"
 #include "fuzz/judging.h"
+#include "fuzz/patterns_off.h"
 
 namespace fusesmith {
-
-// The same case judged with one more pattern turned off.
-struct PatternOff {
-  std::string pattern;
-  VerdictClass verdict = VerdictClass::identical;
-  int64_t unequal = 0;
-  double max_difference = 0;
-};
 
 struct Explanation {
   Causes causes;
@@ -23,9 +16,16 @@ struct Explanation {
   std::string what_happened;             // one sentence
 };
 
-// `run` is what `judging` made of the case. Experiments end after `max_seconds` (a started one is finished),
-// or where memory runs out; `causes.left_out` says so. Throws DeviceError::unhealthy.
-Explanation explain(const Case& test_case, const CaseRun& run, const Judging& judging, double max_seconds);
+struct Budget {
+  double max_seconds = 60;     // no experiment begins later; a started one is finished
+  double judging_seconds = 0;  // what the run took: a judgement of the whole case begins only if that is left
+};
+
+// `run` is what `judging` made of the case. First what runs of kernels alone can say: injections, what
+// follows from them, swaps, patterns turned off; then what takes the reference: regions on the baseline's
+// values, and the whole case without each pattern. `causes.left_out` names what no time or memory was left
+// for. Throws DeviceError::unhealthy.
+Explanation explain(const Case& test_case, const CaseRun& run, const Judging& judging, const Budget& budget);
 
 // The sentence; `run` had the causes.
 std::string what_happened(const Verdict& verdict, const Causes& causes);

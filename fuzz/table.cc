@@ -55,6 +55,31 @@ std::string short_number(double x) {
   return buffer;
 }
 
+std::string percent(double share) {
+  constexpr double kNoise = 5e-4;
+  return std::fabs(share) < kNoise ? "0.0 %" : short_number(100 * share) + " %";
+}
+
+std::string wrapped(const std::string& text, size_t indent) {
+  constexpr size_t kWidth = 110;
+  std::string out;
+  size_t line = 0;  // where the last line of `out` begins
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find_first_of(" \n", at + 1), text.size());  // of the word at `at`
+    if (text[at] == '\n') {
+      line = out.size() + 1;
+    } else if (text[at] == ' ' && out.size() + (end - at) > line + kWidth) {
+      out += '\n';
+      line = out.size();
+      out.append(indent, ' ');
+      ++at;
+    }
+    out.append(text, at, end - at);
+    at = end;
+  }
+  return out;
+}
+
 std::string counted(int64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }

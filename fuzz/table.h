@@ -27,6 +27,10 @@ class Table {
 
 // Three significant digits: "0.312", "5.96e-07", "inf".
 std::string short_number(double x);
+// "74.3 %"; "0.0 %" for less than 0.05 %, where what is left is mostly the noise of sums.
+std::string percent(double share);
+// Lines broken at spaces, of at most 110 columns where words allow that; those that go on are indented.
+std::string wrapped(const std::string& text, size_t indent = 0);
 // "1 case", "2 cases".
 std::string counted(int64_t count, const std::string& noun);
 // "a, b"; `none` where there is nothing.

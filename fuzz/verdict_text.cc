@@ -144,7 +144,8 @@ std::string evidence_text(const Guilty& guilty) {
            number_text(worst.want) + " and" + how + " " + number_text(worst.got);
   }
   return place(region) + " of " + guilty.backend->backend + ": " + worst.value + "[" +
-         std::to_string(worst.element) + "] is " + number_text(worst.got) + ", lawful is [" +
+         std::to_string(worst.element) + "] is " + number_text(worst.got) +
+         (region.symptom == "declared_rounding" ? ", lawful under the strict policy is [" : ", lawful is [") +
          number_text(worst.lo) + ", " + number_text(worst.hi) + "] (exact " + number_text(worst.want) +
          ", bound " + short_number(worst.bound) + "); " + std::to_string(region.outside) + " of " +
          counted(region.elements, "element") + " outside";

@@ -29,10 +29,10 @@ struct Guilty {
 };
 Guilty guilty_region(const Verdict& verdict);
 
-// "o (sdpa) of cpu_fused: o[17] is 1.25, lawful is [1, 1.1] (exact 1.05, bound 3e-07); 37 of 128 elements
-// outside".
 // Whether it was convicted by a second run, not by its bound: `worst` then holds both results.
 bool is_disagreement(const RegionVerdict& region);
+// "o (sdpa) of cpu_fused: o[17] is 1.25, lawful is [1, 1.1] (exact 1.05, bound 3e-07); 37 of 128 elements
+// outside".
 std::string evidence_text(const Guilty& guilty);
 
 // One sentence without technical gaps: what differs, whether that is lawful, by which deviation, where the

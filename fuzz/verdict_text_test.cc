@@ -111,6 +111,24 @@ TEST(VerdictJson, NumbersThatJsonLacksAreWords) {
   EXPECT_EQ(json.dump().find("null"), std::string::npos);
 }
 
+TEST(Table, SharesThatAreNoiseAreNoNumbers) {
+  for (const double noise : {0.0, -9.33e-9, 3e-4, -4.9e-4}) EXPECT_EQ(percent(noise), "0.0 %") << noise;
+  EXPECT_EQ(percent(6e-4), "0.06 %");
+  EXPECT_EQ(percent(-0.0213), "-2.13 %");
+  EXPECT_EQ(percent(1), "100 %");
+}
+
+TEST(Table, WrapsBetweenWords) {
+  const std::string ten = "123456789 ";
+  std::string text;
+  for (int i = 0; i < 12; ++i) text += ten;
+  EXPECT_EQ(wrapped(text + "x").find('\n'), 109U);  // eleven words
+  EXPECT_EQ(wrapped("  " + text + "x", 4).substr(101, 8), "\n    123");
+  for (const std::string& kept : {std::string("a\nb  c"), std::string(), std::string(150, 'x'),
+                                  ten + "\n" + std::string(109, 'x') + " "})
+    EXPECT_EQ(wrapped(kept), kept);
+}
+
 TEST(Table, AlignsNumbersToTheRight) {
   Table table({"name", "n"});
   table.add({"a", "1"});

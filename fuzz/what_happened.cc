@@ -55,7 +55,9 @@ std::string guilty_value_text(const Cause& cause, const std::string& baseline) {
 }
 
 std::string how(const Cause& cause, const std::string& baseline) {
-  switch (cause.kind()) {
+  if (is_disagreement(cause.verdict)) return "disagrees with itself";
+  if (!cause.kind()) return "leaves other bits";
+  switch (*cause.kind()) {
     case CauseKind::out_of_bounds:
       return "leaves its bounds" + guilty_value_text(cause, baseline);
     case CauseKind::rounding:
@@ -113,9 +115,11 @@ std::string cause_text(const Cause& cause, const Verdict& verdict) {
   const std::string made_by = region.patterns.empty() ? region.op : list_text(region.patterns);
   return "region '" + region.name + "' (" + made_by + ") " + how(cause, verdict.baseline.backend) +
          ", which injects at most " + short_number(cause.injected.largest) + " (error " +
-         short_number(region.worst_share) + " of its bound) in " +
-         of(cause.injected.unequal, cause.injected.elements) + " elements" + amplifiers_text(cause) + ": " +
-         short_number(100 * cause.share) + " % of the difference at the outputs";
+         short_number(region.worst_share) +
+         (cause.judged ? " of its bound) in " : " of its bound in the run) in ") +
+         of(cause.injected.unequal, cause.injected.elements) + " elements" + amplifiers_text(cause) +
+         (cause.share ? ": " + percent(*cause.share) + " of the difference at the outputs"
+                      : " (what follows from that was not measured)");
 }
 
 // The largest few, and of each other kind of cause the largest, however small its share.
@@ -124,8 +128,8 @@ std::vector<const Cause*> worth_naming(const std::vector<Cause>& causes) {
   for (const Cause& cause : causes) {
     const bool new_kind = std::none_of(named.begin(), named.end(),
                                        [&](const Cause* other) { return other->kind() == cause.kind(); });
-    const bool large = named.size() < kNamed && cause.share >= kWorthNaming;
-    if (named.empty() || large || (new_kind && cause.share > 0)) named.push_back(&cause);
+    const bool large = named.size() < kNamed && (!cause.share || *cause.share >= kWorthNaming);
+    if (named.empty() || large || (new_kind && cause.share && *cause.share > 0)) named.push_back(&cause);
   }
   return named;
 }
@@ -147,9 +151,14 @@ std::string what_happened(const Verdict& verdict, const Causes& causes) {
            ", none of which reach the outputs.";
   const std::vector<const Cause*> named = worth_naming(causes.causes);
   std::string text = std::to_string(verdict.unequal) + " of " +
-                     counted(verdict.output_elements, "output element") + " differ because ";
+                     counted(verdict.output_elements, "output element") +
+                     (verdict.unequal == 1 ? " differs" : " differ");
   for (size_t i = 0; i < named.size(); ++i)
-    text += (i == 0 ? "" : "; and because ") + cause_text(*named[i], verdict);
+    text += (i == 0 ? "" : "; and") +
+            std::string(named[i]->share ? " because "
+                        : i == 0        ? ", and "
+                                        : " ") +
+            cause_text(*named[i], verdict);
   return text + ".";
 }
 

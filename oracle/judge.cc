@@ -126,16 +126,6 @@ void convict_disagreement(const Graph& graph, const Execution& execution, Backen
   region.worst.want = region.worst.lo = region.worst.hi = found.first;
 }
 
-// What the strict policy asks is known: without the roundings named the region is not lawful, whatever the
-// elements hold of which nothing is known.
-void answer_strict_policy(const Policy& policy, BackendVerdict& verdict) {
-  if (policy.implicit_casts != Policy::ImplicitCasts::strict) return;
-  for (RegionVerdict& region : verdict.regions) {
-    if (region.verdict == VerdictClass::inconclusive && !region.deviations.empty())
-      region.verdict = VerdictClass::precision_policy;
-  }
-}
-
 // The finding, if there is one: its class, and the signature of the first guilty region.
 void conclude(const Case& test_case, std::optional<ValueId> changed, Verdict& verdict) {
   if (changed) {
@@ -154,9 +144,8 @@ void conclude(const Case& test_case, std::optional<ValueId> changed, Verdict& ve
     verdict.finding = true;
     verdict.verdict = guilty->verdict;
     const std::string culprit = guilty->patterns.empty() ? guilty->op : guilty->patterns.front();
-    const std::string symptom = guilty->symptom.empty() ? "declared_rounding" : guilty->symptom;
-    verdict.signature =
-        make_signature(guilty->verdict, backend->backend, culprit, std::string(name(guilty->dtype)), symptom);
+    verdict.signature = make_signature(guilty->verdict, backend->backend, culprit,
+                                       std::string(name(guilty->dtype)), guilty->symptom);
     return;
   }
 }
@@ -181,6 +170,17 @@ std::vector<RegionVerdict> judge_each(const Graph& graph, size_t count, F judge_
   work();
   for (auto& other : others) other.get();
   return verdicts;
+}
+
+BackendVerdict judge_regions(const Graph& graph, const Execution& execution,
+                             const RegionJudgeOptions& options) {
+  BackendVerdict verdict{execution.backend, {}, {}};
+  verdict.regions = judge_each(graph, execution.plan->regions.size(), [&](size_t r) {
+    return judge_region(graph, *execution.plan, r, *execution.trace, options);
+  });
+  convict_disagreement(graph, execution, verdict);
+  verdict.verdict = gravest(verdict.regions);
+  return verdict;
 }
 
 }  // namespace
@@ -222,13 +222,7 @@ std::string_view name(Disagreement::Kind kind) {
 }
 
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
-  BackendVerdict verdict{execution.backend, {}, {}};
-  verdict.regions = judge_each(graph, execution.plan->regions.size(), [&](size_t r) {
-    return judge_region(graph, *execution.plan, r, *execution.trace, {options.minimal_deviations});
-  });
-  convict_disagreement(graph, execution, verdict);
-  verdict.verdict = gravest(verdict.regions);
-  return verdict;
+  return judge_regions(graph, execution, {options.minimal_deviations, false});
 }
 
 Verdict judge(const Case& test_case, const Execution& baseline, const Execution& candidate,
@@ -237,18 +231,17 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   check_plan(graph, *baseline.plan);
   check_plan(graph, *candidate.plan);
   Verdict verdict;
-  verdict.baseline = judge_backend(graph, baseline, options);
-  answer_strict_policy(test_case.policy, verdict.baseline);
+  const RegionJudgeOptions region_options{options.minimal_deviations,
+                                          test_case.policy.implicit_casts == Policy::ImplicitCasts::strict};
+  verdict.baseline = judge_regions(graph, baseline, region_options);
   verdict.candidate.backend = candidate.backend;
   verdict.candidate.regions = judge_each(graph, candidate.plan->regions.size(), [&](size_t r) {
     const Region& region = candidate.plan->regions[r];
     std::optional<RegionVerdict> known;
     if (is_inherited(region, *baseline.trace, *candidate.trace))
       known = inherit(graph, region, r, *baseline.plan, verdict.baseline);
-    return known ? *known
-                 : judge_region(graph, *candidate.plan, r, *candidate.trace, {options.minimal_deviations});
+    return known ? *known : judge_region(graph, *candidate.plan, r, *candidate.trace, region_options);
   });
-  answer_strict_policy(test_case.policy, verdict.candidate);
   convict_disagreement(graph, candidate, verdict.candidate);
   verdict.candidate.verdict = gravest(verdict.candidate.regions);
   compare_outputs(graph, *baseline.trace, *candidate.trace, verdict);

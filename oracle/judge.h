@@ -54,7 +54,7 @@ struct RegionVerdict {
   Dtype dtype = Dtype::f32;
   VerdictClass verdict = VerdictClass::reassociation;
   std::string
-      symptom;  // of a finding: "out_of_bounds", "explicit_cast_skipped", "undeclared_rounding", "nan", ...
+      symptom;  // of a finding: "out_of_bounds", "undeclared_rounding", "declared_rounding", "nan", ...
   std::vector<Deviation> deviations;  // used, and no smaller set suffices
   bool declared = true;               // whether the contract declares all of them
   int64_t elements = 0;

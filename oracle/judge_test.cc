@@ -114,6 +114,30 @@ TEST_F(Judge, DeclaredRoundingsAreFindingsOnlyUnderTheStrictPolicy) {
   EXPECT_EQ(strict.signature, "precision_policy-cpu_fused-gate-bf16-declared_rounding");
 }
 
+// Against the reading that acquits a region, no element would be outside.
+TEST_F(Judge, TheEvidenceOfARoundingIsTheIntervalThatWasViolated) {
+  const Trace trace = candidate({"s"});
+  const RegionVerdict lenient = run(trace).candidate.regions[0];
+  EXPECT_EQ(lenient.outside, 0);
+  EXPECT_EQ(lenient.symptom, "");
+  const auto expect_violation = [&](const std::string& symptom) {
+    const RegionVerdict region = run(trace).candidate.regions[0];
+    EXPECT_EQ(region.symptom, symptom);
+    EXPECT_EQ(region.deviations.size(), 1U);
+    EXPECT_GT(region.outside, 40);
+    EXPECT_LE(region.outside, region.elements);
+    EXPECT_GT(region.worst_share, 1);
+    EXPECT_EQ(region.worst.value, "m");
+    EXPECT_TRUE(region.worst.got < region.worst.lo || region.worst.got > region.worst.hi);
+  };
+  test_case_.policy.implicit_casts = Policy::ImplicitCasts::strict;
+  expect_violation("declared_rounding");
+  candidate_plan_.regions[0].contract.deviations.clear();
+  expect_violation("undeclared_rounding");
+  test_case_.policy.implicit_casts = Policy::ImplicitCasts::may_elide;
+  expect_violation("undeclared_rounding");
+}
+
 TEST_F(Judge, UndeclaredRoundingsAreFindings) {
   candidate_plan_.regions[0].contract.deviations.clear();
   const Verdict verdict = run(candidate({"s"}));

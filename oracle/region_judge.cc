@@ -20,18 +20,18 @@ constexpr double kTelling = 5;  // standard score above which bits speak for a r
 
 class RegionJudge {
  public:
-  RegionJudge(const Graph& graph, const Region& region, const Trace& trace, bool minimal)
-      : graph_(graph), region_(region), trace_(trace), minimal_(minimal) {}
+  RegionJudge(const Graph& graph, const Region& region, const Trace& trace, const RegionJudgeOptions& options)
+      : graph_(graph), region_(region), trace_(trace), options_(options) {}
 
   void run(RegionVerdict& verdict) {
     const Comparison strict = read({});
     if (strict.lawful()) return accept(verdict, strict, {}, true);
     const Deviations& declared = region_.contract.deviations;
-    if (try_deviations(verdict, declared, true)) return;
+    if (try_deviations(verdict, declared, true)) return show_violation(verdict, strict);
     const Deviations implicit = undeclared(false);
     if (!implicit.empty() && (try_deviations(verdict, implicit, false) ||
                               try_deviations(verdict, joined(declared, implicit), false)))
-      return;
+      return show_violation(verdict, strict);
     if (skipped_cast(verdict, strict)) return;
     convict(verdict, strict);
   }
@@ -67,7 +67,7 @@ class RegionJudge {
   bool try_deviations(RegionVerdict& verdict, const Deviations& candidates, bool declared) const {
     std::optional<Deviations> lawful = lawful_subset(candidates);
     if (!lawful) return false;
-    if (minimal_ || !declared) *lawful = without_needless(*lawful);
+    if (options_.minimal_deviations || !declared) *lawful = without_needless(*lawful);
     accept(verdict, read(*lawful), *lawful, declared || all_declared(*lawful));
     return true;
   }
@@ -156,13 +156,28 @@ class RegionJudge {
     return true;
   }
 
-  // Out of bounds under every reading: reported against the one that leaves the fewest elements outside.
+  // Lawful only with deviations. Where they are not allowed, the evidence is against the reading that was
+  // violated: against the one that acquits it would show no element outside. What the strict policy asks is
+  // known then, whatever the elements hold of which nothing is known.
+  void show_violation(RegionVerdict& verdict, const Comparison& strict) const {
+    if (!verdict.declared) return fill(verdict, options_.strict_policy ? strict : nearest_allowed(strict));
+    if (!options_.strict_policy) return;
+    fill(verdict, strict);
+    verdict.verdict = VerdictClass::precision_policy;
+    verdict.symptom = "declared_rounding";
+  }
+
+  // Of the readings that are allowed, the one that leaves the fewest elements outside.
+  Comparison nearest_allowed(const Comparison& strict) const {
+    if (region_.contract.deviations.empty()) return strict;
+    Comparison declared = read(region_.contract.deviations);
+    const bool nearer = declared.outside + declared.outside_special < strict.outside + strict.outside_special;
+    return nearer ? std::move(declared) : strict;
+  }
+
+  // Out of bounds under every reading.
   void convict(RegionVerdict& verdict, const Comparison& strict) const {
-    Comparison best = strict;
-    if (!region_.contract.deviations.empty()) {
-      const Comparison declared = read(region_.contract.deviations);
-      if (declared.outside + declared.outside_special < best.outside + best.outside_special) best = declared;
-    }
+    const Comparison best = nearest_allowed(strict);
     fill(verdict, best);
     const bool only_special = best.outside == 0;
     verdict.verdict = only_special ? VerdictClass::exceptional : VerdictClass::defect;
@@ -172,7 +187,7 @@ class RegionJudge {
   const Graph& graph_;
   const Region& region_;
   const Trace& trace_;
-  bool minimal_;
+  const RegionJudgeOptions& options_;
 };
 
 }  // namespace
@@ -190,7 +205,7 @@ RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, c
   for (ValueId v : region.outputs)
     check(trace.values[static_cast<size_t>(v)] != nullptr,
           "judge: a region output is missing from the trace");
-  RegionJudge(graph, region, trace, options.minimal_deviations).run(verdict);
+  RegionJudge(graph, region, trace, options).run(verdict);
   return verdict;
 }
 

@@ -10,6 +10,8 @@ struct RegionJudgeOptions {
   // Name exactly the deviations that are needed (one more evaluation for each). Off: all declared ones are
   // named.
   bool minimal_deviations = true;
+  // Declared deviations are not allowed either: a region that needs them is told of as what it violates.
+  bool strict_policy = false;
 };
 
 RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t region, const Trace& trace,
