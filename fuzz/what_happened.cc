@@ -113,8 +113,8 @@ std::string cause_text(const Cause& cause, const Verdict& verdict) {
   const std::string made_by = region.patterns.empty() ? region.op : list_text(region.patterns);
   return "region '" + region.name + "' (" + made_by + ") " + how(cause, verdict.baseline.backend) +
          ", which injects at most " + short_number(cause.injected.largest) + " (error " +
-         short_number(region.worst_share) + " of its bound) in " +
-         of(cause.injected.unequal, cause.injected.elements) + " elements" + amplifiers_text(cause) + ": " +
+         short_number(region.worst_share) + " of its bound) in " + std::to_string(cause.injected.unequal) +
+         " of " + counted(cause.injected.elements, "element") + amplifiers_text(cause) + ": " +
          short_number(100 * cause.share) + " % of the difference at the outputs";
 }
 
@@ -135,19 +135,21 @@ std::vector<const Cause*> worth_naming(const std::vector<Cause>& causes) {
 std::string what_happened(const Verdict& verdict, const Causes& causes) {
   const std::string pair = verdict.baseline.backend + " and " + verdict.candidate.backend;
   if (verdict.baseline.regions.empty()) return sentence(verdict);
+  const Difference& outputs = causes.outputs;  // of the step that is explained
   if (causes.causes.empty()) {
-    if (verdict.unequal == 0 && causes.left_out.empty())
+    if (outputs.unequal == 0 && causes.left_out.empty())
       return "On the same inputs every region leaves the same bits on " + pair + ".";
     return "No region was shown to make a difference between " + pair +
            (causes.left_out.empty() ? "." : "; experiments were left out.");
   }
-  if (verdict.unequal == 0)
+  if (outputs.unequal == 0)
     return counted(static_cast<int64_t>(causes.causes.size()), "region") + " of " +
            verdict.candidate.backend + " left other bits than " + verdict.baseline.backend +
            ", none of which reach the outputs.";
   const std::vector<const Cause*> named = worth_naming(causes.causes);
-  std::string text = std::to_string(verdict.unequal) + " of " +
-                     counted(verdict.output_elements, "output element") + " differ because ";
+  std::string text = (verdict.steps > 1 ? "At step " + std::to_string(verdict.step) + " " : "") +
+                     std::to_string(outputs.unequal) + " of " + counted(outputs.elements, "output element") +
+                     (outputs.unequal == 1 ? " differs because " : " differ because ");
   for (size_t i = 0; i < named.size(); ++i)
     text += (i == 0 ? "" : "; and because ") + cause_text(*named[i], verdict);
   return text + ".";
