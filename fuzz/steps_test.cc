@@ -97,7 +97,7 @@ TEST(Steps, ReportsSayWhichTheyShow) {
   // The sentence goes with the tables below it: of one step.
   EXPECT_EQ(explained["outputs"]["elements"], kElements);
   EXPECT_THAT(explained["what_happened"],
-              HasSubstr("At step " + std::to_string(verdict.step) + " " +
+              HasSubstr("At step " + std::to_string(verdict.step) + " of 3, " +
                         to_string(explained["outputs"]["unequal"]) + " of 1600 output elements differ"));
 }
 

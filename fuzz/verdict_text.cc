@@ -89,7 +89,7 @@ std::string shown_step_text(const Verdict& verdict) {
   if (verdict.steps == 1 || verdict.baseline.regions.empty()) return "";
   return "Regions and evidence are of step " + std::to_string(verdict.step) + " of " +
          std::to_string(verdict.steps) +
-         " (counted from 0), the gravest; the output elements of all steps.\n";
+         " (counted from 0), the gravest; output elements are counted over all.\n";
 }
 
 Table region_table(const BackendVerdict& verdict, Regions which, std::span<const Difference> differences) {

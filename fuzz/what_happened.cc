@@ -147,7 +147,9 @@ std::string what_happened(const Verdict& verdict, const Causes& causes) {
            verdict.candidate.backend + " left other bits than " + verdict.baseline.backend +
            ", none of which reach the outputs.";
   const std::vector<const Cause*> named = worth_naming(causes.causes);
-  std::string text = (verdict.steps > 1 ? "At step " + std::to_string(verdict.step) + " " : "") +
+  std::string text = (verdict.steps > 1 ? "At step " + std::to_string(verdict.step) + " of " +
+                                              std::to_string(verdict.steps) + ", "
+                                        : "") +
                      std::to_string(outputs.unequal) + " of " + counted(outputs.elements, "output element") +
                      (outputs.unequal == 1 ? " differs because " : " differ because ");
   for (size_t i = 0; i < named.size(); ++i)
