@@ -28,15 +28,6 @@ GeneratorOptions generator_options(const FuzzFlags& flags) {
   return options;
 }
 
-// Whether no element of any region had more than one lawful result.
-bool is_exact(const Verdict& verdict) {
-  const auto exact = [](const RegionVerdict& region) { return region.exact == region.elements; };
-  const auto all = [&](const BackendVerdict& backend) {
-    return !backend.regions.empty() && std::all_of(backend.regions.begin(), backend.regions.end(), exact);
-  };
-  return all(verdict.baseline) && all(verdict.candidate);
-}
-
 double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
@@ -58,6 +49,7 @@ Campaign::Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& dire
       status_(console),
       stats_(directory.stats()) {
   judging_.watch = finishing_.watch = &watch_;
+  judging_.options.stop = finishing_.options.stop = InterruptGuard::interrupted;
   stats_.seed = flags.seed;
   stats_.shard = flags.shard;
   if (stats_.corpus_digest != digest) {
@@ -125,7 +117,7 @@ Result<CaseOutcome> Campaign::outcome_of(const Case& test_case, const std::strin
   const Verdict verdict = judging_.run(test_case, see_plan).verdict;
   outcome.verdict = verdict.verdict;
   if (verdict.verdict == VerdictClass::unsupported) outcome.unsupported = verdict.reason;
-  outcome.exact = is_exact(verdict);
+  outcome.exact = verdict.exact;
   if (verdict.verdict == VerdictClass::out_of_memory) outcome.out_of_memory = verdict.reason;
   for (const RegionVerdict& region : verdict.candidate.regions) {
     outcome.patterns.insert(outcome.patterns.end(), region.patterns.begin(), region.patterns.end());
@@ -237,10 +229,18 @@ std::optional<Problem> Campaign::run_workers() {
   return pool.problem();
 }
 
+std::optional<Problem> Campaign::work() {
+  try {
+    if (auto problem = check_suspects()) return problem;
+    if (auto problem = run_workers()) return problem;
+    return finish_rest();
+  } catch (const Interrupted&) {
+    return {};  // what was cut off is left as it was: the next start does it again
+  }
+}
+
 int Campaign::run() {
-  std::optional<Problem> problem = check_suspects();
-  if (!problem) problem = run_workers();
-  if (!problem) problem = finish_rest();
+  std::optional<Problem> problem = work();
   const Stats stats = snapshot();
   const auto saving = directory_.save(stats);
   status_.close();

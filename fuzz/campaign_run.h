@@ -42,6 +42,7 @@ class Campaign {
   std::optional<Problem> finish(const std::string& signature);
   std::optional<Problem> finish_rest();
   std::optional<Problem> run_workers();
+  std::optional<Problem> work();
   bool over() const;
   bool is_corpus(uint64_t position) const { return position < corpus_.size() - skipped_; }
   uint64_t counter(uint64_t position) const {

@@ -43,7 +43,7 @@ std::string text_of(const Case& test_case, const CaseRun& run, const Explanation
   std::string text = std::string(name(verdict.verdict)) +
                      (verdict.finding ? ", finding " + verdict.signature : "") + "\n" +
                      wrapped(sentence(verdict)) + "\n";
-  if (test_case.steps > 1) text += "The gravest step is " + std::to_string(run.step) + ".\n";
+  text += shown_step_text(verdict);
   const Guilty guilty = guilty_region(verdict);
   if (guilty.region) text += wrapped("Evidence: " + evidence_text(guilty) + ".") + "\n";
   if (run.candidate) text += wrapped("What happened: " + explanation.what_happened) + "\n";
@@ -123,7 +123,8 @@ int run(ExplainFlags& flags, Console& console) {
     return fail_device(console, "explain", file, error);
   }
   if (flags.json) {
-    nlohmann::ordered_json json = {{"file", file}, {"step", run.step}, {"sentence", sentence(run.verdict)}};
+    nlohmann::ordered_json json = {
+        {"file", file}, {"step", run.verdict.step}, {"sentence", sentence(run.verdict)}};
     json.update(to_json(run.verdict, region_differences(run)));
     json.update(to_json(explanation));
     if (!definitions.empty()) json["definitions"] = to_json(definitions);

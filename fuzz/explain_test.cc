@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fuzz/explanation.h"
 #include "fuzz/test_support.h"
 
 namespace fusesmith {
@@ -142,6 +143,17 @@ TEST(Explain, BlamesThePlantedFault) {
   const Json& rstd = find(norm["swaps"], "given", Json{"rstd"});
   EXPECT_LT(rstd["outputs"]["largest"], mean["outputs"]["largest"]);  // the fault is in the rstd
   EXPECT_THAT(json["what_happened"], HasSubstr("leaves its bounds by its 'rstd'"));
+}
+
+TEST(Explain, CountsAgreeWithTheirVerbs) {
+  Verdict verdict;
+  verdict.baseline.regions.resize(1);
+  Causes causes;
+  causes.causes.resize(1);
+  causes.outputs = {.elements = 1, .unequal = 1};
+  EXPECT_THAT(what_happened(verdict, causes), testing::StartsWith("1 of 1 output element differs because "));
+  causes.outputs = {.elements = 9, .unequal = 2};
+  EXPECT_THAT(what_happened(verdict, causes), testing::StartsWith("2 of 9 output elements differ because "));
 }
 
 TEST(Explain, SaysWhatNoTimeWasLeftFor) {

@@ -60,7 +60,8 @@ Table evidence_table(const Guilty& guilty) {
 std::string report_text(const Report& report, const std::string& start, const FindingOptions& options) {
   const Verdict& verdict = report.run.verdict;
   const Guilty guilty = guilty_region(verdict);
-  std::string text = "# " + report.signature + "\n\n" + sentence(verdict) + "\n\n";
+  std::string text =
+      "# " + report.signature + "\n\n" + sentence(verdict) + "\n" + shown_step_text(verdict) + "\n";
   text += "Case: `" + report.file + "` (" + report.how_small + "). To see it again:\n\n" +
           commands(report, start, options) + "\n";
   if (guilty.region) text += evidence_table(guilty).markdown() + "\n";

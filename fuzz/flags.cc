@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <type_traits>
 
+#include "graph/nearest.h"
 #include "graph/op.h"
 
 namespace fusesmith {
@@ -26,20 +26,6 @@ std::vector<std::string> split(std::string_view text) {
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return parts;
-}
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t change = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({change, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
 }
 
 std::string dashed(const Flag& flag) { return "--" + std::string(flag.name); }
@@ -198,16 +184,9 @@ Result<bool> parse_flags(const FlagTable& table, std::span<const std::string> ar
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& words,
                        std::string_view before) {
-  const std::string* best = nullptr;
-  size_t least = std::max<size_t>(1, word.size() / 3) + 1;
-  for (const std::string& candidate : words) {
-    const size_t distance = edit_distance(word, candidate);
-    if (distance < least) {
-      least = distance;
-      best = &candidate;
-    }
-  }
-  return best ? " (did you mean " + std::string(before) + *best + "?)" : "";
+  const std::vector<std::string_view> choices(words.begin(), words.end());
+  const std::string_view meant = nearest(word, choices);
+  return meant.empty() ? "" : " (did you mean " + std::string(before) + std::string(meant) + "?)";
 }
 
 std::string value_text(const Target& target) {

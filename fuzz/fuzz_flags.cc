@@ -47,10 +47,12 @@ void add_flags(FuzzFlags& f, std::vector<Flag>& flags) {
                    .value = "0|1",
                    .doc = "Minimize the first case of each finding.",
                    .hi = 1});
-  flags.push_back({.name = "max_findings",
-                   .target = &f.max_findings,
-                   .value = "N",
-                   .doc = "Stop after so many new findings; 0: no limit."});
+  flags.push_back(
+      {.name = "max_findings",
+       .target = &f.max_findings,
+       .value = "N",
+       .doc = "Stop after so many new findings; 0: no limit. Minimizing these may meet others, which "
+              "are kept too."});
   flags.push_back(
       {.name = "json", .target = &f.json, .doc = "Print stats.json on standard output, nothing else there."});
 }
@@ -73,7 +75,9 @@ FlagTable FuzzFlags::table() {
       "the "
       "pair of backends that it began with. Each finding is in "
       "WORKDIR/findings/SIGNATURE/: case.json, min.json (minimized), verdict.json (evidence), report.md "
-      "(start there).\n"
+      "(start there). WORKDIR/corpus/ keeps each generated case that met something first in its campaign (an "
+      "op, a "
+      "rewrite pattern that fired, a piece of the generator), to be replayed or given to another campaign.\n"
       "\n"
       "When the GPU fails, what ran is saved in WORKDIR/suspects/. Started again, the campaign runs each of "
       "these alone "

@@ -1,5 +1,5 @@
 // SIGINT, SIGTERM and SIGHUP (unless it was ignored, as under nohup): the first asks to finish what is in
-// flight, the second ends the process at once (exit 72).
+// flight (of a case the step at hand: RunOptions::stop), the second ends the process at once (exit 72).
 #pragma once
 
 #include <array>

@@ -84,6 +84,135 @@ TEST(Interrupt, AHangupEndsACampaignLikeATerm) {
   EXPECT_EQ(*read_file(folder / "w/stats.json"), ran.out);
 }
 
+// cpu_fused, told of each step before it is run.
+class Stepping : public Backend {
+ public:
+  using Before = std::function<void(int64_t step)>;
+  explicit Stepping(Before before) : before_(std::move(before)), listed_(*this) {}
+  std::string_view name() const override { return "stepping"; }
+  std::string_view doc() const override { return "tells of its steps"; }
+  std::optional<std::string> unavailable() const override { return {}; }
+  Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
+    auto program = cpu_fused_backend().compile(graph, options);
+    if (!program) return Problem{program.problem()};
+    return std::unique_ptr<Program>(new Steps(std::move(*program), before_));
+  }
+
+ private:
+  struct Steps : Program {
+    Steps(std::unique_ptr<Program> of, const Before& tell) : program(std::move(of)), before(tell) {}
+    const Plan& plan() const override { return program->plan(); }
+    Trace run(std::span<const TensorPtr> inputs) override {
+      before(step++);
+      return program->run(inputs);
+    }
+    std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) override {
+      return program->recheck(inputs, trace);
+    }
+    const std::unique_ptr<Program> program;
+    const Before& before;
+    int64_t step = 0;
+  };
+  const Before before_;
+  const ListedBackend listed_;
+};
+
+constexpr int64_t kSteps = 200, kSignalled = 3;
+
+// A case of many steps, and a backend that counts them and sends the signal at one.
+class InterruptBetweenSteps : public testing::Test {
+ protected:
+  InterruptBetweenSteps() {
+    Builder b;
+    b.output(b.node(Relu{}, {b.input("x", {Dtype::f32, {2}}, Normal{})}, "y"));
+    Case test_case;
+    test_case.steps = kSteps;
+    test_case.graph = *b.build();
+    file_ = folder_.file("cases/0.json", to_json(test_case));
+  }
+  Ran run(std::vector<std::string> args) {
+    run_ = 0;
+    args.insert(args.begin() + 1, {"--baseline=cpu", "--candidate=stepping"});
+    return fusesmith_command(args);
+  }
+  Ran fuzz(std::vector<std::string> more = {}) {
+    more.insert(more.begin(),
+                {"fuzz", "--json", "--jobs=1", "--workdir=" + (folder_ / "w"), folder_ / "cases"});
+    return run(more);
+  }
+
+  const TemporaryFolder folder_;
+  std::string file_;
+  int64_t run_ = 0;
+  int signal_ = SIGINT;  // 0: none
+  std::function<void(int64_t)> also_;
+  const Stepping backend_{[this](int64_t step) {
+    ++run_;
+    if (step == kSignalled && signal_) raise(signal_);  // to this thread, so that it has come when it returns
+    if (also_) also_(step);
+  }};
+};
+
+TEST_F(InterruptBetweenSteps, ReplayTellsNothingOfTheCase) {
+  const Ran ran = run({"replay", "--json", file_, file_});
+  EXPECT_EQ(ran.code, kInterrupted);
+  EXPECT_EQ(run_, kSignalled + 1);
+  EXPECT_EQ(ran.err, "fusesmith replay: interrupted after 0 cases\n");
+  EXPECT_TRUE(Json::parse(ran.out)["cases"].empty());
+}
+
+TEST_F(InterruptBetweenSteps, MinimizeWritesNothing) {
+  signal_ = SIGTERM;
+  const Ran ran = run({"minimize", "--output=" + (folder_ / "min.json"), file_});
+  EXPECT_EQ(ran.code, kInterrupted);
+  EXPECT_EQ(run_, kSignalled + 1);
+  EXPECT_EQ(ran.err, "fusesmith minimize: interrupted, nothing written\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "min.json"));
+}
+
+TEST_F(InterruptBetweenSteps, ACampaignDoesTheCaseAgain) {
+  const Ran ran = fuzz();
+  EXPECT_EQ(ran.code, kInterrupted) << ran.err;
+  EXPECT_EQ(run_, kSignalled + 1);
+  const Json stats = Json::parse(ran.out);
+  EXPECT_EQ(stats["cases"], 0);
+  EXPECT_EQ(stats["corpus"]["done"], 0);
+  EXPECT_EQ(*read_file(folder_ / "w/stats.json"), ran.out);
+  EXPECT_TRUE(list_json(folder_ / "w/corpus")->empty());
+  signal_ = 0;
+  const Ran again = fuzz({"--runs=1"});
+  EXPECT_EQ(again.code, kClean) << again.err;
+  EXPECT_GE(run_, kSteps);
+  EXPECT_EQ(Json::parse(again.out)["cases"], 2);
+}
+
+// Once the finding is on disk and counted, the signal comes while it is judged again for its report.
+TEST_F(InterruptBetweenSteps, AFindingIsReportedByTheNextStart) {
+  bool seen = false;
+  signal_ = 0;
+  also_ = [&](int64_t step) {
+    if (step == 0 && seen) raise(SIGINT);
+    if (step < 2) return;
+    seen = true;
+    throw std::runtime_error("no luck");
+  };
+  const Ran ran = fuzz();
+  EXPECT_EQ(ran.code, kInterrupted) << ran.err;
+  const Json stats = Json::parse(ran.out);
+  EXPECT_EQ(stats["cases"], 1);
+  ASSERT_EQ(stats["findings"].size(), 1U);
+  const std::string at = folder_ / ("w/findings/" + stats["findings"].begin().key() + "/");
+  EXPECT_TRUE(std::filesystem::exists(at + "case.json"));
+  for (const char* file : {"verdict.json", "min.json", "report.md"})
+    EXPECT_FALSE(std::filesystem::exists(at + file)) << file;
+  also_ = [](int64_t step) {
+    if (step == 2) throw std::runtime_error("no luck");
+  };
+  EXPECT_EQ(fuzz({"--runs=1"}).code, kFindings);
+  for (const char* file : {"verdict.json", "report.md"})
+    EXPECT_TRUE(std::filesystem::exists(at + file)) << file;
+}
+
 TEST(Interrupt, NohupIsRespected) {
   const auto before = std::signal(SIGHUP, SIG_IGN);
   {

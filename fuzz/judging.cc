@@ -49,8 +49,10 @@ std::string why_not_run(const std::string& baseline, const std::string& candidat
   return "";
 }
 
-Verdict broken(VerdictClass verdict, const Judging& judging, const std::string& reason) {
+Verdict broken(VerdictClass verdict, const Judging& judging, const Case& test_case,
+               const std::string& reason) {
   Verdict broken;
+  broken.steps = test_case.steps;
   broken.verdict = verdict;
   broken.reason = reason;
   broken.baseline.backend = judging.baseline;
@@ -60,7 +62,7 @@ Verdict broken(VerdictClass verdict, const Judging& judging, const std::string& 
 
 Verdict crash(const Judging& judging, const Case& test_case, const std::string& reason,
               const std::string& symptom) {
-  Verdict verdict = broken(VerdictClass::crash, judging, reason);
+  Verdict verdict = broken(VerdictClass::crash, judging, test_case, reason);
   verdict.finding = true;
   const std::string culprit =
       test_case.graph.nodes().size() == 1 ? semantic_name(test_case.graph.nodes()[0].op) : "graph";
@@ -170,7 +172,7 @@ Judging::Judging(const JudgeFlags& flags, const Case& test_case) : Judging(flags
 }
 
 CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>& then) const {
-  if (!why_not.empty()) return without_programs(broken(VerdictClass::unsupported, *this, why_not));
+  if (!why_not.empty()) return without_programs(broken(VerdictClass::unsupported, *this, test_case, why_not));
   const DeviceWatch::Run on_device(watch, test_case);
   try {
     CaseRun run = run_case_traced(test_case, *find_backend(baseline), *find_backend(candidate), options);
@@ -183,9 +185,9 @@ CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>&
       if (watch) watch->fail();
       throw;
     }
-    return without_programs(broken(VerdictClass::out_of_memory, *this, error.what()));
+    return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, error.what()));
   } catch (const std::bad_alloc&) {
-    return without_programs(broken(VerdictClass::out_of_memory, *this, "out of memory"));
+    return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, "out of memory"));
   } catch (const std::exception& error) {
     return without_programs(crash(*this, test_case, error.what(), "thrown"));
   }

@@ -53,7 +53,7 @@ struct Judging {
   // What run_case_traced gives; `then`, if given, goes on with it. A pair that cannot run here:
   // `unsupported`. What a backend throws becomes a verdict too: memory that ran out `out_of_memory`; anything
   // else `crash`, a finding that names the candidate. Except DeviceError::unhealthy, which is passed on: what
-  // runs after it would fail too, whatever it is.
+  // runs after it would fail too, whatever it is. Interrupted is passed on as well.
   CaseRun run(const Case& test_case, const std::function<void(CaseRun&)>& then = {}) const;
 
   // The verdict on a case that alone makes the device fail.

@@ -13,7 +13,7 @@ namespace fusesmith {
 // Every name that all_backends() may have, in whatever build; besides them, "remote:" with a command.
 inline constexpr std::string_view kBackendsOfAllBuilds[] = {"cpu", "cpu_fused", "cuda", "cuda_fused"};
 
-// The first name that is not known: "expect.verdict: unknown verdict "defct", ...; did you mean "defect"?".
+// The first name that is not known: "expect.verdict: unknown verdict "defct" (did you mean "defect"?), ...".
 // Backends that this build merely lacks are known.
 std::optional<Problem> unknown_name(const Case& test_case);
 

@@ -75,17 +75,23 @@ TEST(KnownNames, EveryOtherNameIsRefusedWithItsPlace) {
       {[](Case& c) {
          c.policy.skip_patterns = {"sdpa", "gemm_bias_akt"};
        },
-       "policy.skip_patterns[1]: unknown pattern \"gemm_bias_akt\", expected one of ", "\"gemm_bias_act\"?"},
+       "policy.skip_patterns[1]: unknown pattern \"gemm_bias_akt\" (did you mean \"gemm_bias_act\"?), "
+       "expected one of ",
+       "\"gemm_bias_act\"?"},
       {[](Case& c) {
          c.expect->backends = {"cpu", "cpu_fusd"};
        },
-       "expect.backends[1]: unknown backend \"cpu_fusd\", expected one of \"cpu\", ", "\"cpu_fused\"?"},
+       "expect.backends[1]: unknown backend \"cpu_fusd\" (did you mean \"cpu_fused\"?), expected one of "
+       "\"cpu\", ",
+       "\"cpu_fused\"?"},
       {[](Case& c) {
          c.expect->backends = {"remote:", "cpu"};
        },
        "expect.backends[0]: unknown backend", ""},
       {[](Case& c) { c.expect->verdict = "defct"; },
-       "expect.verdict: unknown verdict \"defct\", expected one of \"identical\", ", "\"defect\"?"},
+       "expect.verdict: unknown verdict \"defct\" (did you mean \"defect\"?), expected one of "
+       "\"identical\", ",
+       "\"defect\"?"},
       {[](Case& c) { c.expect->verdict = ""; }, "expect.verdict: unknown verdict \"\"", ""},
       {[](Case& c) { c.expect->verdict = "reassociation"; },
        "expect.deviations: expected none with verdict \"reassociation\"", ""},
@@ -99,7 +105,8 @@ TEST(KnownNames, EveryOtherNameIsRefusedWithItsPlace) {
       {[](Case& c) { c.expect->deviations[3] = "add q/exponentials"; },
        "expect.deviations[3]: unknown node \"q\"", ""},
       {[](Case& c) { c.expect->deviations[0] = "drop score"; },
-       "expect.deviations[0]: unknown node \"score\", expected one of ", "\"scores\"?"},
+       "expect.deviations[0]: unknown node \"score\" (did you mean \"scores\"?), expected one of ",
+       "\"scores\"?"},
       {[](Case& c) { c.expect->deviations[0] = "drop x"; }, "expect.deviations[0]: unknown node \"x\"", ""},
       {[](Case& c) { c.expect->deviations[2] = "drop a/scors"; },
        "expect.deviations[2]: unknown node \"a/scors\"", "\"a/scores\"?"},

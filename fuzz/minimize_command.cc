@@ -53,6 +53,7 @@ int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& wa
   const std::string& file = flags.files[0];
   Judging judging(flags.judge, start);
   judging.watch = &watch;
+  judging.options.stop = InterruptGuard::interrupted;
   const std::string output = flags.output.empty() ? beside(file, ".min.json") : flags.output;
   const InterruptGuard guard;
   Case wanted = with_options(start, judging.options);
@@ -65,8 +66,7 @@ int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& wa
   options.on_other = [&](const std::string& signature, const Case&) { others.push_back(signature); };
   const Shrunk shrunk = shrink(wanted, {}, judging, options, [] { return InterruptGuard::interrupted(); });
   const MinimizeResult& result = shrunk.result;
-  if (InterruptGuard::interrupted())
-    return fail(console, kName, "interrupted, nothing written", kInterrupted);
+  if (InterruptGuard::interrupted()) throw Interrupted{};
   const auto print_json = [&] {
     console.out << json_of(shrunk, file, output, others).dump(2, ' ', false, Json::error_handler_t::replace)
                 << "\n";
@@ -144,6 +144,8 @@ int run(MinimizeFlags& flags, Console& console) {
   try {
     const DeviceWatch::Task task(watch, file);
     return minimize_file(flags, *start, watch, console);
+  } catch (const Interrupted&) {
+    return fail(console, kName, "interrupted, nothing written", kInterrupted);
   } catch (const DeviceError& error) {
     return fail_device(console, kName, not_saved ? not_saved->what : "what ran is in " + suspect, error);
   }

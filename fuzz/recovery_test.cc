@@ -112,6 +112,18 @@ TEST_F(RecoveryOfAFinding, StatsListEveryFolder) {
   EXPECT_EQ(*read_file(folder_ / "w/stats.json"), ran.out);
 }
 
+TEST_F(RecoveryOfAFinding, TheSummarySaysWhyAFindingHasNoCases) {
+  const auto summary = [&] {
+    return fusesmith_command({"fuzz", "--runs=1", "--jobs=1", "--seed=2", "--baseline=cpu",
+                              "--candidate=crashing", "--workdir=" + (folder_ / "w")})
+        .out;
+  };
+  const std::string clause = "\nFindings of 0 cases were met while others were minimized";
+  EXPECT_THAT(summary(), testing::Not(HasSubstr(clause)));
+  folder_.file("w/findings/defect-crashing-graph-any-other/case.json", read("case.json"));
+  EXPECT_THAT(summary(), HasSubstr(clause));
+}
+
 TEST_F(Recovery, LeftoversOfAKilledWriterGo) {
   ASSERT_EQ(fuzz({"--runs=1"}).code, kClean);
   const std::vector<std::string> leftovers = {"w/.tmp-1-0-stats.json", "w/corpus/.tmp-1-2-3.json",
@@ -124,6 +136,31 @@ TEST_F(Recovery, LeftoversOfAKilledWriterGo) {
   for (const std::string& name : leftovers) EXPECT_FALSE(fs::exists(folder_ / name)) << name;
   EXPECT_TRUE(fs::exists(outside));
   EXPECT_TRUE(fs::exists(foreign)) << "campaigns do not write there";
+}
+
+// Other flags would not mend it.
+TEST_F(Recovery, ADamagedCampaignFileIsToRestore) {
+  ASSERT_EQ(fuzz({"--runs=1"}).code, kClean);
+  const std::string whole = *read_file(folder_ / "w/campaign.json"),
+                    stats = *read_file(folder_ / "w/stats.json");
+  const auto refused = [&](const std::string& text, const std::string& says) {
+    folder_.file("w/campaign.json", text);
+    const Ran ran = fuzz({"--runs=1"});
+    EXPECT_EQ(ran.code, kUsage) << text;
+    EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
+    EXPECT_THAT(ran.err,
+                HasSubstr("w/campaign.json: " + says + "; restore it or give --workdir another folder"));
+    EXPECT_EQ(*read_file(folder_ / "w/stats.json"), stats);
+  };
+  for (const std::string& text : {std::string(), whole.substr(0, whole.size() / 2), std::string("[]")})
+    refused(text, "expected the JSON object that a campaign wrote");
+  refused("{}", "expected the key \"seed\", which is missing");
+  Json edited = Json::parse(whole);
+  edited["seed"] = "one";
+  refused(edited.dump(), "seed: expected a value like 1, got \"one\"");
+  fs::remove(folder_ / "w/campaign.json");
+  EXPECT_THAT(fuzz({"--runs=1"}).err, HasSubstr("w/stats.json: found without its campaign.json; restore it"));
+  EXPECT_FALSE(fs::exists(folder_ / "w/campaign.json"));
 }
 
 TEST_F(Recovery, NamesMayComeInAnotherOrder) {

@@ -30,7 +30,8 @@ struct Replayed {
 };
 
 Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& test_case) {
-  const Judging judging(flags.judge, test_case);
+  Judging judging(flags.judge, test_case);
+  judging.options.stop = InterruptGuard::interrupted;
   Replayed replayed{file, {}};
   replayed.run = judging.run(test_case, [&](CaseRun& judged) {
     replayed.repeats = repeat_run(test_case.graph, judged, flags.repeat, InterruptGuard::interrupted);
@@ -52,7 +53,7 @@ Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& t
   if (verdict.finding && !replayed.expected) replayed.reasons.push_back("finding " + verdict.signature);
   if (flags.bitwise && verdict.unequal > 0) {
     replayed.reasons.push_back("bitwise: " + std::to_string(verdict.unequal) + " of " +
-                               counted(verdict.output_elements, "output element") + " unequal");
+                               outputs_text(verdict) + " unequal");
   }
   return replayed;
 }
@@ -75,6 +76,7 @@ std::string text_of(const Replayed& replayed) {
                      (replayed.repeats > 0 ? ", " + counted(replayed.repeats, "repeat") : "") + "\n";
   text += "  " + sentence(verdict) + "\n";
   for (const std::string& reason : replayed.reasons) text += "  FAILED: " + reason + "\n";
+  text += indented(shown_step_text(verdict));
   text += indented(replayed.stand_ins);
   const auto differences = region_differences(replayed.run);
   const Table table = region_table(verdict.candidate, Regions::notable, differences);
@@ -86,8 +88,8 @@ Json json_of(const Replayed& replayed) {
   const auto differences = region_differences(replayed.run);
   Json json = {{"file", replayed.file}};
   const Json whole = to_json(verdict, differences);
-  for (const char* key :
-       {"verdict", "signature", "finding", "reason", "unequal", "output_elements", "max_difference"}) {
+  for (const char* key : {"verdict", "signature", "finding", "reason", "step", "steps", "unequal",
+                          "output_elements", "max_difference", "deviations"}) {
     json[key] = whole[key];
   }
   json["backends"] = {verdict.baseline.backend, verdict.candidate.backend};
@@ -132,6 +134,7 @@ class Replay {
     } catch (const DeviceError& error) {
       device_failed_ = true;
       fail_device(console_, "replay", file, error);
+    } catch (const Interrupted&) {  // finish() says so
     }
   }
 
@@ -176,8 +179,9 @@ FlagTable ReplayFlags::table() {
       "Exit codes: 0 clean; 77 a finding that the file does not expect, an expectation (`expect`) that does "
       "not come true, or "
       "with --bitwise an unequal output; else 71 when memory ran out; else 1 when a file cannot be read (the "
-      "others are still replayed). 72: interrupted; the case at hand is the last (a second signal ends at "
-      "once). 76: the GPU is missing, or it failed (the rest is not replayed).";
+      "others are still replayed). 72: interrupted; the case at hand is the last, and is not told where a "
+      "step of it was still to come (a second signal ends at once). 76: the GPU is missing, or it failed "
+      "(the rest is not replayed).";
   table.positional = {"CASE.json|DIR...", &files, 1};
   judge.add_to(table.flags, false);
   table.flags.push_back({.name = "repeat",

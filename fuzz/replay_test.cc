@@ -84,6 +84,7 @@ TEST(Replay, ExpectationsAboutDeviationsAreExact) {
   region.deviations = {{Deviation::Kind::drop, "s", Dtype::bf16, 0, ""},
                        {Deviation::Kind::move, "p", Dtype::bf16, 0, ""}};
   verdict.candidate.regions = {region, region};
+  verdict.deviations = {"drop s", "move p"};
   Case test_case = small_case();
   test_case.expect = Expect{{"a", "b"}, "precision_policy", {"move p", "drop s"}, ""};
   EXPECT_FALSE(broken_expectation(test_case, verdict)) << "in any order, each once";

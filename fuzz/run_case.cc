@@ -1,6 +1,7 @@
 #include "fuzz/run_case.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace fusesmith {
 namespace {
@@ -50,10 +51,25 @@ Tensors inputs_of(const Case& test_case, int64_t step) {
   return inputs;
 }
 
+// A finding is graver than any verdict that is none. `largest` is the step's own difference.
+auto gravity(const Verdict& verdict, double largest) {
+  return std::tuple(verdict.finding, verdict.verdict, largest);
+}
+
+// Adds to the verdict that is shown what another step has of the figures over all steps.
+void add_step(Verdict& shown, const Verdict& other) {
+  shown.unequal += other.unequal;
+  shown.output_elements += other.output_elements;
+  shown.max_difference = std::max(shown.max_difference, other.max_difference);
+  shown.deviations.insert(other.deviations.begin(), other.deviations.end());
+  shown.exact = shown.exact && other.exact;
+}
+
 CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend& candidate,
                   const RunOptions& options) {
   CaseRun run;
   run.stand_ins = test_case.stand_ins;
+  run.verdict.steps = test_case.steps;
   auto base = compile(baseline, test_case, options, run.verdict);
   auto fused = base ? compile(candidate, test_case, options, run.verdict) : nullptr;
   if (!fused) return run;
@@ -61,7 +77,9 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
   run.candidate = std::move(fused);
 
   Tensors base_states = first_states(test_case), fused_states = base_states;
+  double largest = 0;  // of the step that is shown
   for (int64_t step = 0; step < test_case.steps; ++step) {
+    if (step > 0 && options.stop && options.stop()) throw Interrupted{};
     const Tensors inputs = inputs_of(test_case, step);
     StepRun base_run = run_step(*run.baseline, test_case.graph, inputs, base_states);
     StepRun fused_run = run_step(*run.candidate, test_case.graph, inputs, fused_states);
@@ -71,11 +89,16 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
         {std::string(baseline.name()), &run.baseline->plan(), &base_run.trace, base_run.disagreement},
         {std::string(candidate.name()), &run.candidate->plan(), &fused_run.trace, fused_run.disagreement},
         options.judge);
-    // A finding is graver than any verdict that is none.
-    const auto gravity = [](const Verdict& v) { return std::pair(v.finding, v.verdict); };
-    if (step > 0 && gravity(verdict) <= gravity(run.verdict)) continue;
+    verdict.step = step;
+    verdict.steps = test_case.steps;
+    const double difference = verdict.max_difference;
+    if (step > 0 && gravity(verdict, difference) <= gravity(run.verdict, largest)) {
+      add_step(run.verdict, verdict);
+      continue;
+    }
+    if (step > 0) add_step(verdict, run.verdict);
+    largest = difference;
     run.verdict = std::move(verdict);
-    run.step = step;
     run.baseline_trace = std::move(base_run.trace);
     run.candidate_trace = std::move(fused_run.trace);
   }

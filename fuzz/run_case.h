@@ -2,6 +2,7 @@
 // minimizer's question and the libFuzzer target all do with theirs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,13 +19,19 @@ struct RunOptions {
   std::vector<std::string> skip_patterns;               // beside those that the case itself turns off
   std::optional<Policy::ImplicitCasts> implicit_casts;  // in place of the case's
   JudgeOptions judge;
+  std::function<bool()> stop;  // asked between steps; true ends the case by throwing Interrupted
 };
+
+// A case was cut off between two steps: of what was judged until then, nothing is told. No std::exception,
+// which would be taken for a crash of the case.
+struct Interrupted {};
 
 // The case as it is judged under the options: its policy with their overrides.
 Case with_options(Case test_case, const RunOptions& options);
 
 // Compiles both (a backend that cannot: verdict `unsupported` with its reason), draws the inputs once for
-// both, runs and judges every step; the verdict is that of the gravest step.
+// both, runs and judges every step. The verdict is that of the gravest step: of several the one whose outputs
+// are furthest apart, then the earliest. Its figures of the outputs are over all steps.
 Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& candidate,
                  const RunOptions& options = {});
 
@@ -32,7 +39,6 @@ Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& 
 // Programs are null where the verdict is `unsupported`; the traces are those of the gravest step.
 struct CaseRun {
   Verdict verdict;
-  int64_t step = 0;
   std::unique_ptr<Program> baseline, candidate;
   Trace baseline_trace, candidate_trace;  // the candidate's with the case's stand-ins in place
   std::vector<StandIn> stand_ins;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "fuzz/backends.h"
 
 namespace fusesmith {
@@ -33,34 +35,39 @@ Case running_sum(int64_t steps) {
   return test_case;
 }
 
-// Runs running_sum; what it gives out at one step is off by far (-1: at none).
+// Runs running_sum; what it gives out at some steps is off (-1: at none), and the state with it.
 class Summing : public Backend {
  public:
-  explicit Summing(int64_t wrong_step) : wrong_step_(wrong_step) {}
+  using Mistakes = std::map<int64_t, double>;  // by step
+  explicit Summing(int64_t wrong_step) : Summing(Mistakes{{wrong_step, 100}}) {}
+  explicit Summing(Mistakes mistakes) : mistakes_(std::move(mistakes)) {}
   std::string_view name() const override { return "summing"; }
   std::string_view doc() const override { return "adds its input to its state"; }
   std::optional<std::string> unavailable() const override { return {}; }
 
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions&) const override {
-    return std::unique_ptr<Program>(new Sum(graph, wrong_step_));
+    return std::unique_ptr<Program>(new Sum(graph, mistakes_));
   }
 
  private:
   struct Sum : Program {
-    Sum(const Graph& graph, int64_t wrong) : regions{{make_region(graph, {0})}, {}}, wrong_step(wrong) {}
+    Sum(const Graph& graph, Mistakes off)
+        : regions{{make_region(graph, {0})}, {}}, mistakes(std::move(off)) {}
     const Plan& plan() const override { return regions; }
     Trace run(std::span<const TensorPtr> sources) override {
       Tensor next(sources[0]->type);
-      const double mistake = step++ == wrong_step ? 100 : 0;
+      const auto found = mistakes.find(step++);
+      const double mistake = found == mistakes.end() ? 0 : found->second;
       for (int64_t i = 0; i < next.size(); ++i)
         next.set(i, sources[0]->value(i) + sources[1]->value(i) + mistake);
       return {{sources[0], sources[1], std::make_shared<const Tensor>(std::move(next))}};
     }
     std::optional<Disagreement> recheck(std::span<const TensorPtr>, const Trace&) override { return {}; }
     Plan regions;
-    int64_t wrong_step, step = 0;
+    const Mistakes mistakes;
+    int64_t step = 0;
   };
-  int64_t wrong_step_;
+  const Mistakes mistakes_;
 };
 
 TEST(Backends, AreFoundByName) {
@@ -87,7 +94,7 @@ TEST(RunCase, ABackendThatCannotIsUnsupportedWithItsReason) {
 TEST(RunCase, StatesGoOnFromStepToStep) {
   const Case test_case = running_sum(3);
   const CaseRun run = run_case_traced(test_case, Summing(-1), Summing(2));
-  EXPECT_EQ(run.step, 2);
+  EXPECT_EQ(run.verdict.step, 2);
   Tensor sum(test_case.graph.type(1));
   for (int64_t step = 0; step < 3; ++step) {
     const Tensor x = make_inputs(test_case, step)[0];
@@ -104,8 +111,36 @@ TEST(RunCase, TheGravestStepIsTheVerdict) {
     const CaseRun run = run_case_traced(running_sum(3), Summing(-1), Summing(wrong));
     EXPECT_EQ(run.verdict.verdict, VerdictClass::defect);
     EXPECT_TRUE(run.verdict.finding);
-    EXPECT_EQ(run.step, wrong);
+    EXPECT_EQ(run.verdict.step, wrong);
   }
+}
+
+TEST(RunCase, OfEquallyGraveStepsTheFurthestApartIsShownThenTheEarliest) {
+  const auto run = [](Summing::Mistakes mistakes) {
+    return run_case(running_sum(3), Summing(-1), Summing(std::move(mistakes)));
+  };
+  const Verdict furthest = run({{0, 100}, {1, 200}});
+  EXPECT_EQ(furthest.step, 1);
+  EXPECT_EQ(furthest.unequal, 9) << "the state carries the mistake to the last step";
+  EXPECT_EQ(furthest.output_elements, 9);
+  EXPECT_EQ(furthest.max_difference, 300);
+  const Verdict earliest = run({{0, 100}, {1, -200}});
+  EXPECT_EQ(earliest.step, 0);
+  EXPECT_EQ(earliest.max_difference, 100);
+  const Verdict lawful_later = run({{1, 100}});
+  EXPECT_EQ(lawful_later.step, 1) << "a later step with its difference is lawful, and no graver for it";
+  EXPECT_EQ(lawful_later.unequal, 6);
+}
+
+TEST(RunCase, StopIsAskedBetweenSteps) {
+  int asked = 0;
+  RunOptions options;
+  options.stop = [&] { return ++asked == 2; };
+  const Summing summing(-1);
+  EXPECT_THROW(run_case(running_sum(1000), summing, summing, options), Interrupted);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(run_case(running_sum(1), summing, summing, options).verdict, VerdictClass::identical);
+  EXPECT_EQ(asked, 2) << "one step is finished";
 }
 
 // Huge values make some elements unknown at later steps: neither they nor those steps hide that the chain

@@ -33,7 +33,11 @@ std::string findings_text(const Stats& stats, const WorkDirectory& directory, co
   for (const auto& [count, signature] : findings) {
     table.add({signature, count == 0 ? "0" : std::to_string(-count), smallest(signature)});
   }
-  return table.text() + "\nEach folder has a report.md. Next:\n  " + program + " explain " +
+  const bool uncounted = findings.back().first == 0;
+  const std::string clause =
+      uncounted ? "\nFindings of 0 cases were met while others were minimized, or as the campaign ended.\n"
+                : "";
+  return table.text() + clause + "\nEach folder has a report.md. Next:\n  " + program + " explain " +
          shell_quoted(smallest(findings[0].second)) + flags.beside_case().text() + "\n";
 }
 

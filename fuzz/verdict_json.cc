@@ -64,9 +64,12 @@ Json to_json(const Verdict& verdict, std::span<const Difference> differences) {
           {"signature", verdict.signature},
           {"finding", verdict.finding},
           {"reason", verdict.reason},
+          {"step", verdict.step},
+          {"steps", verdict.steps},
           {"unequal", verdict.unequal},
           {"output_elements", verdict.output_elements},
           {"max_difference", json_number(verdict.max_difference)},
+          {"deviations", verdict.deviations},
           {"baseline", to_json(verdict.baseline)},
           {"candidate", to_json(verdict.candidate, differences)}};
 }

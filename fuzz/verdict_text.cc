@@ -47,7 +47,7 @@ const RegionVerdict* worst_of(const BackendVerdict& verdict) {
 
 // "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25".
 std::string unequal_text(const Verdict& verdict) {
-  return std::to_string(verdict.unequal) + " of " + counted(verdict.output_elements, "output element") +
+  return std::to_string(verdict.unequal) + " of " + outputs_text(verdict) +
          (verdict.unequal == 1 ? " differs between " : " differ between ") + verdict.baseline.backend +
          " and " + verdict.candidate.backend +
          (verdict.unequal > 0 ? ", by at most " + short_number(verdict.max_difference) : "");
@@ -58,7 +58,8 @@ std::string worst_text(const Verdict& verdict) {
   const RegionVerdict* region = worst_of(verdict.candidate);
   if (!region) return "";
   return "; the worst error of " + verdict.candidate.backend + " is " + short_number(region->worst_share) +
-         " of its bound, in " + place(*region);
+         " of its bound, in " + place(*region) +
+         (verdict.steps > 1 ? " at step " + std::to_string(verdict.step) : "");
 }
 
 std::string policy_sentence(const Verdict& verdict) {
@@ -78,6 +79,18 @@ std::string policy_sentence(const Verdict& verdict) {
 }
 
 }  // namespace
+
+std::string outputs_text(const Verdict& verdict) {
+  return counted(verdict.output_elements, "output element") +
+         (verdict.steps > 1 ? " of " + std::to_string(verdict.steps) + " steps" : "");
+}
+
+std::string shown_step_text(const Verdict& verdict) {
+  if (verdict.steps == 1 || verdict.baseline.regions.empty()) return "";
+  return "Regions and evidence are of step " + std::to_string(verdict.step) + " of " +
+         std::to_string(verdict.steps) +
+         " (counted from 0), the gravest; output elements are counted over all.\n";
+}
 
 Table region_table(const BackendVerdict& verdict, Regions which, std::span<const Difference> differences) {
   std::vector<std::string> heading = {"region",      "made by",      "dtype",    "verdict", "deviations",
@@ -155,9 +168,8 @@ std::string sentence(const Verdict& verdict) {
   const std::string pair = verdict.baseline.backend + " and " + verdict.candidate.backend;
   switch (verdict.verdict) {
     case VerdictClass::identical:
-      return (verdict.output_elements == 1
-                  ? "The output element has"
-                  : "All " + counted(verdict.output_elements, "output element") + " have") +
+      return (verdict.output_elements == 1 ? "The output element has"
+                                           : "All " + outputs_text(verdict) + " have") +
              " the same bits on " + pair + worst_text(verdict) + ".";
     case VerdictClass::reassociation:
       return unequal_text(verdict) +

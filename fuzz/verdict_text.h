@@ -21,6 +21,12 @@ enum class Regions { all, notable };
 Table region_table(const BackendVerdict& verdict, Regions which,
                    std::span<const Difference> differences = {});
 
+// "12 output elements", "36 output elements of 3 steps".
+std::string outputs_text(const Verdict& verdict);
+
+// One line, where the case has more steps than one: which of them the regions and the evidence are of.
+std::string shown_step_text(const Verdict& verdict);
+
 // The region that a finding's signature is about: the first such in the order of execution; null where it is
 // about none.
 struct Guilty {

@@ -139,20 +139,23 @@ std::vector<const Cause*> worth_naming(const std::vector<Cause>& causes) {
 std::string what_happened(const Verdict& verdict, const Causes& causes) {
   const std::string pair = verdict.baseline.backend + " and " + verdict.candidate.backend;
   if (verdict.baseline.regions.empty()) return sentence(verdict);
+  const Difference& outputs = causes.outputs;  // of the step that is explained
   if (causes.causes.empty()) {
-    if (verdict.unequal == 0 && causes.left_out.empty())
+    if (outputs.unequal == 0 && causes.left_out.empty())
       return "On the same inputs every region leaves the same bits on " + pair + ".";
     return "No region was shown to make a difference between " + pair +
            (causes.left_out.empty() ? "." : "; experiments were left out.");
   }
-  if (verdict.unequal == 0)
+  if (outputs.unequal == 0)
     return counted(static_cast<int64_t>(causes.causes.size()), "region") + " of " +
            verdict.candidate.backend + " left other bits than " + verdict.baseline.backend +
            ", none of which reach the outputs.";
   const std::vector<const Cause*> named = worth_naming(causes.causes);
-  std::string text = std::to_string(verdict.unequal) + " of " +
-                     counted(verdict.output_elements, "output element") +
-                     (verdict.unequal == 1 ? " differs" : " differ");
+  std::string text = (verdict.steps > 1 ? "At step " + std::to_string(verdict.step) + " of " +
+                                              std::to_string(verdict.steps) + ", "
+                                        : "") +
+                     std::to_string(outputs.unequal) + " of " + counted(outputs.elements, "output element") +
+                     (outputs.unequal == 1 ? " differs" : " differ");
   for (size_t i = 0; i < named.size(); ++i)
     text += (i == 0 ? "" : "; and") +
             std::string(named[i]->share ? " because "

@@ -37,15 +37,20 @@ Json as_set(Json value) {
 std::optional<Problem> compare(const fs::path& file, const std::string& text, const FlagTable& table) {
   const Json there = Json::parse(text, nullptr, false);
   if (!there.is_object())
-    return Problem{file.string() + ": expected the JSON object that a campaign wrote" + std::string(kMend)};
+    return Problem{file.string() + ": expected the JSON object that a campaign wrote" +
+                   std::string(kRestore)};
   const Json wanted = Json::parse(identity_json(table));
   for (const auto& [key, value] : wanted.items()) {
     if (key == "fusesmith") continue;
-    if (!there.contains(key) || as_set(there[key]) != as_set(value)) {
-      return Problem{file.string() + ": the campaign there has " + key + " " +
-                     (there.contains(key) ? there[key].dump() : "unset") + ", not " + value.dump() +
-                     std::string(kMend)};
-    }
+    if (!there.contains(key))
+      return Problem{file.string() + ": expected the key \"" + key + "\", which is missing" +
+                     std::string(kRestore)};
+    if (as_set(there[key]) == as_set(value)) continue;
+    if (there[key].type() != value.type())
+      return Problem{file.string() + ": " + key + ": expected a value like " + value.dump() + ", got " +
+                     there[key].dump() + std::string(kRestore)};
+    return Problem{file.string() + ": the campaign there has " + key + " " + there[key].dump() + ", not " +
+                   value.dump() + std::string(kMend)};
   }
   return {};
 }
@@ -105,7 +110,7 @@ std::optional<Problem> WorkDirectory::load(const FlagTable& table, bool& cannot_
   if (!fs::exists(campaign)) {
     if (fs::exists(stats)) {
       cannot_write = false;
-      return Problem{stats.string() + ": found without its campaign.json" + std::string(kMend)};
+      return Problem{stats.string() + ": found without its campaign.json" + std::string(kRestore)};
     }
     return write_file(campaign, identity_json(table));
   }

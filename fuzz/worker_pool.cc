@@ -3,6 +3,8 @@
 #include <system_error>
 #include <utility>
 
+#include "fuzz/run_case.h"
+
 namespace fusesmith {
 
 WorkerPool::WorkerPool(int threads, Jobs jobs) : jobs_(std::move(jobs)), running_(threads) {
@@ -37,6 +39,9 @@ std::optional<Problem> WorkerPool::problem() {
 void WorkerPool::work() {
   try {
     work_through();
+  } catch (const Interrupted&) {
+    const std::lock_guard guard(mutex_);
+    interrupted_ = true;
   } catch (...) {
     give_up({}, std::current_exception());
   }
@@ -56,8 +61,8 @@ void WorkerPool::work_through() {
 
 std::optional<uint64_t> WorkerPool::take() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return failed_ || handed_out_ < counted_ + kWindow; });
-  if (failed_ || handed_out_ >= jobs_.end || jobs_.stop()) return {};
+  changed_.wait(lock, [this] { return failed_ || interrupted_ || handed_out_ < counted_ + kWindow; });
+  if (failed_ || interrupted_ || handed_out_ >= jobs_.end || jobs_.stop()) return {};
   return handed_out_++;
 }
 

@@ -44,7 +44,8 @@ class WorkerPool {
 
   // Waits up to so long; true once all threads have ended. Then what a thread threw is thrown again.
   bool wait(std::chrono::milliseconds time);
-  // Ends all threads after the case they are at, with this problem.
+  // Ends all threads after the case they are at, with this problem. A job that throws Interrupted ends them
+  // too, without a problem: its case is not counted, nor those after it.
   void stop(Problem problem) { give_up(std::move(problem), nullptr); }
   // The first problem, if there was one.
   std::optional<Problem> problem();
@@ -64,7 +65,7 @@ class WorkerPool {
   std::condition_variable changed_;
   uint64_t handed_out_ = 0, counted_ = 0;
   std::map<uint64_t, Finished> waiting_;
-  bool failed_ = false;
+  bool failed_ = false, interrupted_ = false;
   std::optional<Problem> problem_;
   std::exception_ptr thrown_;
   int running_ = 0;

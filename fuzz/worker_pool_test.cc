@@ -6,6 +6,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "fuzz/run_case.h"
+
 namespace fusesmith {
 namespace {
 
@@ -78,6 +80,25 @@ TEST(WorkerPool, AProblemEndsItWithoutCountingThatCase) {
   ASSERT_TRUE(pool.problem());
   EXPECT_EQ(pool.problem()->what, "disk full");
   EXPECT_LE(counter.counted.size(), 20U);
+}
+
+// The other thread then waits for the case that was cut off, as far ahead of it as it may be.
+TEST(WorkerPool, ACaseThatIsCutOffEndsItWithoutCountingOn) {
+  Counter counter;
+  auto jobs = counter.jobs(UINT64_MAX);
+  jobs.judge = [judged = std::make_shared<std::atomic<int>>(0)](uint64_t position) -> Result<Finished> {
+    ++*judged;
+    if (position != 3) return Finished{};
+    for (int last = 0; last != *judged;) {
+      last = *judged;
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    throw Interrupted{};
+  };
+  WorkerPool pool(2, std::move(jobs));
+  finish(pool);
+  EXPECT_FALSE(pool.problem());
+  EXPECT_EQ(counter.counted, up_to(3));
 }
 
 TEST(WorkerPool, WhatAThreadThrowsComesOut) {

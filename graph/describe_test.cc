@@ -60,6 +60,26 @@ TEST(Describe, SchemaNamesEveryOpAndAttribute) {
   });
 }
 
+TEST(Describe, SchemaAllowsTheDtypesThatTheOpTakes) {
+  const auto schema = nlohmann::json::parse(case_schema());
+  const std::vector<TensorType> inputs = {{Dtype::f32, {2}}};
+  for_each_op([&]<class T>(std::type_identity<T>) {
+    for_each_field<T>([&](const auto& field) {
+      T op;
+      if constexpr (std::same_as<std::decay_t<decltype(op.*field.member)>, Dtype>) {
+        const auto& properties = schema.at("$defs").at("op." + std::string(T::info.name)).at("properties");
+        const auto& allowed = properties.at(std::string(field.name)).at("enum");
+        for (const Dtype dtype : kDtypes) {
+          op.*field.member = dtype;
+          EXPECT_EQ(std::count(allowed.begin(), allowed.end(), std::string(name(dtype))) == 1,
+                    infer(Op(op), inputs).ok())
+              << T::info.name << " " << name(dtype);
+        }
+      }
+    });
+  });
+}
+
 TEST(Describe, OpsJsonListsEveryOp) {
   const auto ops = nlohmann::json::parse(ops_json());
   ASSERT_EQ(ops.size(), std::variant_size_v<OpVariant>);

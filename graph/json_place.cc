@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/json_strict.h"
+#include "graph/nearest.h"
 
 namespace fusesmith {
 namespace {
@@ -19,49 +20,20 @@ std::string shown(const json& value) {
   return kind + " of " + std::to_string(value.size());
 }
 
-// Edits (insert, delete, replace, swap of neighbours) from a to b.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> before, last(b.size() + 1), now(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    now[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) now[j] = std::min(now[j], before[j - 2] + 1);
-    }
-    before = last;
-    std::swap(last, now);
-  }
-  return last[b.size()];
-}
-
 std::string quoted_list(std::span<const std::string_view> choices) {
   std::string text;
   for (std::string_view choice : choices) text += (text.empty() ? "\"" : ", \"") + std::string(choice) + '"';
   return text;
 }
 
-// "; did you mean \"softmax\"?" for the choice nearest to the text, or nothing where none is near.
-std::string did_you_mean(std::string_view text, std::span<const std::string_view> choices) {
-  if (text.size() > 64) return "";
-  size_t best = std::min(text.size(), text.size() / 3 + 2);  // farther ones are no help
-  std::string_view nearest;
-  for (std::string_view choice : choices) {
-    const size_t distance = edit_distance(text, choice.substr(0, 64));
-    if (distance >= best) continue;
-    best = distance;
-    nearest = choice;
-  }
-  return nearest.empty() ? "" : "; did you mean \"" + std::string(nearest) + "\"?";
-}
-
 }  // namespace
 
 std::string unknown_text(const std::string& what, std::string_view got,
                          std::span<const std::string_view> choices) {
-  const std::string list = choices.size() <= 100 ? ", expected one of " + quoted_list(choices) : "";
-  return "unknown " + what + " \"" + shortened(got) + "\"" + list + did_you_mean(got, choices);
+  const std::string_view meant = nearest(got, choices);
+  return "unknown " + what + " \"" + shortened(got) + "\"" +
+         (meant.empty() ? "" : " (did you mean \"" + std::string(meant) + "\"?)") +
+         (choices.size() <= 100 ? ", expected one of " + quoted_list(choices) : "");
 }
 
 void Place::fail(const std::string& what) const {

@@ -20,7 +20,7 @@ struct JsonKey {
   bool required;
 };
 
-// "unknown op "sofmax", expected one of "softmax", ...; did you mean "softmax"?"
+// "unknown op "sofmax" (did you mean "softmax"?), expected one of "softmax", ..."
 std::string unknown_text(const std::string& what, std::string_view got,
                          std::span<const std::string_view> choices);
 

@@ -166,7 +166,7 @@ const Edit kDocumentEdits[] = {
     {"\"steps\": 1", "\"steps\": null", "steps: expected an integer, got null"},
     {"{\"tf32\": false, \"implicit_casts\": \"may_elide\"}", "[0]",
      "policy: expected an object, got an array of 1"},
-    {"\"steps\"", "\"step\"", "top level: unknown key \"step\", expected one of "},
+    {"\"steps\"", "\"step\"", "top level: unknown key \"step\" (did you mean \"steps\"?), expected one of "},
     {"\"seed\": 42", "\"seed\": 42, \"seed\": 42", "top level: expected every key once, got \"seed\" twice"},
     {"\"tf32\": false", "\"tf32\": 0", "policy.tf32: expected true or false, got 0"},
     {"\"may_elide\"", "\"elide\"",
@@ -196,7 +196,8 @@ const Edit kSourceEdits[] = {
     {"f32[4,16]", "f32[1,1,1,1,1,1,1,1,1]", "graph.inputs[0]: x: expected rank 8 or less"},
     {"f32[4,16]", "i32[4,16]", "graph.inputs[0]: x: expected a fill that makes i32[4,16], got normal"},
     {"\"f32[4,16]\"", "[4, 16]", "graph.inputs[0].type: expected a string, got an array of 2"},
-    {"\"normal\"", "\"norml\"", "graph.inputs[0].fill: unknown fill \"norml\", expected one of "},
+    {"\"normal\"", "\"norml\"",
+     "graph.inputs[0].fill: unknown fill \"norml\" (did you mean \"normal\"?), expected one of "},
     {"{\"normal\": {\"stddev\": 1}}", "{}",
      "graph.inputs[0].fill: expected an object with exactly one key, got an object of 0"},
     {"{\"normal\": {\"stddev\": 1}}", "{\"normal\": {}, \"uniform\": {}}",
@@ -204,8 +205,8 @@ const Edit kSourceEdits[] = {
     {"{\"normal\": {\"stddev\": 1}}", "\"normal\"",
      "graph.inputs[0].fill: expected an object with exactly one key, got \"normal\""},
     {"\"stddev\": 1", "\"sttdev\": 1",
-     "graph.inputs[0].fill.normal: unknown key \"sttdev\", expected one of \"mean\", \"stddev\"; did you "
-     "mean \"stddev\"?"},
+     "graph.inputs[0].fill.normal: unknown key \"sttdev\" (did you mean \"stddev\"?), expected one of "
+     "\"mean\", \"stddev\""},
     {"\"stddev\": 1", "\"stddev\": -1",
      "graph.inputs[0].fill.normal.stddev: expected a number between 0 and 1e+06, got -1"},
     {"\"stddev\": 1", "\"stddev\": \"inf\"",
@@ -219,11 +220,12 @@ const Edit kSourceEdits[] = {
 };
 
 const Edit kNodeEdits[] = {
-    {"\"softmax\"", "\"sofmax\"", "graph.nodes[0].op: unknown op \"sofmax\", expected one of \"einsum\", "},
+    {"\"softmax\"", "\"sofmax\"",
+     "graph.nodes[0].op: unknown op \"sofmax\" (did you mean \"softmax\"?), expected one of \"einsum\", "},
     {"\"op\": \"softmax\", ", "", "graph.nodes[0]: expected the key \"op\", which is missing"},
     {"\"axis\": -1", "\"axs\": -1",
-     "graph.nodes[0]: unknown key \"axs\", expected one of \"name\", \"op\", \"inputs\", \"axis\"; did you "
-     "mean \"axis\"?"},
+     "graph.nodes[0]: unknown key \"axs\" (did you mean \"axis\"?), expected one of \"name\", \"op\", "
+     "\"inputs\", \"axis\""},
     {"\"axis\": -1", "\"axis\": -1.5", "graph.nodes[0].axis: expected an integer, got -1.5"},
     {"\"axis\": -1", "\"axis\": 2", "graph.nodes[0]: p: softmax expected an axis between -2 and 1, got 2"},
     {"\"axis\": -1", "\"axis\": 9223372036854775808",
@@ -234,7 +236,7 @@ const Edit kNodeEdits[] = {
      "graph.nodes[0].inputs[0]: \"y\" is used before it is defined; write nodes after their inputs"},
     {"[\"x\"]", "[\"p\"]", "graph.nodes[0].inputs[0]: \"p\" is used before it is defined"},
     {"[\"x\"]", "[\"xx\"]",
-     "graph.nodes[0].inputs[0]: unknown value \"xx\", expected one of \"x\", \"m\"; did you mean \"x\"?"},
+     "graph.nodes[0].inputs[0]: unknown value \"xx\" (did you mean \"x\"?), expected one of \"x\", \"m\""},
     {"[\"x\"]", "[0]", "graph.nodes[0].inputs[0]: expected a string, got 0"},
     {"[\"x\"]", "[]", "graph.nodes[0]: p: softmax expected 1 inputs, got 0"},
     {"[\"x\"]", "[\"m\"]", "graph.nodes[0]: p: softmax expected a float tensor, got bool[16]"},
@@ -268,7 +270,6 @@ TEST(Json, EveryMistakeIsOneLineThatNamesThePlace) {
       EXPECT_EQ(problem.find('\n'), std::string::npos) << problem;
     }
   }
-  EXPECT_THAT(edited("\"softmax\"", "\"sofmax\""), HasSubstr("; did you mean \"softmax\"?"));
 }
 
 }  // namespace

@@ -150,6 +150,11 @@ void conclude(const Case& test_case, std::optional<ValueId> changed, Verdict& ve
   }
 }
 
+bool is_exact(const BackendVerdict& backend) {
+  const auto exact = [](const RegionVerdict& region) { return region.exact == region.elements; };
+  return !backend.regions.empty() && std::all_of(backend.regions.begin(), backend.regions.end(), exact);
+}
+
 // Regions know nothing of each other. Of a small graph they are judged one after the other, since campaigns
 // have threads of their own; of a large one, whose references take minutes, by a few threads.
 template <class F>
@@ -249,6 +254,10 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   if (verdict.verdict == VerdictClass::reassociation && verdict.unequal == 0)
     verdict.verdict = VerdictClass::identical;
   conclude(test_case, changed_input(graph, *baseline.trace, *candidate.trace), verdict);
+  for (const RegionVerdict& region : verdict.candidate.regions) {
+    for (const Deviation& deviation : region.deviations) verdict.deviations.insert(to_string(deviation));
+  }
+  verdict.exact = is_exact(verdict.baseline) && is_exact(verdict.candidate);
   return verdict;
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -78,9 +79,12 @@ struct Verdict {
   bool finding = false;   // under the case's policy
   std::string reason;     // unsupported, crash: one line
   BackendVerdict baseline, candidate;
-  int64_t unequal = 0;  // graph output elements whose bits differ between the two backends
+  int64_t step = 0, steps = 1;  // what is above is of this step; what follows is over all of them
+  int64_t unequal = 0;          // graph output elements whose bits differ between the two backends
   int64_t output_elements = 0;
   double max_difference = 0;
+  std::set<std::string> deviations;  // that the candidate's regions use, as text
+  bool exact = false;                // no element of any region had more than one lawful result
 };
 
 // What one backend did with a case.
