@@ -150,6 +150,7 @@ TEST(Explain, CountsAgreeWithTheirVerbs) {
   verdict.baseline.regions.resize(1);
   Causes causes;
   causes.causes.resize(1);
+  causes.causes[0].share = 1;
   causes.outputs = {.elements = 1, .unequal = 1};
   EXPECT_THAT(what_happened(verdict, causes), testing::StartsWith("1 of 1 output element differs because "));
   causes.outputs = {.elements = 9, .unequal = 2};
