@@ -18,29 +18,30 @@ double half_ulp(Dtype dtype, double v) {
 
 // Beside which values a bound is loose: the largest of the element's row (its last axis) and of its column,
 // the smaller one, so that neither large rows nor large columns hide what is said of the others. Lines of a
-// few elements may be small by chance: there the whole tensor's largest.
+// few elements may be small by chance: they count for twice their largest.
 class Scales {
  public:
   explicit Scales(const Bounded& b)
       : columns_(b.type.shape.empty() ? 1 : static_cast<size_t>(b.type.shape.back())) {
     const size_t rows = columns_ == 0 ? 0 : b.v.size() / columns_;
-    of_row_.resize(columns_ < kLine ? 0 : rows);
-    of_column_.resize(rows < kLine ? 0 : columns_);
+    of_row_.resize(rows);
+    of_column_.resize(columns_);
     for (size_t i = 0; i < b.v.size(); ++i) {
       const double magnitude = std::isfinite(b.v[i]) ? std::fabs(b.v[i]) : 0;
       largest_ = std::fmax(largest_, magnitude);
-      if (!of_row_.empty()) of_row_[i / columns_] = std::fmax(of_row_[i / columns_], magnitude);
-      if (!of_column_.empty()) of_column_[i % columns_] = std::fmax(of_column_[i % columns_], magnitude);
+      of_row_[i / columns_] = std::fmax(of_row_[i / columns_], magnitude);
+      of_column_[i % columns_] = std::fmax(of_column_[i % columns_], magnitude);
     }
   }
   double at(size_t i) const {
-    const double row = of_row_.empty() ? largest_ : of_row_[i / columns_],
-                 column = of_column_.empty() ? largest_ : of_column_[i % columns_];
-    return std::fmin(row, column);
+    const double row = of_row_[i / columns_] * (columns_ < kLine ? kFew : 1),
+                 column = of_column_[i % columns_] * (of_row_.size() < kLine ? kFew : 1);
+    return std::fmin(largest_, std::fmin(row, column));
   }
 
  private:
   static constexpr size_t kLine = 8;
+  static constexpr double kFew = 2;
   size_t columns_;
   double largest_ = 0;
   std::vector<double> of_row_, of_column_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,16 @@ inline constexpr double kU = 0x1p-24;
 
 // How softmax, norms and reductions add up a row: in lanes, of which each takes about one in `lanes` terms,
 // one after the other, and which are then merged, with at most `merges` further steps on any term's way. One
-// lane: in any order.
+// lane: in any order. Rows of more than `long_row` terms may have more lanes, of which some take one step
+// more.
 struct RowSums {
   double lanes = 1, merges = 0;
+  double long_row = std::numeric_limits<double>::infinity(), long_lanes = 1;
 
   bool any_order() const { return lanes == 1; }
-  double steps_of_lane(double n) const { return std::ceil(n / lanes); }
+  double steps_of_lane(double n) const {
+    return n > long_row ? std::ceil(n / long_lanes) + 1 : std::ceil(n / lanes);
+  }
   // Most additions that any of n terms meets.
   double height(double n) const { return std::fmin(n - 1, steps_of_lane(n) + merges); }
   bool operator==(const RowSums&) const = default;

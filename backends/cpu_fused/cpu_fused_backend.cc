@@ -37,6 +37,10 @@ void refine(const FusedOp& op, Arithmetic& arithmetic) {
   if (const auto* reduction = std::get_if<MultiplyReduce>(&op)) {
     arithmetic.sum_height = sum_height(*reduction);
     arithmetic.tf32 = false;  // no matrix product, no tensor core
+  } else if (const auto* gemm = std::get_if<FusedGemm>(&op)) {
+    arithmetic.sum_height = sum_height(*gemm);
+  } else if (const auto* merged = std::get_if<MergedProduct>(&op)) {
+    arithmetic.sum_height = sum_height(*merged);
   } else if (const auto* attention = std::get_if<FusedAttention>(&op)) {
     arithmetic.sum_height = sum_height(*attention);
     arithmetic.row_sums = row_sums(*attention);

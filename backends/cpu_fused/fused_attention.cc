@@ -126,11 +126,9 @@ class AttentionKernel {
 
 }  // namespace
 
-// Each product is rounded, then added within a block, and blocks one after the other.
 double sum_height(const FusedAttention& attention) {
-  const auto height = [](int64_t terms, int64_t block) { return 2 + block + (terms + block - 1) / block; };
-  return static_cast<double>(std::max(height(attention.keys, std::min(attention.key_tile, kDepthBlock)),
-                                      height(attention.depth, kDepthBlock)));
+  return std::max(blocked_height(attention.keys, std::min(attention.key_tile, kDepthBlock)),
+                  blocked_height(attention.depth, kDepthBlock));
 }
 
 // Tiles one after the other; within one, the eight lanes of sum_of.

@@ -108,6 +108,8 @@ class Gemm {
 
 }  // namespace
 
+double sum_height(const FusedGemm& gemm) { return blocked_height(extent(gemm.product.k)); }
+
 void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
   Epilogue epilogue;
   if (gemm.bias) epilogue.bias.emplace(scope.at(*gemm.bias));

@@ -37,6 +37,8 @@ Panels packed_weights(const MergedProduct& merged, int64_t depth, const RegionSc
 
 }  // namespace
 
+double sum_height(const MergedProduct& merged) { return blocked_height(extent(merged.k)); }
+
 void run_fused(const MergedProduct& merged, const RegionScope& scope, Outputs outs) {
   check(outs.size() == merged.parts.size(), "merged_product: expected an output for each part");
   const AxisOffsets m(merged.m), k(merged.k);

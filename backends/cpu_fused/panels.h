@@ -3,6 +3,7 @@
 // term's place depends on the other dimensions.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -44,5 +45,11 @@ void add_panel_product(const float* a, int64_t a_stride, int64_t rows, const flo
 // kDepthBlock.
 void add_product(const float* a, int64_t a_stride, int64_t rows, const Panels& b, int64_t first,
                  int64_t depth, float* c, int64_t c_stride);
+
+// Arithmetic::sum_height of products by add_product: each is rounded, then added within its block, blocks one
+// after the other, and a bias.
+inline double blocked_height(int64_t terms, int64_t block = kDepthBlock) {
+  return static_cast<double>(2 + std::min(terms, block) + (terms + block - 1) / block);
+}
 
 }  // namespace fusesmith

@@ -35,6 +35,8 @@ void run_fused(const MergedProduct& merged, const RegionScope& scope, Outputs ou
 void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out);
 // Arithmetic::sum_height of its sums.
 double sum_height(const MultiplyReduce& reduction);
+double sum_height(const FusedGemm& gemm);
+double sum_height(const MergedProduct& merged);
 void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor& out);
 // Arithmetic::sum_height of its two products, and how it adds up exponentials.
 double sum_height(const FusedAttention& attention);

@@ -15,7 +15,9 @@ inline Arithmetic cuda_arithmetic() {
   arithmetic.tanh = 3.34;
   arithmetic.rsqrt = 2.1;
   arithmetic.div = 1;
-  arithmetic.row_sums = {32, 16};  // row_reduce.cuh and welford.cuh: the lanes of one warp at least
+  // row_reduce.cuh: a warp, or 1024 lanes beyond 1024 columns; welford.cuh: 4 chains in each lane of 1, 4 or
+  // 8 warps, in pieces of which a chain takes up to two elements.
+  arithmetic.row_sums = {32, 16, 1024, 512};
   return arithmetic;
 }
 

@@ -107,6 +107,8 @@ TEST(RowSums, HeightCountsALanesTermsAndItsMerges) {
   EXPECT_EQ(RowSums{}.height(100), 99);
   EXPECT_EQ((RowSums{8, 3}.height(100)), 13 + 3);
   EXPECT_EQ((RowSums{8, 3}.height(2)), 1);  // two terms meet once, however they are laid out
+  EXPECT_EQ((RowSums{32, 5, 1024, 512}.height(1024)), 32 + 5);
+  EXPECT_EQ((RowSums{32, 5, 1024, 512}.height(1025)), 3 + 1 + 5);
 }
 
 TEST(RowSums, SumsInLanes) {
@@ -147,12 +149,12 @@ TEST(RowSums, StatisticsInLanes) {
 // In any order, n - 1 for n is within the bound of rows of 4096: (n + 5) u is 1 / n there.
 TEST(RowSums, AnUnbiasedVarianceIsConvicted) {
   for (Variance variance : {Variance::two_pass, Variance::welford}) {
-    for (size_t n : {2048, 4096}) {
+    for (size_t n : {2048, 4096, 9001}) {
       const std::vector<float> x = rows(n)[0].x;
       const Bounded row = row_of(x), wide = evaluate_op(LayerNorm{kEps}, {row}, any_order(variance)),
                     known = evaluate_op(LayerNorm{kEps}, {row}, in_lanes(32, variance));
       const Moments m = two_pass(x, 32);
-      if (n == 4096) {
+      if (n >= 4096) {
         EXPECT_EQ(count_outside(wide, x, m, m.count - 1), 0);
       }
       EXPECT_GT(count_outside(known, x, m, m.count - 1), static_cast<int>(n) / 2) << n;

@@ -60,9 +60,9 @@ double welford_variance_rounding(double n, double mean, double variance, double 
   const double spread = std::sqrt(variance * (variance + mean * mean));
   const double any_order = 2 * (n + 8) * kU * spread + (n + 5) * kU * variance + shifted;
   if (sums.any_order()) return any_order;
-  const double levels = sums.merges;
-  const double in_lanes = (2 + 2 * std::sqrt(levels)) * welford_roundings(n, sums) * kU * spread +
-                          (sums.steps_of_lane(n) + 5 * levels + 8) * kU * variance + (1 + levels) * shifted;
+  const double levels = sums.merges, steps = sums.steps_of_lane(n), s = std::sqrt(1 + std::log(steps));
+  const double in_lanes = (2 * (steps + levels) + 1.5 * s) * kU * spread +
+                          (steps + 11 * levels + 8.5 * s + 14) * kU * variance + (1 + levels) * shifted;
   return std::fmin(any_order, in_lanes);
 }
 
@@ -105,8 +105,8 @@ Statistics statistics(const RowView& row, const Arithmetic& arithmetic) {
   }
   s.variance = squares / n;
   const double rounding = mean_rounding(row, s.mean, magnitude, arithmetic);
-  // f64's own error in the mean is 2^-29 of f32's; an inexact mean may also lose subnormals.
-  s.mean_error = rounding > 0 ? rounding * (1 + 0x1p-28) + mean_dx + n * 0x1p-149 : mean_dx;
+  // f64's own error; an inexact mean may also lose subnormals.
+  s.mean_error = rounding > 0 ? rounding + n * 0x1p-53 * magnitude + mean_dx + n * 0x1p-149 : mean_dx;
   const bool exact = arithmetic.variance == Arithmetic::Variance::two_pass && rounding == 0 && !row.dx &&
                      exact_variance(row, s.mean, squares);
   s.variance_error = exact ? 0

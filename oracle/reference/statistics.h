@@ -27,9 +27,9 @@ struct RowView {
 //             + dm^2 with k = sqrt(1 + mean^2 / var) (Chan, Golub, LeVeque 1983); moments: (h + 4) u (var +
 //             mean^2) + 2 |mean| dm + 2 dm^2. Two-pass is exact where the mean is, all sums of squares are
 //             and n is a power of two.
-// Welford in lanes of m updates, merged in L levels (decision 47):
-//   mean      r = m + 3 ln m + 8 + 5 L instead of n + 3 ln n + 8
-//   variance  (2 + 2 sqrt(L)) r k u var + (m + 5 L + 8) u var + (1 + L) dm^2
+// Welford in lanes of m updates, merged in L levels (decision 47), with s = sqrt(1 + ln m):
+//   mean      m + 3 ln m + 8 + 5 L instead of n + 3 ln n + 8
+//   variance  (2 (m + L) + 1.5 s) k u var + (m + 11 L + 8.5 s + 14) u var + (1 + L) dm^2
 Statistics statistics(const RowView& row, const Arithmetic& arithmetic);
 
 }  // namespace fusesmith::ref
