@@ -94,6 +94,21 @@ TEST(Replay, ExpectationsAboutDeviationsAreExact) {
   EXPECT_EQ(broken_expectation(test_case, verdict), "expected deviations [drop s], got [drop s, move p]");
 }
 
+TEST(Replay, OnAGpuEqualBitsAreAsGoodAsReassociation) {
+  Case test_case;
+  test_case.expect = Expect{};
+  test_case.expect->verdict = "reassociation";
+  Verdict verdict;
+  verdict.verdict = VerdictClass::identical;
+  verdict.baseline.backend = "cuda";
+  EXPECT_FALSE(broken_expectation(test_case, verdict));
+  verdict.baseline.backend = "cpu";
+  EXPECT_EQ(broken_expectation(test_case, verdict), "expected verdict reassociation, got identical");
+  verdict.baseline.backend = "cuda";
+  test_case.expect->verdict = "precision_policy";
+  EXPECT_TRUE(broken_expectation(test_case, verdict));
+}
+
 // Scripts that look at the exit code must not take a case that did not fit for one that is clean, nor for a
 // finding.
 TEST(Replay, OutOfMemoryIs71) {
