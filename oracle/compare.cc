@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "oracle/region_judge.h"
 
@@ -26,13 +27,16 @@ class Scales {
     const size_t rows = columns_ == 0 ? 0 : b.v.size() / columns_;
     of_row_.resize(rows);
     of_column_.resize(columns_);
-    for (size_t i = 0; i < b.v.size(); ++i) {
-      const double magnitude = std::isfinite(b.v[i]) ? std::fabs(b.v[i]) : 0;
-      largest_ = std::fmax(largest_, magnitude);
-      of_row_[i / columns_] = std::fmax(of_row_[i / columns_], magnitude);
-      of_column_[i % columns_] = std::fmax(of_column_[i % columns_], magnitude);
+    for (size_t row = 0; row < rows; ++row) {
+      for (size_t column = 0; column < columns_; ++column) {
+        const double v = b.v[row * columns_ + column], magnitude = std::isfinite(v) ? std::fabs(v) : 0;
+        of_row_[row] = std::fmax(of_row_[row], magnitude);
+        of_column_[column] = std::fmax(of_column_[column], magnitude);
+      }
+      largest_ = std::fmax(largest_, of_row_[row]);
     }
   }
+  // At least the element's own magnitude.
   double at(size_t i) const {
     const double row = of_row_[i / columns_] * (columns_ < kLine ? kFew : 1),
                  column = of_column_[i % columns_] * (of_row_.size() < kLine ? kFew : 1);
@@ -50,12 +54,7 @@ class Scales {
 class Comparer {
  public:
   Comparer(Comparison& result, const std::string& name, const RegionOutput& output, const Tensor& stored)
-      : result_(result),
-        name_(name),
-        output_(output),
-        stored_(to_f64(stored)),
-        dtype_(stored.type.dtype),
-        scales_(*output.bounded) {}
+      : result_(result), name_(name), output_(output), stored_(to_f64(stored)), dtype_(stored.type.dtype) {}
 
   void run() {
     const Bounded& b = *output_.bounded;
@@ -82,7 +81,7 @@ class Comparer {
     }
     if (std::isinf(e)) return void(++result_.unknown);
     if (e == 0) ++result_.exact;
-    if (e * 16 > std::fmax(scales_.at(i), 0x1p-96)) ++loose_;  // the underflow floor is not looseness
+    loose_ += is_loose(i, v, e);
     if (got == round_to(dtype_, v) &&
         std::isfinite(got)) {  // lawful whatever e is: only its share is of interest
       const double share = share_of(got, v, e);
@@ -102,6 +101,13 @@ class Comparer {
     } else if (result_.outside + result_.outside_special == 0 && share > result_.worst_share) {
       note(i, got, v, e, lawful, share, true);
     }
+  }
+
+  bool is_loose(size_t i, double v, double e) {
+    // Nearly always answered by the element alone; the underflow floor is not looseness.
+    if (e * 16 <= std::fmax(std::fabs(v), 0x1p-96)) return false;
+    if (!scales_) scales_.emplace(*output_.bounded);
+    return e * 16 > scales_->at(i);
   }
 
   double share_of(double got, double v, double e) const {
@@ -134,8 +140,8 @@ class Comparer {
   const RegionOutput& output_;
   std::vector<double> stored_;
   Dtype dtype_;
-  Scales scales_;
-  size_t loose_ = 0;  // elements
+  std::optional<Scales> scales_;  // made when first asked
+  size_t loose_ = 0;              // elements
   std::vector<double> shares_;
 };
 

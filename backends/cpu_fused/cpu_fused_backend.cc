@@ -33,18 +33,14 @@ void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out) 
 namespace {
 
 // What the kernel promises beyond what every kernel of this backend does.
-void refine(const FusedOp& op, Arithmetic& arithmetic) {
-  if (const auto* reduction = std::get_if<MultiplyReduce>(&op)) {
-    arithmetic.sum_height = sum_height(*reduction);
-    arithmetic.tf32 = false;  // no matrix product, no tensor core
-  } else if (const auto* gemm = std::get_if<FusedGemm>(&op)) {
-    arithmetic.sum_height = sum_height(*gemm);
-  } else if (const auto* merged = std::get_if<MergedProduct>(&op)) {
-    arithmetic.sum_height = sum_height(*merged);
-  } else if (const auto* attention = std::get_if<FusedAttention>(&op)) {
-    arithmetic.sum_height = sum_height(*attention);
-    arithmetic.row_sums = row_sums(*attention);
-  }
+void refine(const FusedOp& fused, Arithmetic& arithmetic) {
+  std::visit(
+      [&](const auto& op) {
+        if constexpr (requires { sum_height(op); }) arithmetic.sum_height = sum_height(op);
+        if constexpr (requires { row_sums(op); }) arithmetic.row_sums = row_sums(op);
+      },
+      fused);
+  if (std::holds_alternative<MultiplyReduce>(fused)) arithmetic.tf32 = false;  // no tensor core
 }
 
 class CpuFusedProgram final : public Program, public Inspectable {

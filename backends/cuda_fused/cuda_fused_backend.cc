@@ -40,6 +40,15 @@ bool emit_kernel(const FusedRegion& fused, const Faults& faults, ProgramBuilder&
       fused.op);
 }
 
+// What the kernel promises beyond what every kernel of this backend does.
+void refine(const FusedOp& fused, Contract& contract) {
+  std::visit(
+      [&](const auto& op) {
+        if constexpr (requires { refine_contract(op, contract); }) refine_contract(op, contract);
+      },
+      fused);
+}
+
 class CudaFusedBackend final : public Backend {
  public:
   std::string_view name() const override { return "cuda_fused"; }
@@ -59,10 +68,7 @@ class CudaFusedBackend final : public Backend {
     for (size_t r = 0; r < fused.size(); ++r) {
       builder.next_region();
       if (emit_kernel(fused[r], options.faults, builder)) {
-        if (const auto* reduction = std::get_if<MultiplyReduce>(&fused[r].op))
-          refine_contract(*reduction, plan.regions[r].contract);
-        if (const auto* attention = std::get_if<FusedAttention>(&fused[r].op))
-          refine_contract(*attention, plan.regions[r].contract);
+        refine(fused[r].op, plan.regions[r].contract);
         const auto* update = std::get_if<CacheUpdate>(&fused[r].op);
         if (update && !update->old_value_lost)
           builder.update_in_place(plan.regions[r].outputs.front(), update->cache);
