@@ -13,7 +13,7 @@
 #include "graph/result.h"
 #include "oracle/plan.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 struct CompileOptions {
   std::vector<std::string> skip_patterns;  // names of rewrite patterns that are turned off
@@ -47,4 +47,4 @@ class Backend {
                                                    const CompileOptions& options) const = 0;
 };
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

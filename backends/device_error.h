@@ -4,7 +4,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace fusesmith {
+#include "graph/namespaces.h"
+
+namespace fusesmith::backends {
 
 class DeviceError : public std::runtime_error {
  public:
@@ -19,4 +21,4 @@ class DeviceError : public std::runtime_error {
   Kind kind_;
 };
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

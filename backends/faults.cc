@@ -1,6 +1,6 @@
 #include "backends/faults.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 #ifdef FUSESMITH_FAULTS
 
@@ -146,4 +146,4 @@ std::span<const FaultInfo> all_faults() { return kFaults; }
 std::span<const FaultInfo> all_faults() { return {}; }
 #endif
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 #ifdef FUSESMITH_FAULTS
 inline constexpr bool kFaultsBuilt = true;
@@ -49,4 +49,4 @@ class Faults {
   std::vector<std::string> names_;
 };
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -9,7 +9,7 @@
 
 #include "oracle/plan.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // f32 tensors of one dimension, by name: "mean" and "rstd" hold one element for each row that is normalised.
 using InnerValues = std::map<std::string, Tensor, std::less<>>;
@@ -52,4 +52,4 @@ class Inspectable {
   virtual void run_region(size_t region, std::span<TensorPtr> values, Probe& probe) const = 0;
 };
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -4,7 +4,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu_fused/cpu_fused_backend.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // softmax(q k^T) v.
@@ -49,4 +49,4 @@ TEST(InnerValues, StandAtTheSameRowOnBothSides) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

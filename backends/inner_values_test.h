@@ -6,7 +6,7 @@
 #include "backends/backend.h"
 #include "backends/inner_values.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 struct Looked {
   const char* name;
@@ -67,4 +67,4 @@ inline std::vector<Looked> norms() {
           {"rms_norm", RmsNorm{}, {"rstd"}}};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace fusesmith {
+#include "graph/namespaces.h"
+
+namespace fusesmith::backends {
 
 struct ScalarError {
   std::string name;  // the figure's name in Arithmetic, or the function's
@@ -20,4 +22,4 @@ struct Calibration {
   std::vector<ScalarError> functions;
 };
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -7,7 +7,7 @@
 
 #include "graph/json_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct AttributeInfo {
   std::string name;
@@ -66,4 +66,4 @@ std::vector<AttributeInfo> attribute_infos() {
   return infos;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -9,7 +9,7 @@
 
 #include "graph/op.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 // The value as people read it; enums by their names.
 template <class T, class Domain>
@@ -53,4 +53,4 @@ std::optional<Problem> range_problem(const S& attributes) {
   return problem;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 std::vector<Tensor> make_inputs(const Case& test_case, int64_t step) {
   std::vector<Tensor> tensors;
@@ -40,4 +40,4 @@ std::optional<Problem> stand_in_problem(const Case& test_case) {
   return std::nullopt;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

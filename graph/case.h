@@ -6,7 +6,7 @@
 
 #include "graph/graph.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 inline constexpr int kCaseVersion = 1;
 inline constexpr int64_t kMaxSteps = 1 << 20;
@@ -85,4 +85,4 @@ std::string to_json(const Case& test_case);
 // The problem starts with the file's name.
 Result<Case> read_case_file(const std::string& path);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -12,7 +12,7 @@
 #include "graph/case.h"
 #include "graph/json_strict.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -86,4 +86,4 @@ Result<Case> read_case_file(const std::string& path) {
   return result;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

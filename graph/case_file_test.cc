@@ -12,7 +12,7 @@
 
 #include "graph/case.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using testing::HasSubstr;
@@ -112,4 +112,4 @@ TEST_F(CaseFile, AnonymousPipesAreReadThroughTheirDescriptor) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -6,7 +6,7 @@
 #include "graph/case.h"
 #include "graph/json_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using nlohmann::ordered_json;
@@ -95,4 +95,4 @@ std::string ops_json() {
   return ops.dump();
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 // docs/case.schema.json: JSON Schema 2020-12. Looser than the reader in what a schema cannot say: shapes,
 // names, integers written as fractions.
@@ -20,4 +20,4 @@ std::string fill_table_markdown();
 // "meaning", "default"}]}]; an attribute without a default must be given.
 std::string ops_json();
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -12,7 +12,7 @@
 
 #include "graph/case.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 const std::string kDocs = std::string(FUSESMITH_SOURCE_DIR) + "/docs/";
@@ -105,4 +105,4 @@ TEST(Describe, ExamplesInTheDocumentationAreValid) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 struct Format {
@@ -41,4 +41,4 @@ double unit_roundoff(Dtype dtype) { return std::ldexp(1.0, -format(dtype).precis
 int min_exponent(Dtype dtype) { return format(dtype).min_exponent; }
 double max_finite(Dtype dtype) { return format(dtype).max_finite; }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

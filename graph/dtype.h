@@ -8,8 +8,9 @@
 #include <string_view>
 
 #include "graph/dtype_bits.h"
+#include "graph/namespaces.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 enum class Dtype : uint8_t { f32, f16, bf16, i32, boolean };
 
@@ -48,4 +49,4 @@ inline double round_to(Dtype dtype, double x) {
   }
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

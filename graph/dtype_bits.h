@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdint>
 
-namespace fusesmith {
+#include "graph/namespaces.h"
+
+namespace fusesmith::graph {
 
 inline float bf16_to_f32(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
@@ -61,4 +63,4 @@ inline float f64_to_f32_odd(double x) {
 inline uint16_t f64_to_f16(double x) { return f32_to_f16(f64_to_f32_odd(x)); }
 inline uint16_t f64_to_bf16(double x) { return f32_to_bf16(f64_to_f32_odd(x)); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

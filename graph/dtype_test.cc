@@ -10,7 +10,7 @@
 
 #include "graph/philox.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -195,4 +195,4 @@ TEST(Dtype, RoundToOddKeepsWhatASecondRoundingNeeds) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

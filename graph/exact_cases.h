@@ -7,7 +7,7 @@
 
 #include "graph/graph.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct ExactInput {
   Shape shape;
@@ -146,4 +146,4 @@ inline Result<Graph> exact_graph(const ExactCase& one, Dtype dtype) {
   return b.build();
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

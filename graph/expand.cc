@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 // The mask step: hidden keys get -inf, an additive mask is added.
@@ -83,4 +83,4 @@ std::optional<Graph> expansion(const Op& op, TypeSpan inputs) {
   return std::nullopt;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -6,10 +6,10 @@
 
 #include "graph/graph.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 // A graph whose inputs are the op's inputs, in order, and whose outputs are the op's outputs; nothing for an
 // op that is not composite. The names of its nodes name the op's inner values ("scores", "scaled", "p", ...).
 std::optional<Graph> expansion(const Op& op, TypeSpan inputs);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

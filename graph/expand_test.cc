@@ -7,7 +7,7 @@
 
 #include "graph/op_samples.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 Types sdpa_inputs(const Sdpa& op, Dtype dtype, bool batched) {
@@ -134,4 +134,4 @@ TEST(Expand, OnlyCompositesExpandAndFully) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -8,7 +8,7 @@
 #include "graph/attributes.h"
 #include "graph/philox.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 // Sum of eight 16-bit uniforms, centred: an even integer / 2 with variance 8 (2^32 - 1) / 12; exact.
@@ -255,4 +255,4 @@ IntegerRange integer_range(const Fill& fill, const TensorType& type) {
   return {*lo, *hi};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -10,7 +10,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 // Each fill declares a name, a doc line and its fields, like an op. `check_fill` says which dtypes it serves.
 struct Normal {  // float
@@ -151,4 +151,4 @@ struct IntegerRange {
 };
 IntegerRange integer_range(const Fill& fill, const TensorType& type);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -9,7 +9,7 @@
 #include "graph/case.h"
 #include "graph/json_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using testing::HasSubstr;
@@ -263,4 +263,4 @@ TEST(Fill, RefusesWhatItCannotMake) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 // All values of a graph together hold at most this many elements (2^30: 4 GiB of f32).
@@ -112,7 +112,7 @@ void Builder::next_state(int state_index, ValueId value) {
 ValueId Builder::node(Op op, std::vector<ValueId> inputs, std::string name) {
   if (name.empty()) {
     do
-      name = std::string(fusesmith::name(op)) + "_" +
+      name = std::string(graph::name(op)) + "_" +
              std::to_string(graph_.value_count() + (name.empty() ? 0 : 100000));
     while (ids_.count(name) && name.size() < 60);
   }
@@ -126,10 +126,10 @@ ValueId Builder::node(Op op, std::vector<ValueId> inputs, std::string name) {
     known.push_back(indices_[static_cast<size_t>(v)]);
   }
   const auto outputs = infer(op, types);
-  if (!outputs) fail(name, std::string(fusesmith::name(op)) + " " + outputs.problem());
+  if (!outputs) fail(name, std::string(graph::name(op)) + " " + outputs.problem());
   if (problem_) return 0;
   if (const auto problem = index_problem(op, known, types))
-    fail(name, std::string(fusesmith::name(op)) + " " + problem->what);
+    fail(name, std::string(graph::name(op)) + " " + problem->what);
   if (problem_) return 0;
   Node node{name, std::move(op), std::move(inputs), graph_.value_count(), static_cast<int>(outputs->size())};
   const int index = static_cast<int>(graph_.nodes_.size());
@@ -183,4 +183,4 @@ std::string to_string(const Graph& graph) {
   return text + "\n";
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -11,7 +11,7 @@
 
 #include "graph/index_values.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 // Values are numbered: the inputs, then the states (as read), then the outputs of each node in order.
 using ValueId = int;
@@ -115,4 +115,4 @@ class Builder {
 // One line per input, state and node, for people.
 std::string to_string(const Graph& graph);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using testing::ElementsAre;
@@ -202,4 +202,4 @@ TEST(Builder, GatherNeedsIndicesKnownToBeInRange) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

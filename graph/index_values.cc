@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using Known = std::optional<IndexValues>;
@@ -65,4 +65,4 @@ std::optional<Problem> index_problem(const Op& op, std::span<const Known> inputs
   return std::nullopt;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -8,7 +8,7 @@
 #include "graph/fill.h"
 #include "graph/op.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct IndexValues {
   IntegerRange range;
@@ -23,4 +23,4 @@ std::optional<IndexValues> index_values(const Op& op, std::span<const std::optio
 std::optional<Problem> index_problem(const Op& op, std::span<const std::optional<IndexValues>> inputs,
                                      TypeSpan types);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -5,7 +5,7 @@
 
 #include "graph/graph.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 constexpr const char* kRange = "y: index_copy expected indices known to lie in [0, 6)";
@@ -79,4 +79,4 @@ TEST(IndexValues, OutputsOfOneNode) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

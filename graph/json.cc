@@ -6,7 +6,7 @@
 #include "graph/case.h"
 #include "graph/json_graph.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 template <class S>
@@ -29,7 +29,7 @@ bool is_backend_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), prints);
 }
 
-// Backends come as a pair. Which there are is not known here: fuzz/known_names.h.
+// Backends come as a pair. Which there are is not known here: fuzz/run/known_names.h.
 Expect read_expect(const Place& place) {
   const auto backends = place.member("backends");
   if (backends && backends->elements(kMaxStrings).size() != 2)
@@ -83,4 +83,4 @@ Result<Case> parse_case(std::string_view text) {
   return result;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

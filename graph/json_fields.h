@@ -7,7 +7,7 @@
 #include "graph/json_place.h"
 #include "graph/json_strict.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 inline constexpr size_t kMaxStrings = 1024;  // in an attribute that lists some
 
@@ -96,4 +96,4 @@ std::string fields_json(const S& object) {
   return text;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 // A node as it stands in the file, its inputs not looked up yet.
@@ -167,4 +167,4 @@ std::optional<Graph> read_graph(const Place& graph) {
   return std::nullopt;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -4,9 +4,9 @@
 #include "graph/graph.h"
 #include "graph/json_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 // Nothing, with a problem, when it is not a valid graph.
 std::optional<Graph> read_graph(const Place& place);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -7,7 +7,7 @@
 #include "graph/json_strict.h"
 #include "graph/nearest.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using nlohmann::json;
@@ -175,4 +175,4 @@ size_t Place::read_choice(const std::string& what, std::span<const std::string_v
   return 0;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -11,9 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/namespaces.h"
 #include "graph/result.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct JsonKey {
   std::string_view name;
@@ -67,4 +68,4 @@ class Place {
   std::string path_;
 };
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

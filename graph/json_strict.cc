@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using nlohmann::json;
@@ -210,4 +210,4 @@ std::string shortened(std::string_view text, size_t max) {
   return text.size() > max ? result + "... (" + std::to_string(text.size()) + " characters)" : result;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

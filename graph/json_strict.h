@@ -8,7 +8,7 @@
 
 #include "graph/result.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 inline constexpr size_t kMaxJsonBytes = size_t{32} << 20;
 inline constexpr int kMaxJsonDepth = 32;
@@ -24,4 +24,4 @@ std::string json_quoted(std::string_view text);
 // For messages: at most this many characters of the text, with anything unprintable replaced by '?'.
 std::string shortened(std::string_view text, size_t max = 100);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

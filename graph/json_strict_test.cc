@@ -11,7 +11,7 @@
 
 #include "graph/case.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using testing::HasSubstr;
@@ -198,4 +198,4 @@ TEST(StrictJson, QuotesAndShortens) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

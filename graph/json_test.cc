@@ -8,7 +8,7 @@
 
 #include "graph/case.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using testing::HasSubstr;
@@ -273,4 +273,4 @@ TEST(Json, EveryMistakeIsOneLineThatNamesThePlace) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -5,7 +5,7 @@
 #include "graph/case.h"
 #include "graph/json_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 std::string braces(const std::string& members) { return "{" + members + "}"; }
@@ -71,4 +71,4 @@ std::string to_json(const Case& test_case) {
   return text + "\n}\n";
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

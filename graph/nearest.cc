@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 constexpr size_t kLongest = 64;  // longer words are no names
@@ -39,4 +39,4 @@ std::string_view nearest(std::string_view text, std::span<const std::string_view
   return nearest;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -4,10 +4,12 @@
 #include <span>
 #include <string_view>
 
-namespace fusesmith {
+#include "graph/namespaces.h"
+
+namespace fusesmith::graph {
 
 // The choice nearest to the text by edits (insert, delete, replace, swap of neighbours), the first of
 // several; empty where none is near enough to be meant.
 std::string_view nearest(std::string_view text, std::span<const std::string_view> choices);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

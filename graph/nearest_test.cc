@@ -7,7 +7,7 @@
 
 #include "graph/op.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 TEST(Nearest, OneEditOfAnyOpIsThatOp) {
@@ -32,4 +32,4 @@ TEST(Nearest, WhatIsFarSuggestsNothing) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -6,7 +6,7 @@
 
 #include "graph/attributes.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 Op::Op(const Op& other) = default;
 Op::Op(Op&& other) noexcept = default;
@@ -115,4 +115,4 @@ std::string number_text(double x) {
   return {buffer, end};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

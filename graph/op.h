@@ -54,7 +54,7 @@
 #include "graph/ops/var_mean.h"
 #include "graph/ops/where.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 using OpVariant = std::variant<Einsum, Matmul, Linear, Add, Sub, Mul, Div, Maximum, Scale, Relu, Gelu, Silu,
                                Sigmoid, Tanh, Exp, Sqrt, Rsqrt, Softcap, Softmax, LayerNorm, RmsNorm,
@@ -114,4 +114,4 @@ concept EnumAttribute = std::is_enum_v<T> && !std::same_as<T, Dtype>;
 // A number as files and reports write it: shortest form that reads back the same; "inf", "-inf", "nan".
 std::string number_text(double x);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

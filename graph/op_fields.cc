@@ -1,6 +1,6 @@
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 Problem expected(std::string what) { return Problem{"expected " + std::move(what)}; }
 
@@ -30,4 +30,4 @@ Result<Types> broadcast_float_types(TypeSpan inputs) {
   return one({a.dtype, *shape});
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

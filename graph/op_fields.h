@@ -13,7 +13,7 @@
 #include "graph/result.h"
 #include "graph/tensor.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 enum class OpClass {
   movement,   // output elements are input elements: nothing is computed, nothing rounds
@@ -80,4 +80,4 @@ Result<Types> same_float_type(TypeSpan inputs);        // unary: a float tensor,
 Result<Types> broadcast_float_types(TypeSpan inputs);  // binary: equal float dtypes, broadcast shapes
 Result<Types> one(TensorType type);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

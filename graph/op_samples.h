@@ -10,7 +10,7 @@
 #include "graph/graph.h"
 #include "graph/philox.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 // Small choices, one after another, the same on every platform.
 class SampleStream {
@@ -132,4 +132,4 @@ inline Result<Graph> graph_of(const OpSample& sample) {
   return b.build();
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -12,7 +12,7 @@
 #include "graph/case.h"
 #include "graph/op_samples.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using testing::HasSubstr;
@@ -284,4 +284,4 @@ TEST(Op, InfersShapes) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

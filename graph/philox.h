@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace fusesmith {
+#include "graph/namespaces.h"
+
+namespace fusesmith::graph {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
 
@@ -62,4 +64,4 @@ inline uint64_t hash_name(std::string_view text, uint64_t hash = 0xcbf29ce484222
   return hash;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

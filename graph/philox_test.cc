@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 // The known answers that come with Random123 (kat_vectors, philox4x32-10).
@@ -34,4 +34,4 @@ TEST(Philox, HashOfNames) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

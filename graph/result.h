@@ -8,7 +8,9 @@
 #include <utility>
 #include <variant>
 
-namespace fusesmith {
+#include "graph/namespaces.h"
+
+namespace fusesmith::graph {
 
 struct Problem {
   std::string what;  // one line
@@ -39,4 +41,4 @@ inline void check(bool holds, const char* what) {
   std::abort();
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -5,7 +5,7 @@
 #include "graph/case.h"
 #include "graph/describe.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using nlohmann::ordered_json;
@@ -160,4 +160,4 @@ std::string case_schema() {
   return text + "\n  }\n}\n";
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

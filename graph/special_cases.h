@@ -7,7 +7,7 @@
 
 #include "graph/graph.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct SpecialInput {
   Shape shape;
@@ -171,4 +171,4 @@ inline Result<Graph> special_graph(const SpecialCase& one, Dtype dtype) {
   return b.build();
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -5,7 +5,7 @@
 
 #include "graph/case.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 using testing::HasSubstr;
@@ -53,4 +53,4 @@ TEST(StandIn, SaysWhatItCannotCompare) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

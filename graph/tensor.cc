@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 std::optional<int64_t> parse_dim(std::string_view text) {
@@ -159,4 +159,4 @@ Tensor from_f32(std::span<const float> values, const TensorType& type) {
   return result;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -11,7 +11,7 @@
 
 #include "graph/dtype.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 using Shape = std::vector<int64_t>;
 
@@ -76,4 +76,4 @@ Tensor from_f32(std::span<const float> values, const TensorType& type);
 // Every element as a real number; exact.
 std::vector<double> to_f64(const Tensor& tensor);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 TEST(TensorType, PrintingParsesBack) {
@@ -103,4 +103,4 @@ TEST(Tensor, FromF32UndoesToF32) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

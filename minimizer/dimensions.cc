@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 struct OperandAxis {
@@ -325,4 +325,4 @@ Op with_sizes(Op op, const Shape& in, const Shape& out) {
   return op;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

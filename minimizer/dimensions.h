@@ -8,7 +8,7 @@
 
 #include "graph/graph.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 struct Dimension {
   ValueId value;  // the first value that has it
@@ -67,4 +67,4 @@ class Dimensions {
 // and output.
 Op with_sizes(Op op, const Shape& in, const Shape& out);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

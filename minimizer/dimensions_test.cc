@@ -5,7 +5,7 @@
 #include "minimizer/edit.h"
 #include "minimizer/sample_cases.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 Shape shape_of(const Graph& graph, const std::string& name) {
@@ -144,4 +144,4 @@ TEST(Dimensions, IndicesStayDistinctInASmallerCache) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 template <class List>
@@ -120,4 +120,4 @@ std::optional<Graph> build(Draft draft) {
   return std::move(*graph);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -10,7 +10,7 @@
 
 #include "graph/graph.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 struct DraftNode {
   std::string name;
@@ -49,4 +49,4 @@ void replace_reads(Draft& draft, const std::string& from, const std::string& to)
 // graph.
 std::optional<Graph> build(Draft draft);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

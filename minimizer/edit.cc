@@ -5,7 +5,7 @@
 #include "minimizer/draft.h"
 #include "minimizer/retype.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 std::string joined(const std::vector<std::string>& words) {
@@ -210,4 +210,4 @@ std::optional<Case> apply_edits(const Case& test_case, const Edits& edits) {
   return edited;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

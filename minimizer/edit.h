@@ -12,7 +12,7 @@
 
 #include "graph/case.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 struct SetOutputs {  // these values are observed, no others
   std::vector<std::string> values;
@@ -73,4 +73,4 @@ std::string to_string(const Edits& edits);
 std::optional<Case> apply_edit(const Case& test_case, const Edit& edit);
 std::optional<Case> apply_edits(const Case& test_case, const Edits& edits);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

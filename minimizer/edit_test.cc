@@ -5,7 +5,7 @@
 
 #include "minimizer/sample_cases.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 using testing::ElementsAre;
@@ -133,4 +133,4 @@ TEST(Edit, TextSaysWhatIsDone) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -5,7 +5,7 @@
 
 #include "minimizer/draft.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 constexpr size_t kMaxConstantNodes = 4;
@@ -126,4 +126,4 @@ std::vector<int> with_producers(const Graph& graph, std::span<const int> nodes) 
   return {grown.begin(), grown.end()};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

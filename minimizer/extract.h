@@ -8,7 +8,7 @@
 
 #include "graph/case.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 using TensorBits = std::shared_ptr<const Tensor>;
 
@@ -23,4 +23,4 @@ std::optional<Case> extract_region(const Case& test_case, std::span<const int> n
 // The nodes, and those that compute what they read, in order.
 std::vector<int> with_producers(const Graph& graph, std::span<const int> nodes);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

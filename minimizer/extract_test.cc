@@ -5,7 +5,7 @@
 
 #include "minimizer/sample_cases.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 using testing::ElementsAre;
@@ -111,4 +111,4 @@ TEST(WithProducers, AddsOneLayer) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 // 64-bit words mixed one after the other (the finalizer of SplitMix64).
@@ -91,4 +91,4 @@ uint64_t fingerprint(const Case& test_case) {
   return hash.value();
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -6,10 +6,10 @@
 
 #include "graph/case.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 // Of seed, steps, policy and graph with its names (data is drawn by name); not of what the case is expected
 // to do.
 uint64_t fingerprint(const Case& test_case);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -7,7 +7,7 @@
 #include "minimizer/reductions.h"
 #include "minimizer/sample_cases.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 TEST(Fingerprint, EqualCasesAndNoOthersShareIt) {
@@ -48,4 +48,4 @@ TEST(Fingerprint, SeesEveryPartOfACase) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

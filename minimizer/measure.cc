@@ -1,6 +1,6 @@
 #include "minimizer/measure.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 int64_t complexity(const Constant& fill) { return fill.value == 0 ? 0 : fill.value == 1 ? 1 : 2; }
@@ -78,4 +78,4 @@ Measure measure(const Case& test_case) {
   return m;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

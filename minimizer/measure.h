@@ -6,7 +6,7 @@
 
 #include "graph/case.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 // Compared in this order, least is smallest.
 struct Measure {
@@ -31,4 +31,4 @@ int64_t data_complexity(const Fill& fill);
 // in its list.
 int64_t attribute_complexity(const Op& op);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -7,7 +7,7 @@
 #include "minimizer/extract.h"
 #include "minimizer/fingerprint.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 constexpr size_t kKept = 4;  // earlier cases to fall back on when the last one does not fail again
@@ -149,4 +149,4 @@ MinimizeResult minimize(const Case& start, const Predicate& predicate, const Min
   return Engine(start, predicate, options).run();
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

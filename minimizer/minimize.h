@@ -11,7 +11,7 @@
 #include "minimizer/measure.h"
 #include "minimizer/reductions.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 // Runs a case; nothing when it passes or cannot be run.
 using Predicate = std::function<std::optional<Probe>(const Case&)>;
@@ -47,4 +47,4 @@ struct MinimizeResult {
 
 MinimizeResult minimize(const Case& start, const Predicate& predicate, const MinimizeOptions& options = {});
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -8,7 +8,7 @@
 
 #include "minimizer/sample_cases.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 using testing::ElementsAre;
@@ -244,4 +244,4 @@ TEST(Minimize, AnyOpIsLeftAlone) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

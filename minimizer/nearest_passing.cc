@@ -2,7 +2,7 @@
 
 #include "minimizer/dimensions.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 // Every other value of the attributes that choose an algorithm.
@@ -50,4 +50,4 @@ std::vector<Sibling> nearest_passing(const Case& test_case, const Predicate& pre
   return siblings;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -7,7 +7,7 @@
 
 #include "minimizer/minimize.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 struct Sibling {
   Edit edit;
@@ -20,4 +20,4 @@ struct Sibling {
 std::vector<Sibling> nearest_passing(const Case& test_case, const Predicate& predicate,
                                      int64_t max_queries = 200);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

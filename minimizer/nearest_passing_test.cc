@@ -4,7 +4,7 @@
 
 #include "minimizer/sample_cases.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 // Bottom-right causal masks of more than 16 keys fail.
@@ -48,4 +48,4 @@ TEST(NearestPassing, RespectsMaxQueries) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

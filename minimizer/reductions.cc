@@ -2,7 +2,7 @@
 
 #include "minimizer/reductions/list.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 std::span<const Reduction> all_reductions() {
   static const Reduction reductions[] = {
@@ -12,4 +12,4 @@ std::span<const Reduction> all_reductions() {
   return reductions;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

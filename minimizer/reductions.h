@@ -10,7 +10,7 @@
 
 #include "minimizer/edit.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 // What one query of a failing case said.
 struct Probe {
@@ -37,4 +37,4 @@ struct Reduction {
 // In the order in which the engine runs them: the steps that save the most time first.
 std::span<const Reduction> all_reductions();
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

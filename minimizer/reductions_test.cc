@@ -11,7 +11,7 @@
 #include "minimizer/measure.h"
 #include "minimizer/sample_cases.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 const std::vector<std::string> kPatterns = {"sdpa", "layer_norm_welford", "gemm_bias_act"};
@@ -182,4 +182,4 @@ TEST(DropPatterns, ProposesOnlyWhatIsNotSkippedYet) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -5,7 +5,7 @@
 
 #include "minimizer/dimensions.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 Tensor read_literal(const Literal& literal, const TensorType& type) {
@@ -176,4 +176,4 @@ std::optional<Draft> change_dtype(const Graph& graph, const ChangeDtype& edit) {
   return draft;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

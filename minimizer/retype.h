@@ -7,7 +7,7 @@
 #include "minimizer/draft.h"
 #include "minimizer/edit.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 // Nothing where the value does not exist or its dimension cannot have that size. The draft need not be valid:
 // build() says.
@@ -17,4 +17,4 @@ std::optional<Draft> change_dtype(const Graph& graph, const ChangeDtype& edit);
 // The float values that must have the value's dtype: a cast parts them.
 std::vector<bool> dtype_group(const Graph& graph, ValueId value);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

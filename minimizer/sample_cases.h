@@ -9,7 +9,7 @@
 
 #include "graph/case.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 inline Case case_of(Builder& builder, int64_t steps = 1) {
   auto graph = builder.build();
@@ -157,4 +157,4 @@ const Node* first_node(const Graph& graph) {
   return nullptr;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

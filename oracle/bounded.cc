@@ -5,7 +5,7 @@
 
 #include "oracle/contract.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -69,4 +69,4 @@ void pass_on(Bounded& value, bool computed, bool rounded, double relative, doubl
   }
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

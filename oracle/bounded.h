@@ -7,7 +7,7 @@
 
 #include "graph/tensor.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 
 struct Bounded {
   TensorType type;
@@ -44,4 +44,4 @@ Interval stored_interval(Dtype dtype, bool computed, double v, double e);
 // slack).
 void pass_on(Bounded& value, bool computed, bool rounded, double relative, double absolute = 0);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

@@ -5,7 +5,7 @@
 
 #include "oracle/test_support.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -151,4 +151,4 @@ TEST(PassOn, SpecialsStay) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

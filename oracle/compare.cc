@@ -6,7 +6,7 @@
 
 #include "oracle/region_judge.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 // Half the distance between neighbours of the dtype around v, by v's exponent bits (this runs for every
@@ -174,4 +174,4 @@ double preference(const std::vector<RegionOutput>& a, const std::vector<RegionOu
              : static_cast<double>(nearer_a - nearer_b) / std::sqrt(static_cast<double>(differing));
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

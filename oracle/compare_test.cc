@@ -4,7 +4,7 @@
 #include "oracle/region_judge.h"
 #include "oracle/test_support.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -136,4 +136,4 @@ TEST(Preference, TellsReadingsApart) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

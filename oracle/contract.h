@@ -10,7 +10,7 @@
 
 #include "graph/dtype.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 
 // u, the unit roundoff of f32: every f32 error below is in this unit.
 inline constexpr double kU = 0x1p-24;
@@ -103,4 +103,4 @@ struct Contract {
 // "drop scores", "move p": how reports and case files name a deviation.
 std::string to_string(const Deviation& deviation);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

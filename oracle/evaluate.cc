@@ -7,7 +7,7 @@
 #include "graph/expand.h"
 #include "oracle/reference.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 struct Context {
@@ -191,4 +191,4 @@ std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, con
   return outputs;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

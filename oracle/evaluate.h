@@ -10,7 +10,7 @@
 #include "oracle/bounded.h"
 #include "oracle/plan.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 
 // How the inner roundings are read. Names as in Deviation::value.
 struct Reading {
@@ -40,4 +40,4 @@ std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, con
 // Every inner rounding of the region, in evaluation order.
 std::vector<InnerRounding> inner_roundings(const Graph& graph, const Region& region);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

@@ -5,7 +5,7 @@
 #include "graph/fill.h"
 #include "oracle/evaluate.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 void on_the_cpu(benchmark::State& state) {
@@ -27,4 +27,4 @@ BENCHMARK(on_the_cpu)
     ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

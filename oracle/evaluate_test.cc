@@ -6,7 +6,7 @@
 
 #include "oracle/test_executor.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -186,4 +186,4 @@ TEST(Evaluate, OutputsKnowWhetherTheyWereComputed) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

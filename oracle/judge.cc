@@ -8,7 +8,7 @@
 
 #include "oracle/region_judge.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 bool same_bits(const TensorPtr& a, const TensorPtr& b) { return a && b && (a == b || *a == *b); }
@@ -261,4 +261,4 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   return verdict;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

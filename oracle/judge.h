@@ -11,7 +11,7 @@
 #include "graph/case.h"
 #include "oracle/plan.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 
 // The symptom of a finding that a disagreement proves: "repeat_differs", ...
 std::string_view name(Disagreement::Kind kind);
@@ -113,4 +113,4 @@ BackendVerdict judge_backend(const Graph& graph, const Execution& execution,
 std::string make_signature(VerdictClass verdict, const std::string& backend, const std::string& culprit,
                            const std::string& dtype, const std::string& symptom);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

@@ -6,7 +6,7 @@
 
 #include "oracle/test_executor.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -328,4 +328,4 @@ TEST(VerdictNames, ReadBack) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

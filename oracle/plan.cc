@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 bool contains(const auto& list, auto x) { return std::find(list.begin(), list.end(), x) != list.end(); }
@@ -91,4 +91,4 @@ std::optional<Disagreement> overwritten_source(const Graph& graph, const Plan& p
   return std::nullopt;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

@@ -10,7 +10,7 @@
 #include "graph/graph.h"
 #include "oracle/contract.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 
 // Some nodes computed together. Regions stand in the order in which they run; together they cover every node
 // once.
@@ -71,4 +71,4 @@ std::optional<Disagreement> first_difference(Disagreement::Kind kind, const Plan
 std::optional<Disagreement> overwritten_source(const Graph& graph, const Plan& plan,
                                                std::span<const TensorPtr> given, const Trace& trace);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

@@ -10,7 +10,7 @@
 #include "oracle/bounded.h"
 #include "oracle/contract.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 
 using BoundedSpan = std::span<const Bounded* const>;
 
@@ -21,4 +21,4 @@ std::vector<Bounded> reference(const Op& op, BoundedSpan inputs, TypeSpan output
 // Whether the op computes new values, which round, or only moves, chooses or lists values.
 bool computes(const Op& op);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using Deviations = std::vector<Deviation>;
@@ -209,4 +209,4 @@ RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, c
   return verdict;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

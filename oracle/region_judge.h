@@ -4,7 +4,7 @@
 #include "oracle/evaluate.h"
 #include "oracle/judge.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 
 struct RegionJudgeOptions {
   // Name exactly the deviations that are needed (one more evaluation for each). Off: all declared ones are
@@ -41,4 +41,4 @@ Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs,
 // Used to name deviations, never to acquit or convict.
 double preference(const std::vector<RegionOutput>& a, const std::vector<RegionOutput>& b, const Trace& trace);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

@@ -6,7 +6,7 @@
 
 #include "oracle/test_executor.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -256,4 +256,4 @@ TEST(RegionJudge, WrongAttentionIsADefect) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

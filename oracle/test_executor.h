@@ -10,7 +10,7 @@
 #include "oracle/plan.h"
 #include "oracle/test_support.h"
 
-namespace fusesmith::testing_support {
+namespace fusesmith::oracle::testing_support {
 
 class Executor {
  public:
@@ -131,4 +131,4 @@ class Executor {
   std::set<std::string> dropped_;
 };
 
-}  // namespace fusesmith::testing_support
+}  // namespace fusesmith::oracle::testing_support

@@ -13,7 +13,7 @@
 #include "graph/philox.h"
 #include "oracle/reference.h"
 
-namespace fusesmith::testing_support {
+namespace fusesmith::oracle::testing_support {
 
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -169,4 +169,4 @@ struct Shares {
   }
 };
 
-}  // namespace fusesmith::testing_support
+}  // namespace fusesmith::oracle::testing_support

@@ -3,7 +3,7 @@
 #include "backends/common/run_node.h"
 #include "graph/expand.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 void compute(const Sdpa& op, Inputs in, Outputs out, F32Products products) {
   Types types;
@@ -16,4 +16,4 @@ void compute(const Sdpa& op, Inputs in, Outputs out, F32Products products) {
   for (size_t i = 0; i < out.size(); ++i) out[i] = *values[static_cast<size_t>(graph->outputs()[i])];
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -3,7 +3,7 @@
 
 #include "oracle/contract.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // Rows are added up by sum_of (reduce.h) and by Welford's statistics (cpu_fused/welford.h): eight lanes,
 // merged pairwise. Nothing flushes subnormals.
@@ -14,4 +14,4 @@ inline Arithmetic cpu_arithmetic() {
   return arithmetic;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -3,7 +3,7 @@
 
 #include "graph/op.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // Element (i, j, ...) of the output stands at start + strides . (i, j, ...) of the input, which has its type.
 struct FlipView {
@@ -22,4 +22,4 @@ inline FlipView flip_view(const Flip& op, const TensorType& type) {
   return view;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 inline float relu(float x) { return x <= 0 ? 0.0f : x; }  // NaN is not <= 0: it stays
 inline float maximum(float a, float b) {
@@ -22,4 +22,4 @@ inline float gelu_tanh(float x) {
 inline float softcap(float x, float cap) { return cap * std::tanh(x / cap); }
 inline float reciprocal_sqrt(float x) { return 1.0f / std::sqrt(x); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

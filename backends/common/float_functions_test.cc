@@ -11,7 +11,7 @@
 
 #include "oracle/contract.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 struct Worst {
@@ -130,4 +130,4 @@ TEST(FloatFunctions, SaturateAndKeepNan) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

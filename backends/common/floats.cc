@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // Blocks of constant length: that is what g++ -O2 vectorises.
@@ -93,4 +93,4 @@ Floats::Floats(const Tensor& tensor) {
   values_ = {copy_.get(), n};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -8,7 +8,7 @@
 #include "graph/result.h"
 #include "graph/tensor.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // Elements of a float dtype at `stored`, converted exactly; and values rounded once to the dtype.
 void load_floats(Dtype dtype, const std::byte* stored, std::span<float> values);
@@ -38,4 +38,4 @@ void write_floats(Tensor& out, F compute) {
   store_floats({values.get(), n}, out.type.dtype, out.bytes.data());
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

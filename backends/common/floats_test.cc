@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 TEST(Floats, LoadsEvery16BitPattern) {
@@ -76,4 +76,4 @@ TEST(Floats, ShortAndUnalignedRuns) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

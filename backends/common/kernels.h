@@ -8,7 +8,7 @@
 #include "backends/inner_values.h"
 #include "graph/op.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 using Inputs = std::span<const Tensor* const>;
 using Outputs = std::span<Tensor>;
@@ -75,4 +75,4 @@ void compute(const CausalMask& op, Inputs in, Outputs out);
 // composite.cc
 void compute(const Sdpa& op, Inputs in, Outputs out, F32Products products);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -12,7 +12,7 @@
 #include "graph/special_cases.h"
 #include "oracle/judge.h"
 
-namespace fusesmith::testing_cases {
+namespace fusesmith::backends::testing_cases {
 
 inline Result<Graph> one_node(const OpCase& one, Dtype dtype, const Fill& fill) {
   Builder b;
@@ -156,4 +156,4 @@ inline void expect_special_outcomes(const Backend& backend) {
   }
 }
 
-}  // namespace fusesmith::testing_cases
+}  // namespace fusesmith::backends::testing_cases

@@ -6,7 +6,7 @@
 #include "backends/common/storage.h"
 #include "backends/common/strided.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // out[i...] = x[start + sum i * strides], over the output's shape.
@@ -115,4 +115,4 @@ void compute(const Gather&, Inputs in, Outputs out) {
   }
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

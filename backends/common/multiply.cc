@@ -10,7 +10,7 @@
 
 #include "backends/common/strided.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // Below this many terms Eigen takes a path whose order of terms depends on the alignment of the result.
@@ -166,4 +166,4 @@ void multiply(const Product& product, const float* a, const float* b, float* out
   multiply_by_loops(folded, a, b, out);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -3,7 +3,7 @@
 
 #include "graph/tensor.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // Axes that play one part in a product: their sizes, and the stride of each in both operands and in the
 // result.
@@ -25,4 +25,4 @@ struct Product {
 // single-threaded, and the same bits for the same product wherever the operands lie in memory.
 void multiply(const Product& product, const float* a, const float* b, float* out);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -9,7 +9,7 @@
 #include "backends/common/run_node.h"
 #include "graph/philox.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -121,4 +121,4 @@ TEST(Multiply, SpecialValuesStayInTheirRow) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

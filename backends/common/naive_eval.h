@@ -11,7 +11,7 @@
 
 #include "graph/expand.h"
 
-namespace fusesmith::naive {
+namespace fusesmith::backends::naive {
 
 using Index = std::vector<int64_t>;
 struct Values {  // row-major
@@ -418,4 +418,4 @@ Values eval_output(const T& op, const Args& x, const Shape& shape, size_t) {
   return eval(op, x, shape);
 }
 
-}  // namespace fusesmith::naive
+}  // namespace fusesmith::backends::naive

@@ -6,7 +6,7 @@
 
 #include "backends/common/run_node.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -86,4 +86,4 @@ TEST(LayerNorm, LargeMeanKeepsTheVariance) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -7,7 +7,7 @@
 #include "backends/common/kernels.h"
 #include "backends/common/reduce.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 struct Statistics {
@@ -88,4 +88,4 @@ void compute(const GroupNorm& op, Inputs in, Outputs out, Probe* probe) {
             });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

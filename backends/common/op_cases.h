@@ -7,7 +7,7 @@
 #include "graph/fill.h"
 #include "graph/op.h"
 
-namespace fusesmith::testing_cases {
+namespace fusesmith::backends::testing_cases {
 
 struct OpCase {
   Op op;
@@ -211,4 +211,4 @@ inline std::vector<OpCase> op_cases() {
   return cases;
 }
 
-}  // namespace fusesmith::testing_cases
+}  // namespace fusesmith::backends::testing_cases

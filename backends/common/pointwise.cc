@@ -4,7 +4,7 @@
 #include "backends/common/kernels.h"
 #include "backends/common/strided.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 template <class F>
@@ -89,4 +89,4 @@ void compute(const Cast&, Inputs in, Outputs out) {
   for (int64_t i = 0; i < x.size(); ++i) out[0].set(i, x.value(i));
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

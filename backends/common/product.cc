@@ -4,7 +4,7 @@
 #include "backends/common/floats.h"
 #include "backends/common/kernels.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // An operand as the product reads it.
@@ -107,4 +107,4 @@ void compute(const Linear& op, Inputs in, Outputs out, F32Products products) {
   });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

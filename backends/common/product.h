@@ -4,7 +4,7 @@
 #include "backends/common/multiply.h"
 #include "graph/op.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // The product that the op computes from inputs of these types, contiguous and row-major; without the bias of
 // linear.
@@ -12,4 +12,4 @@ Product product_of(const Einsum& op, TypeSpan in, const TensorType& out);
 Product product_of(const Matmul& op, TypeSpan in, const TensorType& out);
 Product product_of(const Linear& op, TypeSpan in, const TensorType& out);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

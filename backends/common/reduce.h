@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // term(0) + ... + term(n - 1), in eight interleaved partial sums: lawful as any order is, and not bound by
 // the latency of one.
@@ -19,4 +19,4 @@ float sum_of(size_t n, F term) {
   return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

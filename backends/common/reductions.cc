@@ -9,7 +9,7 @@
 #include "backends/common/reduce.h"
 #include "backends/common/strided.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 using Row = std::span<const float>;
@@ -76,4 +76,4 @@ void compute(const VarMean& op, Inputs in, Outputs out) {
   reduce(rows, out[1], mean);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

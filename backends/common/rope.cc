@@ -3,7 +3,7 @@
 #include "backends/common/kernels.h"
 #include "backends/common/strided.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 void compute(const Rope& op, Inputs in, Outputs out) {
   const Floats x(*in[0]), cos(*in[1]), sin(*in[2]);
@@ -29,4 +29,4 @@ void compute(const Rope& op, Inputs in, Outputs out) {
   });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -2,7 +2,7 @@
 
 #include "backends/common/kernels.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs,
                              std::span<const TensorType> outputs, F32Products products, Probe* probe) {
@@ -38,4 +38,4 @@ void run_node(const Graph& graph, int node, std::span<TensorPtr> values, F32Prod
   }
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

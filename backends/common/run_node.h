@@ -13,7 +13,7 @@
 #include "graph/op.h"
 #include "oracle/plan.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // The outputs of `op` on these inputs, which must be of types that infer() accepts and give `outputs`.
 std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs,
@@ -24,4 +24,4 @@ std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs
 void run_node(const Graph& graph, int node, std::span<TensorPtr> values,
               F32Products products = F32Products::ieee, Probe* probe = nullptr);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -9,7 +9,7 @@
 #include "backends/common/naive_eval.h"
 #include "backends/common/op_cases.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -150,4 +150,4 @@ TEST(RunNode, MovementKeepsBits) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // Values that the region computed but did not leave in memory stay out of the trace.
@@ -47,4 +47,4 @@ std::optional<Disagreement> repeat_plan(Program& program, std::span<const Tensor
   return std::nullopt;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

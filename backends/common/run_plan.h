@@ -7,7 +7,7 @@
 #include "backends/backend.h"
 #include "oracle/plan.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // Reads region.inputs and sets region.outputs, both by ValueId; it may set inner values of the region too,
 // they are forgotten.
@@ -21,4 +21,4 @@ Trace run_plan(const Graph& graph, const Plan& plan, std::span<const TensorPtr> 
 std::optional<Disagreement> repeat_plan(Program& program, std::span<const TensorPtr> inputs,
                                         const Trace& trace);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

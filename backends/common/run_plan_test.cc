@@ -4,7 +4,7 @@
 
 #include "backends/common/run_node.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // x -> relu -> scale -> outputs; the region of both nodes keeps relu's value to itself.
@@ -57,4 +57,4 @@ TEST(RunPlanDeathTest, MissingOutputsAndWrongInputsAbort) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -3,7 +3,7 @@
 #include "backends/common/storage.h"
 #include "backends/common/strided.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // out = condition ? a : b, each read with its strides over the output's shape.
@@ -47,4 +47,4 @@ void compute(const MaskedFill& op, Inputs in, Outputs out) {
   });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

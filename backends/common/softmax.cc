@@ -8,7 +8,7 @@
 #include "backends/common/kernels.h"
 #include "backends/common/reduce.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // The maximum passes over NaN, but exp(x - max) does not: a NaN or +inf, or -inf alone, makes the sum NaN and
@@ -42,4 +42,4 @@ void compute(const Softmax& op, Inputs in, Outputs out, Probe* probe) {
   });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

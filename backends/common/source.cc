@@ -1,7 +1,7 @@
 // Ops without inputs.
 #include "backends/common/kernels.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 void compute(const Arange& op, Inputs, Outputs out) {
   const std::span<int32_t> y = out[0].as<int32_t>();
@@ -16,4 +16,4 @@ void compute(const CausalMask& op, Inputs, Outputs out) {
   }
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -5,7 +5,7 @@
 
 #include "graph/tensor.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // Calls f(std::type_identity<T>{}) with the T for which Tensor::as<T>() reads this dtype.
 template <class F>
@@ -23,4 +23,4 @@ void with_storage(Dtype dtype, F f) {
   }
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 void merge_axes(Shape& sizes, std::span<Shape> strides) {
   size_t kept = 0;  // axes [0, kept) are done
@@ -30,4 +30,4 @@ Shape join(Shape a, const Shape& b) {
   return a;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

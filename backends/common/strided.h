@@ -8,7 +8,7 @@
 
 #include "graph/tensor.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // An index space of `sizes`, and for each operand the stride (in elements) of each axis.
 template <size_t N>
@@ -59,4 +59,4 @@ void copy_strided(const T* from, const Shape& sizes, const Shape& strides, T* to
                });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

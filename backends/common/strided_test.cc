@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 TEST(Strided, MergesWhatEveryOperandReadsAsOneAxis) {
@@ -71,4 +71,4 @@ TEST(Strided, CopiesATransposedView) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

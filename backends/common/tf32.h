@@ -8,7 +8,7 @@
 
 #include "graph/dtype.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // How products read f32 operands.
 enum class F32Products : uint8_t { ieee, tf32 };
@@ -33,4 +33,4 @@ inline bool reads_tf32(F32Products products, Dtype stored) {
   return products == F32Products::tf32 && stored == Dtype::f32;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

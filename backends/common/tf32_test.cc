@@ -7,7 +7,7 @@
 
 #include "graph/philox.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 float with_bits(uint32_t bits) { return std::bit_cast<float>(bits); }
@@ -53,4 +53,4 @@ TEST(Tf32, SixteenBitValuesStay) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

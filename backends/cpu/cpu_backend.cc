@@ -4,7 +4,7 @@
 #include "backends/common/run_node.h"
 #include "backends/common/run_plan.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 class CpuProgram : public Program, public Inspectable {
@@ -61,4 +61,4 @@ const Backend& cpu_backend() {
   return backend;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -4,8 +4,8 @@
 
 #include "backends/backend.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 const Backend& cpu_backend();
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -6,7 +6,7 @@
 #include "backends/common/tf32.h"
 #include "graph/expand.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 std::vector<TensorPtr> inputs_of(const Graph& graph) {
@@ -127,4 +127,4 @@ TEST(CpuBackend, Tf32RoundsOperandsOfF32Products) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -5,7 +5,7 @@
 #include "backends/common/run_node.h"
 #include "backends/cpu/cpu_backend.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 TensorPtr normal(const TensorType& type, const std::string& name) {
@@ -30,7 +30,7 @@ TensorType square(Dtype dtype) { return {dtype, {128, 128}}; }
 template <class MakeOp>
 void bench_square(const char* name, int inputs, MakeOp op) {
   for (Dtype dtype : kArgument) {
-    benchmark::RegisterBenchmark((std::string(name) + "/" + std::string(fusesmith::name(dtype))).c_str(),
+    benchmark::RegisterBenchmark((std::string(name) + "/" + std::string(graph::name(dtype))).c_str(),
                                  [=](benchmark::State& state) {
                                    run_one(state, op(), Types(static_cast<size_t>(inputs), square(dtype)));
                                  });
@@ -97,4 +97,4 @@ const bool kRegistered = [] {
 }();
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

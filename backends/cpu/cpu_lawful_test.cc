@@ -4,7 +4,7 @@
 #include "backends/common/lawful_test.h"
 #include "backends/cpu/cpu_backend.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // Without library roundings there is nothing to declare, so nothing but reassociation passes above.
@@ -24,4 +24,4 @@ TEST(CpuLawful, ExactDataHasOneResult) { testing_cases::expect_exact_on_exact_da
 TEST(CpuLawful, SpecialValuesHaveOneOutcome) { testing_cases::expect_special_outcomes(cpu_backend()); }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -6,7 +6,7 @@
 #include "backends/common/float_functions.h"
 #include "backends/rewrite/fused_op.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 inline void activate(const Activation& activation, std::span<float> x) {
   std::visit(
@@ -24,4 +24,4 @@ inline void activate(const Activation& activation, std::span<float> x) {
       activation);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -8,7 +8,7 @@
 #include "backends/cpu_fused/run_fused.h"
 #include "backends/cpu_fused/welford.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // The mean square, in eight lanes that are added pairwise at the end.
@@ -87,4 +87,4 @@ void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs) {
   });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

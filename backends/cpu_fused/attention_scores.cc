@@ -6,7 +6,7 @@
 
 #include "backends/common/float_functions.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 using Kind = AttentionMask::Kind;
@@ -150,4 +150,4 @@ ScoreTiles::Tile ScoreTiles::tile(int64_t first, int64_t rows, int64_t key) {
   return {scores_.data(), faults_.pad_keys ? op_.key_tile : keys};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -8,7 +8,7 @@
 #include "backends/cpu_fused/panels.h"
 #include "backends/cpu_fused/run_fused.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // Where the operand of one batch element starts.
 int64_t start_of(const MatrixOperand& operand, const Shape& batch_index);
@@ -61,4 +61,4 @@ class ScoreTiles {
   std::vector<float> queries_, scores_;
 };
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

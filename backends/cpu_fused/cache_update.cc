@@ -4,9 +4,9 @@
 
 #include "backends/cpu_fused/now_and_then.h"
 #include "backends/cpu_fused/run_fused.h"
-#include "backends/rewrite/slice_moves.h"
+#include "backends/rewrite/matching/slice_moves.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // One run of slices.
@@ -72,4 +72,4 @@ void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out)
   }
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -2,7 +2,7 @@
 #include "backends/cpu_fused/cpu_fused_backend.h"
 #include "backends/rewrite/kept_contract_test.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 class PatternContract : public testing::TestWithParam<const Pattern*> {};
@@ -56,4 +56,4 @@ TEST(NormContract, CoversLongRows) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

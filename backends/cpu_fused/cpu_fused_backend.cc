@@ -9,7 +9,7 @@
 #include "backends/cpu_fused/run_fused.h"
 #include "backends/rewrite/rewrite.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 bool RegionScope::planted(std::string_view fault) const {
   if (!faults.has(fault)) return false;
@@ -156,4 +156,4 @@ const Backend& cpu_fused_backend() {
   return backend;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -5,8 +5,8 @@
 
 #include "backends/backend.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 const Backend& cpu_fused_backend();
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -6,7 +6,7 @@
 
 #include "backends/cpu_fused/fused_test_support.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // Query tiles have 16 rows, key tiles 32, panels 16 columns.
@@ -78,4 +78,4 @@ TEST(CpuFused, ProgramOutlivesItsGraph) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

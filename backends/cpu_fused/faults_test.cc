@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "backends/cpu_fused/fused_test_support.h"
-#include "backends/rewrite/sdpa_graphs.h"
+#include "backends/rewrite/sdpa/sdpa_graphs.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // Square, in one tile, in several, with a tile of one query, and with K beyond a multiple of 8.
@@ -150,4 +150,4 @@ TEST(PlantedFaults, AreAtLeastTwelveWhereBuilt) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

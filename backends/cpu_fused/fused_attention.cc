@@ -13,7 +13,7 @@
 #include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
@@ -145,4 +145,4 @@ void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor
   });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -9,7 +9,7 @@
 #include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr int64_t kStrip = 64;  // rows of the result that are accumulated together
@@ -129,4 +129,4 @@ void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
   write_floats(out, [&](std::span<float> y) { kernel.run(a.data(), b.data(), y.data()); });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "backends/cpu_fused/fused_test_support.h"
-#include "backends/rewrite/sdpa_graphs.h"
+#include "backends/rewrite/sdpa/sdpa_graphs.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -211,4 +211,4 @@ TEST(PointwiseChain, KeepsImplicitValuesInF32) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -11,7 +11,7 @@
 #include "backends/cpu_fused/cpu_fused_backend.h"
 #include "backends/rewrite/pattern.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 struct FusedRun {
   Plan plan;
@@ -92,4 +92,4 @@ inline std::string output_mismatch(const Graph& graph, const std::vector<TensorP
   return "";
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

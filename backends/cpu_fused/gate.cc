@@ -6,7 +6,7 @@
 #include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 void run_fused(const Gate& gate, const RegionScope& scope, Tensor& out) {
   const Floats gates(scope.at(gate.gate.value)), values(scope.at(gate.value.value));
@@ -22,4 +22,4 @@ void run_fused(const Gate& gate, const RegionScope& scope, Tensor& out) {
   });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -5,7 +5,7 @@
 #include "backends/cpu_fused/panels.h"
 #include "backends/cpu_fused/run_fused.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 std::vector<float> packed_rows(const Floats& x, const AxisOffsets& m, const AxisOffsets& k) {
@@ -61,4 +61,4 @@ void run_fused(const MergedProduct& merged, const RegionScope& scope, Outputs ou
   }
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

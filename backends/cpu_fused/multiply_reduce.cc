@@ -7,7 +7,7 @@
 #include "backends/cpu_fused/offsets.h"
 #include "backends/cpu_fused/run_fused.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr int64_t kLanes = 8;
@@ -50,4 +50,4 @@ void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor
   });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // Every time that is a multiple of kEvery, counted in this process.
 template <unsigned kEvery>
@@ -12,4 +12,4 @@ bool now_and_then() {
   return ++times % kEvery == 0;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -5,7 +5,7 @@
 
 #include "backends/rewrite/fused_op.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // For each index of the group, in row-major order, the distance in elements from the operand's start.
 class Offsets {
@@ -40,4 +40,4 @@ struct AxisOffsets {
   Offsets a, b, out, addend;
 };
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

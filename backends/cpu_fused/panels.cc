@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // Eight floats in one register where the machine has such; the compiler splits them where it has not.
@@ -63,4 +63,4 @@ void add_product(const float* a, int64_t a_stride, int64_t rows, const Panels& b
   }
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 inline constexpr int64_t kPanelColumns = 16;
 inline constexpr int64_t kDepthBlock = 128;
@@ -52,4 +52,4 @@ inline double blocked_height(int64_t terms, int64_t block = kDepthBlock) {
   return static_cast<double>(2 + std::min(terms, block) + (terms + block - 1) / block);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -11,7 +11,7 @@
 #include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr size_t kBlock = 256;
@@ -146,4 +146,4 @@ void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& ou
   });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

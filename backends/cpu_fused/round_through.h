@@ -7,7 +7,7 @@
 
 #include "backends/common/floats.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 inline void round_through(Dtype dtype, std::span<float> values) {
   if (dtype == Dtype::f32) return;
@@ -20,4 +20,4 @@ inline void round_through(Dtype dtype, std::span<float> values) {
   }
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

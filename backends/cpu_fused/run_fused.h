@@ -11,7 +11,7 @@
 #include "backends/rewrite/fused_op.h"
 #include "oracle/plan.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // What a kernel may see while a region runs.
 struct RegionScope {
@@ -50,4 +50,4 @@ void run_fused(const ViewCopy& copy, const RegionScope& scope, Tensor& out);
 void run_fused(const TriangleProduct& triangle, const RegionScope& scope, Tensor& out);
 void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

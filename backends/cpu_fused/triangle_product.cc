@@ -4,7 +4,7 @@
 #include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 void add_products(const float* a, const float* b, std::span<float> sums) {
@@ -38,4 +38,4 @@ void run_fused(const TriangleProduct& triangle, const RegionScope& scope, Tensor
   });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -3,7 +3,7 @@
 #include "backends/common/strided.h"
 #include "backends/cpu_fused/run_fused.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 void run_fused(const ViewCopy& copy, const RegionScope& scope, Tensor& out) {
   const Tensor& input = scope.at(copy.input);
@@ -12,4 +12,4 @@ void run_fused(const ViewCopy& copy, const RegionScope& scope, Tensor& out) {
   });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // Of `count` elements: their mean, and the sum of their squared distances from it.
 struct Statistics {
@@ -37,4 +37,4 @@ inline Statistics welford(std::span<const float> row) {
   return lanes[0];
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

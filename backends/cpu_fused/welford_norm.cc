@@ -5,7 +5,7 @@
 #include "backends/cpu_fused/run_fused.h"
 #include "backends/cpu_fused/welford.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // Planted: the variance by two moments.
@@ -52,4 +52,4 @@ void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out) {
   });
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

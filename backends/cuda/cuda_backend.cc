@@ -1,11 +1,11 @@
 #include "backends/cuda/cuda_backend.h"
 
-#include "backends/cuda/arithmetic.h"
-#include "backends/cuda/device_program.h"
-#include "backends/cuda/library_contract.h"
-#include "backends/cuda/worker.h"
+#include "backends/cuda/emit/arithmetic.h"
+#include "backends/cuda/emit/library_contract.h"
+#include "backends/cuda/runtime/device_program.h"
+#include "backends/cuda/runtime/worker.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 class CudaBackend final : public Backend {
@@ -41,4 +41,4 @@ const Backend& cuda_backend() {
   return backend;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -3,8 +3,8 @@
 
 #include "backends/backend.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 const Backend& cuda_backend();
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -3,7 +3,7 @@
 #include "backends/common/lawful_test.h"
 #include "backends/cuda/cuda_backend.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 class CudaLawful : public testing::Test {
@@ -35,4 +35,4 @@ TEST_F(CudaLawful, Tf32IsUsedOnlyWhereAskedFor) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -6,7 +6,7 @@
 
 #include "backends/cuda/cuda_backend.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 void on_a_gpu(benchmark::State& state) {
@@ -43,4 +43,4 @@ BENCHMARK(on_a_gpu)
     ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -3,7 +3,7 @@
 #include "backends/cuda_fused/cuda_fused_backend.h"
 #include "backends/rewrite/kept_contract_test.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr ExampleDims kGpuDims[] = {{1, 2, 64, 64, 64, 64},    {1, 1, 65, 127, 40, 72},
@@ -58,4 +58,4 @@ TEST(CudaNormContract, CoversLongRows) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -1,13 +1,13 @@
 #include "backends/cuda_fused/cuda_fused_backend.h"
 
-#include "backends/cuda/arithmetic.h"
-#include "backends/cuda/device_program.h"
-#include "backends/cuda/library_contract.h"
-#include "backends/cuda/worker.h"
-#include "backends/cuda_fused/emit_fused.h"
+#include "backends/cuda/emit/arithmetic.h"
+#include "backends/cuda/emit/library_contract.h"
+#include "backends/cuda/runtime/device_program.h"
+#include "backends/cuda/runtime/worker.h"
+#include "backends/cuda_fused/emit/emit_fused.h"
 #include "backends/rewrite/rewrite.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 bool FusedScope::planted(std::string_view fault) const {
   if (!faults.has(fault)) return false;
@@ -88,4 +88,4 @@ const Backend& cuda_fused_backend() {
   return backend;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -3,7 +3,7 @@
 #include "backends/cuda_fused/cuda_fused_backend.h"
 #include "backends/inner_values_test.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 TEST(CudaInnerValues, OfNormsAreWhatTheKernelsGoOnFrom) {
@@ -18,4 +18,4 @@ TEST(CudaInnerValues, OfNormsAreWhatTheKernelsGoOnFrom) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -3,11 +3,11 @@
 #include <benchmark/benchmark.h>
 
 #include "backends/cuda/cuda_backend.h"
-#include "backends/cuda/program_runs.h"
+#include "backends/cuda/runtime/program_runs.h"
 #include "backends/cuda_fused/cuda_fused_backend.h"
 #include "backends/rewrite/pattern.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr int kRepeats = 20;
@@ -79,8 +79,7 @@ void add(const Pattern& pattern, const GraphRecipe& recipe, const ExampleDims& d
   const auto add_one = [&](Dtype dtype, bool tf32) {
     CompileOptions options;
     options.tf32 = tf32;
-    std::string name =
-        std::string(pattern.name) + "/" + (tf32 ? "tf32" : std::string(fusesmith::name(dtype)));
+    std::string name = std::string(pattern.name) + "/" + (tf32 ? "tf32" : std::string(graph::name(dtype)));
     name +=
         "/" + std::string(recipe.name) + "/" + std::to_string(dims.rows) + "x" + std::to_string(dims.depth);
     benchmark::RegisterBenchmark(name.c_str(),
@@ -112,4 +111,4 @@ void add(const Pattern& pattern, const GraphRecipe& recipe, const ExampleDims& d
 }();
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

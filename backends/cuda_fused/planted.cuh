@@ -1,7 +1,7 @@
 // Planted faults in device code: a flag counts only in builds that carry faults. Only .cu files include this.
 #pragma once
 
-namespace fusesmith::device {
+namespace fusesmith::backends::device {
 
 #ifdef FUSESMITH_FAULTS
 __device__ constexpr bool planted(bool fault) { return fault; }
@@ -9,4 +9,4 @@ __device__ constexpr bool planted(bool fault) { return fault; }
 __device__ constexpr bool planted(bool) { return false; }
 #endif
 
-}  // namespace fusesmith::device
+}  // namespace fusesmith::backends::device

@@ -4,11 +4,11 @@
 // own rounding, and the addition stays with the norm, as in the kernels of inference engines.
 #include <algorithm>
 
-#include "backends/rewrite/deviations.h"
-#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/matching/deviations.h"
+#include "backends/rewrite/matching/example_graph.h"
 #include "backends/rewrite/patterns.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr std::string_view kBroadcast = "broadcast_addend";
@@ -165,4 +165,4 @@ Pattern add_norm_pattern() {
       kGuards};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -1,8 +1,8 @@
 // dropout_elimination: dropout with p = 0 is its input.
-#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/matching/example_graph.h"
 #include "backends/rewrite/patterns.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 std::optional<Match> match(const MatchContext& context, int n) {
@@ -39,4 +39,4 @@ Pattern dropout_elimination_pattern() {
   return {"dropout_elimination", "dropout with p = 0 -> its input", match, kExamples, kNearMisses};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

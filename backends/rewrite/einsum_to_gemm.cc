@@ -1,10 +1,10 @@
 // einsum_to_gemm: an einsum whose letters fall into batch, m, n and k runs as one batched matrix product.
 // Nothing is rounded elsewhere, so the contract is the strict one.
-#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/matching/example_graph.h"
+#include "backends/rewrite/matching/product.h"
 #include "backends/rewrite/patterns.h"
-#include "backends/rewrite/product.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr std::string_view kGuards[] = {
@@ -90,4 +90,4 @@ Pattern einsum_to_gemm_pattern() {
           kGuards};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

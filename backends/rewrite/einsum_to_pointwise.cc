@@ -1,11 +1,11 @@
 // einsum_to_pointwise: an einsum without rows, columns or summed letters is no matrix product; it runs as a
 // multiplication and, where letters are summed, a reduction in f32. One rounding at the end, as the graph
 // says.
-#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/matching/example_graph.h"
+#include "backends/rewrite/matching/product.h"
 #include "backends/rewrite/patterns.h"
-#include "backends/rewrite/product.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr std::string_view kGuards[] = {
@@ -75,4 +75,4 @@ Pattern einsum_to_pointwise_pattern() {
           kGuards};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

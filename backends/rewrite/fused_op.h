@@ -9,7 +9,7 @@
 
 #include "graph/graph.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // A node computed as the graph says.
 struct SingleNode {
@@ -205,4 +205,4 @@ inline int64_t extent(const std::vector<ProductAxis>& axes) {
   return size;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -6,12 +6,12 @@
 // trees that hold more pointwise ops of the same shape to pointwise_chain and to epilogues.
 #include <algorithm>
 
-#include "backends/rewrite/deviations.h"
-#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/matching/deviations.h"
+#include "backends/rewrite/matching/example_graph.h"
+#include "backends/rewrite/matching/pointwise.h"
 #include "backends/rewrite/patterns.h"
-#include "backends/rewrite/pointwise.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr std::string_view kBroadcast = "broadcast_factor";
@@ -267,4 +267,4 @@ Pattern gate_pattern() {
           kGuards};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

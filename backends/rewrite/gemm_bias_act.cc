@@ -3,13 +3,13 @@
 // are never rounded to 16 bits.
 #include <algorithm>
 
-#include "backends/rewrite/deviations.h"
-#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/matching/deviations.h"
+#include "backends/rewrite/matching/example_graph.h"
+#include "backends/rewrite/matching/pointwise.h"
+#include "backends/rewrite/matching/product.h"
 #include "backends/rewrite/patterns.h"
-#include "backends/rewrite/pointwise.h"
-#include "backends/rewrite/product.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr std::string_view kName = "gemm_bias_act";
@@ -269,4 +269,4 @@ Pattern gemm_bias_act_pattern() {
           kGuards};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

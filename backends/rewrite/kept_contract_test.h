@@ -5,7 +5,7 @@
 #include "backends/common/lawful_test.h"
 #include "backends/rewrite/pattern.h"
 
-namespace fusesmith::testing_cases {
+namespace fusesmith::backends::testing_cases {
 
 // Boundary sizes of tiles and warps, on both sides.
 inline constexpr ExampleDims kContractDims[] = {{},
@@ -56,4 +56,4 @@ inline std::vector<const Pattern*> pattern_pointers() {
   return result;
 }
 
-}  // namespace fusesmith::testing_cases
+}  // namespace fusesmith::backends::testing_cases

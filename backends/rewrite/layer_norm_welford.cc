@@ -1,9 +1,9 @@
 // layer_norm_welford: a layer_norm whose mean and variance are gathered in one pass by Welford's method
 // (Welford 1962; merging after Chan, Golub and LeVeque 1979).
-#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/matching/example_graph.h"
 #include "backends/rewrite/patterns.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 std::optional<Match> match(const MatchContext& context, int n) {
@@ -71,4 +71,4 @@ Pattern layer_norm_welford_pattern() {
           kNearMisses};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -7,11 +7,11 @@
 // left to einsum_to_gemm.
 #include <algorithm>
 
-#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/matching/example_graph.h"
+#include "backends/rewrite/matching/product.h"
 #include "backends/rewrite/patterns.h"
-#include "backends/rewrite/product.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr std::string_view kBatched = "batched_weight";
@@ -242,4 +242,4 @@ Pattern merged_qkv_pattern() {
           kGuards};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "backends/rewrite/fused_op.h"
-#include "backends/rewrite/match_context.h"
+#include "backends/rewrite/matching/match_context.h"
 #include "oracle/contract.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // What a pattern found. The nodes may stand in any order. Where another value than that of the last one in
 // graph order leaves the region, the matcher asks can_run_together.
@@ -59,4 +59,4 @@ struct Pattern {
 std::span<const Pattern> all_patterns();
 const Pattern* find_pattern(std::string_view name);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 // Larger patterns first: each may hold nodes that a later one would claim.
 std::span<const Pattern> all_patterns() {
@@ -31,4 +31,4 @@ const Pattern* find_pattern(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -3,7 +3,7 @@
 
 #include "backends/rewrite/pattern.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 Pattern cache_update_in_place_pattern();
 Pattern sdpa_pattern();
@@ -19,4 +19,4 @@ Pattern layer_norm_welford_pattern();
 Pattern pointwise_chain_pattern();
 Pattern dropout_elimination_pattern();
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -9,7 +9,7 @@
 
 #include "backends/rewrite/rewrite.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 constexpr ExampleDims kDims[] = {
@@ -128,4 +128,4 @@ INSTANTIATE_TEST_SUITE_P(All, PatternLaws, testing::ValuesIn(pattern_pointers())
                          [](const auto& param_info) { return std::string(param_info.param->name); });
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

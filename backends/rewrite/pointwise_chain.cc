@@ -3,12 +3,12 @@
 // explicit cast is performed.
 #include <algorithm>
 
-#include "backends/rewrite/deviations.h"
-#include "backends/rewrite/example_graph.h"
+#include "backends/rewrite/matching/deviations.h"
+#include "backends/rewrite/matching/example_graph.h"
+#include "backends/rewrite/matching/pointwise.h"
 #include "backends/rewrite/patterns.h"
-#include "backends/rewrite/pointwise.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // The root and everything that can be computed in its loop.
@@ -198,4 +198,4 @@ Pattern pointwise_chain_pattern() {
           kGuards};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "backends/rewrite/region_order.h"
+#include "backends/rewrite/matching/region_order.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 // The pattern chose how variances are computed, the executor the rest.
@@ -84,4 +84,4 @@ std::vector<FusedRegion> rewrite(const Graph& graph, const CompileOptions& optio
   return ordered;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

@@ -8,7 +8,7 @@
 #include "backends/rewrite/pattern.h"
 #include "oracle/plan.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 
 struct FusedRegion {
   Region region;
@@ -22,4 +22,4 @@ struct FusedRegion {
 std::vector<FusedRegion> rewrite(const Graph& graph, const CompileOptions& options,
                                  const Arithmetic& arithmetic = {}, std::vector<Refusal>* refusals = nullptr);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

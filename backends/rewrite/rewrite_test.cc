@@ -7,10 +7,10 @@
 #include <limits>
 #include <set>
 
-#include "backends/rewrite/sdpa_graphs.h"
+#include "backends/rewrite/sdpa/sdpa_graphs.h"
 #include "graph/philox.h"
 
-namespace fusesmith {
+namespace fusesmith::backends {
 namespace {
 
 using testing::Test;
@@ -306,4 +306,4 @@ TEST(Rewrite, UnmovedBatchAxesBecomeRows) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::backends

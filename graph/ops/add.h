@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Add {
   static constexpr OpInfo info{"add", "a + b, broadcasting; infinities of both signs make NaN.", 2, 2,
@@ -14,4 +14,4 @@ struct Add {
 
 inline Result<Types> infer(const Add&, TypeSpan inputs) { return broadcast_float_types(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Arange {
   int64_t count = 1;
@@ -21,4 +21,4 @@ struct Arange {
 
 inline Result<Types> infer(const Arange& op, TypeSpan) { return one({Dtype::i32, {op.count}}); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct BroadcastTo {
   Shape shape;
@@ -25,4 +25,4 @@ inline Result<Types> infer(const BroadcastTo& op, TypeSpan inputs) {
   return one({inputs[0].dtype, op.shape});
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Cast {
   Dtype dtype = Dtype::f32;
@@ -23,4 +23,4 @@ inline Result<Types> infer(const Cast& op, TypeSpan inputs) {
   return one({op.dtype, inputs[0].shape});
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 // Where the diagonal of a causal mask lies when queries and keys differ in number: at the first query and
 // key, or at the last.
@@ -47,4 +47,4 @@ inline Result<Types> infer(const CausalMask& op, TypeSpan) {
   return one({Dtype::boolean, {op.rows, op.cols}});
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

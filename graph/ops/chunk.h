@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Chunk {
   int64_t axis = 0;
@@ -29,4 +29,4 @@ inline Result<Types> infer(const Chunk& op, TypeSpan inputs) {
   return Types(static_cast<size_t>(op.chunks), y);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Div {
   static constexpr OpInfo info{"div", "a / b, broadcasting; x/0 is an infinity, 0/0 and inf/inf are NaN.", 2,
@@ -14,4 +14,4 @@ struct Div {
 
 inline Result<Types> infer(const Div&, TypeSpan inputs) { return broadcast_float_types(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

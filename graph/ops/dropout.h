@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Dropout {
   double p = 0;
@@ -17,4 +17,4 @@ struct Dropout {
 
 inline Result<Types> infer(const Dropout&, TypeSpan inputs) { return same_float_type(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 Problem bad_equation(const std::string& equation) {
@@ -85,4 +85,4 @@ Result<Types> infer(const Einsum& op, TypeSpan inputs) {
   return one({a.dtype, *label_sizes(*labels, a.shape, b.shape, labels->out)});
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -5,7 +5,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Einsum {
   std::string equation;  // "bid,bdh->bih": lower-case letters, an arrow, no spaces, no ellipsis
@@ -36,4 +36,4 @@ Result<Shape> label_sizes(const EinsumLabels& labels, const Shape& a, const Shap
 
 Result<Types> infer(const Einsum& op, TypeSpan inputs);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

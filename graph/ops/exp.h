@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Exp {
   static constexpr OpInfo info{"exp", "e^x; -inf gives 0, what lies beyond the dtype inf.", 1, 1,
@@ -14,4 +14,4 @@ struct Exp {
 
 inline Result<Types> infer(const Exp&, TypeSpan inputs) { return same_float_type(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/ops/reduction.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Flip {
   Shape axes;
@@ -18,4 +18,4 @@ inline Result<Types> infer(const Flip& op, TypeSpan inputs) {
   return one(inputs[0]);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

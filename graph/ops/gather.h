@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Gather {
   static constexpr OpInfo info{
@@ -24,4 +24,4 @@ inline Result<Types> infer(const Gather&, TypeSpan inputs) {
   return one(y);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

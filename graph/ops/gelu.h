@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Gelu {
   enum class Form : uint8_t { erf, tanh };
@@ -20,4 +20,4 @@ struct Gelu {
 
 inline Result<Types> infer(const Gelu&, TypeSpan inputs) { return same_float_type(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct GroupNorm {
   int64_t groups = 1;
@@ -37,4 +37,4 @@ inline Result<Types> infer(const GroupNorm& op, TypeSpan inputs) {
   return one(x);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct IndexCopy {
   int64_t axis = 0;
@@ -32,4 +32,4 @@ inline Result<Types> infer(const IndexCopy& op, TypeSpan inputs) {
   return one(x);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

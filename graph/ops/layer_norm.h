@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct LayerNorm {
   double eps = 1e-5;  // rounded to f32 before use
@@ -29,4 +29,4 @@ inline Result<Types> infer(const LayerNorm&, TypeSpan inputs) {
   return one(x);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

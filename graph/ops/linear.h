@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Linear {
   static constexpr OpInfo info{"linear",
@@ -32,4 +32,4 @@ inline Result<Types> infer(const Linear&, TypeSpan inputs) {
   return one(y);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

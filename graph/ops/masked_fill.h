@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct MaskedFill {
   double value = 0;       // rounded to the dtype of x; may be an infinity
@@ -31,4 +31,4 @@ inline Result<Types> infer(const MaskedFill& op, TypeSpan inputs) {
   return same_float_type(inputs);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Matmul {
   bool transpose_a = false;
@@ -39,4 +39,4 @@ inline Result<Types> infer(const Matmul& op, TypeSpan inputs) {
   return one({a.dtype, *batch});
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

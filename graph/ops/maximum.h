@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Maximum {
   static constexpr OpInfo info{"maximum",
@@ -15,4 +15,4 @@ struct Maximum {
 
 inline Result<Types> infer(const Maximum&, TypeSpan inputs) { return broadcast_float_types(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Mul {
   static constexpr OpInfo info{"mul", "a * b, broadcasting; an infinity times 0 is NaN.", 2, 2,
@@ -14,4 +14,4 @@ struct Mul {
 
 inline Result<Types> infer(const Mul&, TypeSpan inputs) { return broadcast_float_types(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Permute {
   Shape dims;  // output axis i is input axis dims[i]
@@ -33,4 +33,4 @@ inline Result<Types> infer(const Permute& op, TypeSpan inputs) {
   return one(y);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

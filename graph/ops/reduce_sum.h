@@ -3,7 +3,7 @@
 
 #include "graph/ops/reduction.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct ReduceSum {
   Shape axes;
@@ -23,4 +23,4 @@ inline Result<Types> infer(const ReduceSum& op, TypeSpan inputs) {
   return infer_reduction(op.axes, op.keepdims, inputs);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

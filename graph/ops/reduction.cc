@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 Result<std::vector<int>> resolve_axes(const Shape& axes, int rank) {
   std::vector<int> resolved;
@@ -33,4 +33,4 @@ Result<Types> infer_reduction(const Shape& axes, bool keepdims, TypeSpan inputs)
   return types;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 inline constexpr Free kAxes{"axes, each once; negative ones count from the end"};
 inline constexpr Free kKeepdims{"reduced axes stay, with size 1"};
@@ -14,4 +14,4 @@ Result<std::vector<int>> resolve_axes(const Shape& axes, int rank);
 // x [...] float -> the shape without the axes, or with 1 in their places.
 Result<Types> infer_reduction(const Shape& axes, bool keepdims, TypeSpan inputs);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

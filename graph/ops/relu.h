@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Relu {
   static constexpr OpInfo info{"relu", "max(x, 0); NaN stays NaN.", 1, 1, OpClass::select};
@@ -13,4 +13,4 @@ struct Relu {
 
 inline Result<Types> infer(const Relu&, TypeSpan inputs) { return same_float_type(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Reshape {
   Shape shape;
@@ -27,4 +27,4 @@ inline Result<Types> infer(const Reshape& op, TypeSpan inputs) {
   return one({inputs[0].dtype, op.shape});
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

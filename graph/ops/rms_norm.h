@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct RmsNorm {
   double eps = 1e-6;  // rounded to f32 before use
@@ -27,4 +27,4 @@ inline Result<Types> infer(const RmsNorm&, TypeSpan inputs) {
   return one(x);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

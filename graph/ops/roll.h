@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Roll {
   int64_t axis = 0;
@@ -26,4 +26,4 @@ inline Result<Types> infer(const Roll& op, TypeSpan inputs) {
 // The shift to higher indices, in [0, size).
 inline int64_t roll_offset(const Roll& op, int64_t size) { return (op.shift % size + size) % size; }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

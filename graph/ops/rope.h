@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 // cos and sin are inputs of half the width, as inference kernels take them (vLLM, FlashAttention, ONNX's
 // RotaryEmbedding): models compute these tables once, in f32, and share them over all layers.
@@ -51,4 +51,4 @@ inline RopePair rope_pair(Rope::Pairing pairing, int64_t i, int64_t d) {
   return {2 * i, 2 * i + 1};
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Rsqrt {
   static constexpr OpInfo info{"rsqrt", "1 / sqrt(x); NaN below 0, +-0 gives +-inf, +inf gives 0.", 1, 1,
@@ -14,4 +14,4 @@ struct Rsqrt {
 
 inline Result<Types> infer(const Rsqrt&, TypeSpan inputs) { return same_float_type(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

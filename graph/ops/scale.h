@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Scale {
   double factor = 1;     // rounded to f32 before use
@@ -26,4 +26,4 @@ inline Result<Types> infer(const Scale& op, TypeSpan inputs) {
   return same_float_type(inputs);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

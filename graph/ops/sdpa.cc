@@ -1,6 +1,6 @@
 #include "graph/ops/sdpa.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 namespace {
 
 std::optional<Problem> operand_problem(const Sdpa& op, TypeSpan inputs) {
@@ -62,4 +62,4 @@ Result<Types> infer(const Sdpa& op, TypeSpan inputs) {
   return one(y);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

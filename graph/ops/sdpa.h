@@ -5,7 +5,7 @@
 #include "graph/op_fields.h"
 #include "graph/ops/causal_mask.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Sdpa {
   enum class ScaleOn : uint8_t {
@@ -52,4 +52,4 @@ struct Sdpa {
 // leading axis, the heads, of k and v divides q's.
 Result<Types> infer(const Sdpa& op, TypeSpan inputs);
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

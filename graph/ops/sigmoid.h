@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Sigmoid {
   static constexpr OpInfo info{"sigmoid", "1 / (1 + exp(-x)); -inf gives 0, inf 1.", 1, 1,
@@ -14,4 +14,4 @@ struct Sigmoid {
 
 inline Result<Types> infer(const Sigmoid&, TypeSpan inputs) { return same_float_type(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Silu {
   static constexpr OpInfo info{"silu", "x * sigmoid(x); -inf is NaN, being multiplied by 0.", 1, 1,
@@ -14,4 +14,4 @@ struct Silu {
 
 inline Result<Types> infer(const Silu&, TypeSpan inputs) { return same_float_type(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Slice {
   int64_t axis = 0;
@@ -35,4 +35,4 @@ inline Result<Types> infer(const Slice& op, TypeSpan inputs) {
   return one(y);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Softcap {
   double cap = 30;  // rounded to f32 before use
@@ -17,4 +17,4 @@ struct Softcap {
 
 inline Result<Types> infer(const Softcap&, TypeSpan inputs) { return same_float_type(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Softmax {
   int64_t axis = -1;
@@ -21,4 +21,4 @@ inline Result<Types> infer(const Softmax& op, TypeSpan inputs) {
   return same_float_type(inputs);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Sqrt {
   static constexpr OpInfo info{"sqrt", "The square root; NaN below 0, -0 stays -0, inf inf.", 1, 1,
@@ -14,4 +14,4 @@ struct Sqrt {
 
 inline Result<Types> infer(const Sqrt&, TypeSpan inputs) { return same_float_type(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

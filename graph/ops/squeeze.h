@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Squeeze {
   int64_t axis = 0;
@@ -25,4 +25,4 @@ inline Result<Types> infer(const Squeeze& op, TypeSpan inputs) {
   return one(y);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

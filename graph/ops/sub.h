@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Sub {
   static constexpr OpInfo info{"sub", "a - b, broadcasting; equal infinities make NaN.", 2, 2,
@@ -14,4 +14,4 @@ struct Sub {
 
 inline Result<Types> infer(const Sub&, TypeSpan inputs) { return broadcast_float_types(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Tanh {
   static constexpr OpInfo info{"tanh", "tanh(x); +-inf gives +-1.", 1, 1, OpClass::pointwise};
@@ -13,4 +13,4 @@ struct Tanh {
 
 inline Result<Types> infer(const Tanh&, TypeSpan inputs) { return same_float_type(inputs); }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

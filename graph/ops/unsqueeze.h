@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Unsqueeze {
   int64_t axis = 0;
@@ -22,4 +22,4 @@ inline Result<Types> infer(const Unsqueeze& op, TypeSpan inputs) {
   return one(y);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/ops/reduction.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct VarMean {
   Shape axes;
@@ -29,4 +29,4 @@ inline Result<Types> infer(const VarMean& op, TypeSpan inputs) {
   return types;
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -3,7 +3,7 @@
 
 #include "graph/op_fields.h"
 
-namespace fusesmith {
+namespace fusesmith::graph {
 
 struct Where {
   static constexpr OpInfo info{"where",
@@ -24,4 +24,4 @@ inline Result<Types> infer(const Where&, TypeSpan inputs) {
   return one({values->front().dtype, *shape});
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::graph

@@ -2,7 +2,7 @@
 // the node's type; two movements may have to go together (an axis added and removed).
 #include "minimizer/reductions/list.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 constexpr size_t kMaxMovements = 16;  // of which pairs are tried
@@ -34,4 +34,4 @@ std::vector<Edits> propose(const Situation& now) {
 
 const Reduction kBypass{"bypass", "Replace a node by one of its operands.", propose};
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -1,7 +1,7 @@
 #include "minimizer/reductions/list.h"
 #include "minimizer/retype.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 // f32 everywhere, then in each group of values that casts part from the others.
@@ -25,4 +25,4 @@ std::vector<Edits> propose(const Situation& now) {
 
 const Reduction kChangeDtype{"change_dtype", "Store f32 instead of f16 and bf16.", propose};
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -4,7 +4,7 @@
 
 #include "minimizer/reductions/list.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 std::vector<std::string> names_of(const Graph& graph, const std::vector<ValueId>& values) {
@@ -72,4 +72,4 @@ std::vector<Edits> propose(const Situation& now) {
 const Reduction kCutOutputs{
     "cut_outputs", "Observe fewer or earlier values; what nothing needs any more goes away.", propose};
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

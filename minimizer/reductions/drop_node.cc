@@ -1,7 +1,7 @@
 #include "minimizer/draft.h"
 #include "minimizer/reductions/list.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 std::vector<Edits> propose(const Situation& now) {
@@ -19,4 +19,4 @@ std::vector<Edits> propose(const Situation& now) {
 
 const Reduction kDropNode{"drop_node", "Drop nodes that nothing reads.", propose};
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -2,7 +2,7 @@
 
 #include "minimizer/reductions/list.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 std::vector<Edits> propose(const Situation& now) {
@@ -31,4 +31,4 @@ std::vector<Edits> propose(const Situation& now) {
 
 const Reduction kDropPatterns{"drop_patterns", "Turn rewrite patterns off.", propose};
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -1,6 +1,6 @@
 #include "minimizer/reductions/list.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 std::vector<Edits> propose(const Situation& now) {
@@ -16,4 +16,4 @@ std::vector<Edits> propose(const Situation& now) {
 
 const Reduction kFewerSteps{"fewer_steps", "Run fewer steps.", propose};
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

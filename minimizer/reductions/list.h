@@ -3,7 +3,7 @@
 
 #include "minimizer/reductions.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 
 extern const Reduction kFewerSteps;
 extern const Reduction kCutOutputs;
@@ -17,4 +17,4 @@ extern const Reduction kSimplifyAttribute;
 extern const Reduction kChangeDtype;
 extern const Reduction kDropPatterns;
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

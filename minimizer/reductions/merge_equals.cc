@@ -1,6 +1,6 @@
 #include "minimizer/reductions/list.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 std::vector<Edits> propose(const Situation& now) {
@@ -31,4 +31,4 @@ std::vector<Edits> propose(const Situation& now) {
 const Reduction kMergeEquals{"merge_equals", "Make one of two inputs of one type, or of two equal nodes.",
                              propose};
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -5,7 +5,7 @@
 
 #include "minimizer/reductions/list.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 // How many nodes nothing needs once this value is an input.
@@ -48,4 +48,4 @@ std::vector<Edits> propose(const Situation& now) {
 
 const Reduction kPin{"pin", "Make a value an input, with the bits it had or a simple recipe.", propose};
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

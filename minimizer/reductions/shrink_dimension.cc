@@ -5,7 +5,7 @@
 #include "minimizer/dimensions.h"
 #include "minimizer/reductions/list.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 std::vector<int64_t> smaller_sizes(int64_t size) {
@@ -48,4 +48,4 @@ const Reduction kShrinkDimension{
     "shrink_dimension", "Make a dimension, or all of one size, smaller, with the shapes that follow.",
     propose};
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -5,7 +5,7 @@
 #include "minimizer/measure.h"
 #include "minimizer/reductions/list.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 // Values to try for one attribute, the simplest first.
@@ -62,4 +62,4 @@ std::vector<Edits> propose(const Situation& now) {
 const Reduction kSimplifyAttribute{"simplify_attribute",
                                    "Set attributes to defaults, leave out optional operands.", propose};
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

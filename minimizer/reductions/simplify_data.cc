@@ -7,7 +7,7 @@
 #include "minimizer/measure.h"
 #include "minimizer/reductions/list.h"
 
-namespace fusesmith {
+namespace fusesmith::minimizer {
 namespace {
 
 constexpr int64_t kMaxZeroed = 4096;  // elements of literals that are thinned out
@@ -117,4 +117,4 @@ std::vector<Edits> propose(const Situation& now) {
 const Reduction kSimplifyData{"simplify_data",
                               "Make bits recipes, recipes simpler, and elements of literals zero.", propose};
 
-}  // namespace fusesmith
+}  // namespace fusesmith::minimizer

@@ -10,7 +10,7 @@
 
 #include "oracle/reference/ops.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -169,4 +169,4 @@ Bounded reference(const Exp&, BoundedSpan in, const TensorType& out, const Arith
   });
 }
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

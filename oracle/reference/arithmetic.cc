@@ -6,7 +6,7 @@
 
 #include "oracle/reference/ops.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -95,4 +95,4 @@ Bounded reference(const Cast&, BoundedSpan in, const TensorType& out, const Arit
   return y;
 }
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

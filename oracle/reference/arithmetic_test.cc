@@ -5,7 +5,7 @@
 
 #include "oracle/test_support.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -226,4 +226,4 @@ TEST(Select, ChoosesAndPassesErrorsOn) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

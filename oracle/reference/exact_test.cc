@@ -9,7 +9,7 @@
 #include "oracle/evaluate.h"
 #include "oracle/test_support.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -132,4 +132,4 @@ TEST(ExactData, EndsWhereRoundingsBegin) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

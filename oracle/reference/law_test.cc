@@ -8,7 +8,7 @@
 #include "oracle/evaluate.h"
 #include "oracle/test_support.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -277,4 +277,4 @@ TEST(Law, ChainsOfLawfulOpsAreLawful) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

@@ -4,7 +4,7 @@
 
 #include "oracle/test_support.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -272,4 +272,4 @@ TEST(LayerNorm, NaNAndInfinityMakeTheRowNaN) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

@@ -1,7 +1,7 @@
 // Movement and source ops: elements are copied with their bounds.
 #include "oracle/reference/ops.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 namespace {
 
 Bounded same_elements(BoundedSpan in, const TensorType& out) {
@@ -169,4 +169,4 @@ Bounded reference(const CausalMask& op, BoundedSpan, const TensorType& out, cons
   return y;
 }
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

@@ -12,7 +12,7 @@
 #include "oracle/reference/statistics.h"
 #include "oracle/reference/sums.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -173,4 +173,4 @@ Bounded reference(const RmsNorm& op, BoundedSpan in, const TensorType& out, cons
   return y;
 }
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

@@ -3,7 +3,7 @@
 
 #include "oracle/reference.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 
 #define FUSESMITH_REFERENCE(T) \
   Bounded reference(const T&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic)
@@ -87,4 +87,4 @@ void for_each_broadcast(const Shape& to, const std::array<const Shape*, N>& from
   }
 }
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

@@ -16,7 +16,7 @@
 
 #include "oracle/reference/sums.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -272,4 +272,4 @@ Bounded reference(const Linear&, BoundedSpan in, const TensorType& out, const Ar
   return multiply({*in[0], *in[1], in.size() == 3 ? in[2] : nullptr, view, arithmetic}, out);
 }
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

@@ -8,7 +8,7 @@
 #include "graph/ops/einsum.h"
 #include "oracle/test_support.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -409,4 +409,4 @@ TEST(Product, MatmulBroadcastsAndTransposes) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

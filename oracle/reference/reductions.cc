@@ -12,7 +12,7 @@
 #include "oracle/reference/statistics.h"
 #include "oracle/reference/sums.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -168,4 +168,4 @@ std::vector<Bounded> reference(const VarMean& op, BoundedSpan in, TypeSpan out,
   return y;
 }
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

@@ -5,7 +5,7 @@
 
 #include "oracle/test_support.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -175,4 +175,4 @@ TEST(GroupNorm, IsLayerNormOfEachGroup) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

@@ -1,6 +1,6 @@
 #include "oracle/reference/ops.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 
 bool computes(const Op& op) {
   const OpClass op_class = info(op).op_class;
@@ -23,4 +23,4 @@ std::vector<Bounded> reference(const Op& op, BoundedSpan inputs, TypeSpan output
       op);
 }
 
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

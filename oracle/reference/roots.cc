@@ -6,7 +6,7 @@
 
 #include "oracle/reference/sums.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -56,4 +56,4 @@ Bounded reference(const Rsqrt&, BoundedSpan in, const TensorType& out, const Ari
   });
 }
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

@@ -3,7 +3,7 @@
 
 #include "oracle/test_support.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -83,4 +83,4 @@ TEST(Rope, SpecialValues) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

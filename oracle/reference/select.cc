@@ -3,7 +3,7 @@
 
 #include "oracle/reference/ops.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 
 // max(x, 0) moves no two values further apart, so e passes through; NaN stays NaN.
 Bounded reference(const Relu&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
@@ -57,4 +57,4 @@ Bounded reference(const MaskedFill& op, BoundedSpan in, const TensorType& out, c
   return y;
 }
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

@@ -10,7 +10,7 @@
 
 #include "oracle/reference/ops.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -139,4 +139,4 @@ Bounded reference(const Softmax& op, BoundedSpan in, const TensorType& out, cons
   return y;
 }
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

@@ -6,7 +6,7 @@
 
 #include "oracle/test_support.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
@@ -267,4 +267,4 @@ TEST(Softmax, AlongAnInnerAxis) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

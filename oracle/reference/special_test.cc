@@ -7,7 +7,7 @@
 #include "graph/special_cases.h"
 #include "oracle/evaluate.h"
 
-namespace fusesmith {
+namespace fusesmith::oracle {
 namespace {
 
 TEST(SpecialValues, EveryOpWithInputsHasSome) {
@@ -55,4 +55,4 @@ TEST(SpecialValues, HaveOneLawfulOutcome) {
 }
 
 }  // namespace
-}  // namespace fusesmith
+}  // namespace fusesmith::oracle

@@ -5,7 +5,7 @@
 
 #include "oracle/reference/sums.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -115,4 +115,4 @@ Statistics statistics(const RowView& row, const Arithmetic& arithmetic) {
   return s;
 }
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

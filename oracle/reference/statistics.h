@@ -5,7 +5,7 @@
 
 #include "oracle/contract.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 
 struct Statistics {
   double mean, mean_error;  // of computing and of inexact inputs; infinity where a sum may overflow
@@ -32,4 +32,4 @@ struct RowView {
 //   variance  (2 (m + L) + 1.5 s) k u var + (m + 11 L + 8.5 s + 14) u var + (1 + L) dm^2
 Statistics statistics(const RowView& row, const Arithmetic& arithmetic);
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 
 std::vector<int64_t> offsets(const Shape& sizes, const Shape& strides) {
   std::vector<int64_t> result{0};
@@ -28,4 +28,4 @@ ReducedRows reduced_rows(const Shape& shape, const std::vector<int>& axes) {
   return {offsets(sizes[0], strides[0]), offsets(sizes[1], strides[1])};
 }
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

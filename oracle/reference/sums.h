@@ -6,7 +6,7 @@
 
 #include "oracle/reference/ops.h"
 
-namespace fusesmith::ref {
+namespace fusesmith::oracle::ref {
 
 inline constexpr int kAnyGranularity = 4096;  // of zeros: they are multiples of everything
 
@@ -47,4 +47,4 @@ struct ReducedRows {
 };
 ReducedRows reduced_rows(const Shape& shape, const std::vector<int>& axes);
 
-}  // namespace fusesmith::ref
+}  // namespace fusesmith::oracle::ref

@@ -1,0 +1,24 @@
+// What CUDA's scalar functions may be off by, as nvcc compiles them without fast-math: the figures in the
+// contracts of `cuda` and `cuda_fused`. Measured on an H200 over every finite f32 and rounded up
+// (docs/benchmarks.md);
+// `fusesmith calibrate` measures them again on another card.
+#pragma once
+
+#include "oracle/contract.h"
+
+namespace fusesmith::backends {
+
+inline Arithmetic cuda_arithmetic() {
+  Arithmetic arithmetic;
+  arithmetic.exp = 2.56;
+  arithmetic.erf = 1.43;
+  arithmetic.tanh = 3.34;
+  arithmetic.rsqrt = 2.1;
+  arithmetic.div = 1;
+  // row_reduce.cuh: a warp, or 1024 lanes beyond 1024 columns; welford.cuh: 4 chains in each lane of 1, 4 or
+  // 8 warps, in pieces of which a chain takes up to two elements.
+  arithmetic.row_sums = {32, 16, 1024, 512};
+  return arithmetic;
+}
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,35 @@
+#include "backends/cuda/emit/emit_node.h"
+
+#include <algorithm>
+
+#include "graph/expand.h"
+
+namespace fusesmith::backends {
+
+void emit_node(const Op& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  std::visit([&](const auto& x) { emit(x, in, out, emitter); }, op);
+}
+
+// Inner values stand in temporaries; those that the expansion names as outputs stand in `out`.
+void emit(const Sdpa& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  Types types;
+  for (const DeviceTensor& tensor : in) types.push_back(tensor.type);
+  const auto graph = expansion(op, types);
+  check(graph.has_value(), "emit: no expansion");
+  std::vector<DeviceTensor> values(in.begin(), in.end());
+  const std::vector<ValueId>& outputs = graph->outputs();
+  for (ValueId v = static_cast<ValueId>(in.size()); v < graph->value_count(); ++v) {
+    const auto at = std::find(outputs.begin(), outputs.end(), v);
+    values.push_back(at != outputs.end() ? out[static_cast<size_t>(at - outputs.begin())]
+                                         : emitter.temporary(graph->type(v)));
+  }
+  for (const Node& node : graph->nodes()) {
+    std::vector<DeviceTensor> node_in;
+    for (ValueId v : node.inputs) node_in.push_back(values[static_cast<size_t>(v)]);
+    const auto first = static_cast<size_t>(node.first_output);
+    const auto node_out = std::span(values).subspan(first, static_cast<size_t>(node.output_count));
+    emit_node(node.op, node_in, node_out, emitter);
+  }
+}
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,62 @@
+// Reductions: one launch of reduce.cu. cudnnReduceTensor is not used: it wants a workspace whose size only a
+// library handle tells, and promises neither an order of its sums nor the same one every time.
+#include <algorithm>
+
+#include "backends/cuda/emit/dtype_storage.h"
+#include "backends/cuda/emit/emit_node.h"
+#include "backends/cuda/emit/merge_space.h"
+#include "backends/cuda/kernels/reduce.h"
+#include "backends/cuda/runtime/check.h"
+
+namespace fusesmith::backends {
+namespace {
+
+Reduction reduction_of(Reducer reducer, const TensorType& x, const Shape& axes) {
+  const std::vector<int> reduced = *resolve_axes(axes, x.rank());
+  const Shape own = strides_of(x.shape);
+  Shape sizes[2], strides[2];  // kept, reduced
+  for (size_t d = 0; d < own.size(); ++d) {
+    const bool gone = std::binary_search(reduced.begin(), reduced.end(), static_cast<int>(d));
+    sizes[gone].push_back(x.shape[d]);
+    strides[gone].push_back(own[d]);
+  }
+  Reduction reduction{};
+  reduction.reducer = reducer;
+  reduction.kept = merge_space(sizes[0], {&strides[0], 1});
+  reduction.reduced = merge_space(sizes[1], {&strides[1], 1});
+  copy_strides(strides[0], reduction.kept_strides);
+  copy_strides(strides[1], reduction.reduced_strides);
+  reduction.storage = storage_of(x.dtype);
+  return reduction;
+}
+
+void emit_reduction(const Reduction& reduction, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  emitter.launch([reduction, from = in[0].buffer, to = out.front().buffer,
+                  also = out.back().buffer](const LaunchContext& at) {
+    Reduction placed = reduction;
+    placed.x = at.at(from);
+    placed.y = at.at(to);
+    placed.means = at.at(also);
+    check_cuda(launch_reduce(placed, at.stream()), "kernel reduce_rows");
+  });
+}
+
+}  // namespace
+
+void emit(const ReduceSum& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  emit_reduction(reduction_of(Reducer::sum, in[0].type, op.axes), in, out, emitter);
+}
+void emit(const ReduceMean& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  emit_reduction(reduction_of(Reducer::mean, in[0].type, op.axes), in, out, emitter);
+}
+void emit(const ReduceMax& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  emit_reduction(reduction_of(Reducer::max, in[0].type, op.axes), in, out, emitter);
+}
+
+void emit(const VarMean& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  Reduction reduction = reduction_of(Reducer::var_mean, in[0].type, op.axes);
+  reduction.divisor = static_cast<float>(reduction.reduced.count - static_cast<int>(op.correction));
+  emit_reduction(reduction, in, out, emitter);
+}
+
+}  // namespace fusesmith::backends

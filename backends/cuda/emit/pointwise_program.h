@@ -1,0 +1,51 @@
+// Programs for pointwise.cu made from graph ops: for single nodes, fused chains, and what follows a product.
+#pragma once
+
+#include <vector>
+
+#include "backends/cuda/kernels/pointwise.h"
+#include "backends/cuda/runtime/launch.h"
+
+namespace fusesmith::backends {
+
+// The step that computes `op`, of class pointwise or select, whose value has `dtype` in the graph; its
+// arguments are not set. The single place where ops become steps.
+PointwiseStep pointwise_step(const Op& op, Dtype dtype);
+
+// Adds operands and steps one by one; the last step is the result.
+class PointwiseBuilder {
+ public:
+  explicit PointwiseBuilder(Shape shape) : shape_(std::move(shape)) {}
+
+  // Each returns the argument by which steps read what was added: an operand with its strides (in elements
+  // over the shape, 0 along broadcast axes) or broadcast by numpy's rules, a step by its number.
+  int add_operand(const DeviceTensor& tensor, Shape strides);
+  int add_operand(const DeviceTensor& tensor);
+  int add_step(const Op& op, Dtype dtype, const std::vector<int>& arguments);
+
+  // Planted fault: elements beyond the last multiple of 32 are not written.
+  void leave_tail_unwritten() { tail_unwritten_ = true; }
+
+  // Whether the kernel takes so many operands and steps.
+  bool fits() const;
+  // With merged axes, storing to `out`; addresses are not set. Must fit.
+  PointwiseProgram program(Dtype out) const;
+  // By operand.
+  const std::vector<DeviceTensor>& tensors() const { return tensors_; }
+
+ private:
+  Shape shape_;
+  std::vector<DeviceTensor> tensors_;
+  std::vector<Shape> strides_;
+  std::vector<PointwiseStep> steps_;
+  bool tail_unwritten_ = false;
+};
+
+// Adds the launch that fills `out`, of the builder's shape and a float dtype. Must fit. `out` may be the
+// buffer of an operand of the same type.
+void emit_pointwise(const PointwiseBuilder& builder, const DeviceTensor& out, Emitter& emitter);
+
+// One node of class pointwise or select as a program of one step.
+void emit_pointwise_node(const Op& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,91 @@
+// Device code that kernels share: elements of a Storage as f32 and back, and the scalar functions of
+// pointwise ops as backends/common/float_functions.h writes them, with CUDA's functions. Only .cu files
+// include this.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "backends/cuda/kernels/storage.h"
+
+namespace fusesmith::backends::device {
+
+// Elements of known type; exact one way, rounded once to nearest even the other.
+__device__ inline float to_float(float x) { return x; }
+__device__ inline float to_float(__half x) { return __half2float(x); }
+__device__ inline float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
+template <class T>
+__device__ T from_float(float x);
+template <>
+__device__ inline float from_float<float>(float x) {
+  return x;
+}
+template <>
+__device__ inline __half from_float<__half>(float x) {
+  return __float2half_rn(x);
+}
+template <>
+__device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float x) {
+  return __float2bfloat16_rn(x);
+}
+
+// An integer cut to f32 with an odd last bit where that loses something: rounding it once more to a 16-bit
+// type then gives the nearest to the integer itself (f64_to_f32_odd of graph/dtype_bits.h says why).
+__device__ inline float int_to_float_odd(int x) {
+  const float cut = __int2float_rz(x);
+  return static_cast<long long>(cut) == x ? cut : __int_as_float(__float_as_int(cut) | 1);
+}
+
+// Element i as f32: bool is 0 or 1, i32 is rounded to nearest even.
+__device__ inline float load_float(const void* data, Storage storage, int64_t i) {
+  switch (storage) {
+    case Storage::f32:
+      return static_cast<const float*>(data)[i];
+    case Storage::f16:
+      return __half2float(static_cast<const __half*>(data)[i]);
+    case Storage::bf16:
+      return __bfloat162float(static_cast<const __nv_bfloat16*>(data)[i]);
+    case Storage::i32:
+      return __int2float_rn(static_cast<const int*>(data)[i]);
+    case Storage::boolean:
+      return static_cast<const uint8_t*>(data)[i] != 0 ? 1.0f : 0.0f;
+  }
+  return 0;
+}
+
+// Element i := x, rounded once. `storage` is a float type.
+__device__ inline void store_float(void* data, Storage storage, int64_t i, float x) {
+  if (storage == Storage::f32)
+    static_cast<float*>(data)[i] = x;
+  else if (storage == Storage::f16)
+    static_cast<__half*>(data)[i] = __float2half_rn(x);
+  else
+    static_cast<__nv_bfloat16*>(data)[i] = __float2bfloat16_rn(x);
+}
+
+// x as it would be read back after being stored.
+__device__ inline float round_to(Storage storage, float x) {
+  if (storage == Storage::f16) return __half2float(__float2half_rn(x));
+  if (storage == Storage::bf16) return __bfloat162float(__float2bfloat16_rn(x));
+  return x;
+}
+
+__device__ inline float relu(float x) { return x <= 0 ? 0.0f : x; }  // NaN is not <= 0: it stays
+// NaN stays, and of two zeros the positive one is the larger.
+__device__ inline float maximum(float a, float b) {
+  if (a == b) return signbit(a) ? b : a;
+  return a > b || isnan(a) ? a : b;
+}
+__device__ inline float softcap(float x, float cap) { return cap * tanhf(x / cap); }
+__device__ inline float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+__device__ inline float silu(float x) { return x / (1.0f + expf(-x)); }
+__device__ inline float gelu_erf(float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678f)); }
+__device__ inline float gelu_tanh(float x) {
+  constexpr float kSqrt2OverPi = 0.79788456f;
+  return 0.5f * x * (1.0f + tanhf(kSqrt2OverPi * (x + 0.044715f * x * x * x)));
+}
+__device__ inline float reciprocal_sqrt(float x) { return 1.0f / sqrtf(x); }
+
+}  // namespace fusesmith::backends::device

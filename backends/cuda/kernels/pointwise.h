@@ -1,0 +1,71 @@
+// One kernel that runs a short program per element: a single pointwise node is a program of one step, a fused
+// chain one of many. Nothing is compiled per graph.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "backends/cuda/kernels/index_space.h"
+
+namespace fusesmith::backends {
+
+// How many arguments an op takes, pointwise.cu knows from this order: the first five take two.
+enum class PointwiseOp : int {
+  add,
+  sub,
+  mul,
+  div,
+  maximum,
+  scale,         // a * constant
+  scale_divide,  // a / constant
+  relu,
+  gelu_erf,
+  gelu_tanh,
+  silu,
+  sigmoid,
+  tanh,
+  exp,
+  sqrt,
+  rsqrt,
+  softcap,      // constant tanh(a / constant)
+  round,        // to `rounding` and back; an i32 operand is rounded once
+  where,        // a != 0 ? b : c
+  masked_fill,  // (b != 0) != inverted ? constant : a
+};
+
+struct PointwiseStep {
+  PointwiseOp op;
+  Storage rounding;
+  float constant;
+  bool inverted;
+  int arguments[3];  // i >= 0: the value of step i; i < 0: operands[-1 - i]
+};
+
+struct PointwiseOperand {
+  const void* data;
+  Storage storage;        // bool reads as 0 or 1
+  bool contiguous;        // read in the order of the space; else by strides
+  int strides[kMaxAxes];  // in elements over the space, 0 along broadcast axes
+};
+
+inline constexpr int kMaxPointwiseSteps = 48;
+inline constexpr int kMaxPointwiseOperands = 24;
+
+// Passed by value: at most 4 KiB.
+struct PointwiseProgram {
+  IndexSpace space;
+  int operand_count, step_count;
+  PointwiseOperand operands[kMaxPointwiseOperands];
+  PointwiseStep steps[kMaxPointwiseSteps];  // every step in f32; the last is stored, rounded once
+  void* out;                                // contiguous
+  Storage out_storage;                      // a float type
+  bool tail_unwritten;                      // planted: elements beyond the last multiple of 32 are left out
+};
+
+static_assert(sizeof(PointwiseProgram) <= 4096);
+
+// `out` may be one of the operands if that is contiguous.
+cudaError_t launch_pointwise(const PointwiseProgram& program, cudaStream_t stream);
+
+}  // namespace fusesmith::backends

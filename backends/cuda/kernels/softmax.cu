@@ -1,0 +1,89 @@
+// Three passes over a row: maximum, sum of exponentials, quotients. A row belongs to a warp, to a block where
+// it is long, or to a thread where neighbouring rows lie side by side. Sums are taken in an order fixed by n.
+#include <math_constants.h>
+
+#include "backends/cuda/kernels/device_math.cuh"
+#include "backends/cuda/kernels/row_reduce.cuh"
+#include "backends/cuda/kernels/softmax.h"
+
+namespace fusesmith::backends {
+namespace {
+
+using device::Add;
+using device::kWarp;
+using device::over_row;
+
+constexpr int kColumnThreads = 128;
+
+struct Larger {
+  __device__ float operator()(float a, float b) const { return b > a ? b : a; }  // passes over NaN in b
+};
+__device__ int first_element(const SoftmaxRows& rows, int row) {
+  return row / rows.inner * rows.n * rows.inner + row % rows.inner;
+}
+
+// The maximum passes over NaN, but exp(x - max) does not: a NaN or +inf, or -inf alone, makes the sum NaN and
+// so the whole row.
+template <int kWarps>
+__global__ void softmax_rows(SoftmaxRows rows) {
+  const auto [row, lane] = device::RowThread<kWarps>();
+  constexpr int kLanes = device::RowThread<kWarps>::kLanes;
+  if (row >= rows.outer * rows.inner) return;  // whole warps of short rows; never part of a long one's block
+  const int first = first_element(rows, row);
+  const auto x = [&](int i) { return device::load_float(rows.x, rows.storage, first + i * rows.inner); };
+  float max = -CUDART_INF_F;
+  for (int i = lane; i < rows.n; i += kLanes) max = Larger{}(max, x(i));
+  max = over_row<kWarps>(max, Larger{});
+  float sum = 0;
+  for (int i = lane; i < rows.n; i += kLanes) sum += expf(x(i) - max);
+  sum = over_row<kWarps>(sum, Add{});
+  for (int i = lane; i < rows.n; i += kLanes)
+    device::store_float(rows.y, rows.storage, first + i * rows.inner, expf(x(i) - max) / sum);
+}
+
+__global__ void softmax_columns(SoftmaxRows rows) {
+  const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (row >= rows.outer * rows.inner) return;
+  const int first = first_element(rows, row);
+  const auto x = [&](int i) { return device::load_float(rows.x, rows.storage, first + i * rows.inner); };
+  float max = -CUDART_INF_F, sum = 0;
+  for (int i = 0; i < rows.n; ++i) max = Larger{}(max, x(i));
+  for (int i = 0; i < rows.n; ++i) sum += expf(x(i) - max);
+  for (int i = 0; i < rows.n; ++i)
+    device::store_float(rows.y, rows.storage, first + i * rows.inner, expf(x(i) - max) / sum);
+}
+
+// A thread per row; nearly every row ends the loop at its first element.
+__global__ void mark_hidden_rows(SoftmaxRows rows) {
+  const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (row >= rows.outer * rows.inner) return;
+  const int first = first_element(rows, row);
+  for (int i = 0; i < rows.n; ++i) {
+    if (device::load_float(rows.x, rows.storage, first + i * rows.inner) != -CUDART_INF_F) return;
+  }
+  for (int i = 0; i < rows.n; ++i)
+    device::store_float(rows.y, rows.storage, first + i * rows.inner, CUDART_NAN_F);
+}
+
+unsigned blocks_of(int rows) { return static_cast<unsigned>((rows + kColumnThreads - 1) / kColumnThreads); }
+
+}  // namespace
+
+cudaError_t launch_softmax(const SoftmaxRows& rows, cudaStream_t stream) {
+  const int count = rows.outer * rows.inner;
+  if (rows.inner >= kWarp)
+    softmax_columns<<<blocks_of(count), kColumnThreads, 0, stream>>>(rows);
+  else
+    device::for_rows(count, rows.n, [&](unsigned blocks, unsigned threads, auto warps) {
+      softmax_rows<decltype(warps)::value><<<blocks, threads, 0, stream>>>(rows);
+    });
+  return cudaGetLastError();
+}
+
+cudaError_t launch_hidden_rows(const SoftmaxRows& rows, cudaStream_t stream) {
+  const int count = rows.outer * rows.inner;
+  mark_hidden_rows<<<blocks_of(count), kColumnThreads, 0, stream>>>(rows);
+  return cudaGetLastError();
+}
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,31 @@
+// Looks at a finished run where it lies: guard zones, and equality of two runs.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fusesmith::backends {
+
+// `bytes` bytes at `offset`; offsets are multiples of 256.
+struct DeviceSpan {
+  int64_t offset, bytes;
+};
+
+// Two runs of one value.
+struct DeviceSpanPair {
+  int64_t first, second, bytes;
+};
+
+inline constexpr int kNothingFound = 0x7f7f7f7f;  // what memset(0x7f) leaves
+
+// *found = the smallest i for which some byte of span i is not `expected`, if that is smaller than *found.
+cudaError_t launch_check_guards(const std::byte* base, const DeviceSpan* spans, int count, uint8_t expected,
+                                int* found, cudaStream_t stream);
+
+// *found = the smallest i for which the bits differ, if that is smaller than *found.
+cudaError_t launch_compare(const std::byte* first, const std::byte* second, const DeviceSpanPair* pairs,
+                           int count, int* found, cudaStream_t stream);
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,86 @@
+// Fused attention: out = softmax(mask(cap(scale (q_scale q) (k_scale k)^T))) v for every element of a batch.
+// A block takes some queries and goes once over the keys in tiles of 32 or more, with a running maximum and
+// sum in f32 (FlashAttention, Dao et al. 2022). Exponentials are rounded to p_storage before the second
+// product, their sum is not. No key is skipped: NaN and infinities come out as softmax and the products
+// define them. Where there are too few blocks for the device, the four warps of a block take the same
+// queries, each a quarter of every 128 keys, and put their parts together at the end: one more rescale, three
+// in four fewer before.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "backends/cuda/kernels/index_space.h"
+#include "backends/cuda/kernels/key_band.h"
+
+namespace fusesmith::backends {
+
+inline constexpr int kAttentionThreads = 128;  // of one block
+inline constexpr int kAttentionWarps = kAttentionThreads / 32;
+inline constexpr int kLargestHead = 256;  // most columns of q, k and v
+inline constexpr int kSmallestKeyTile = 32;
+
+// A matrix of each element of the batch: element (i, r, c) stands at batch . i + r row + c column.
+struct AttentionMatrix {
+  const void* data;
+  Storage storage;
+  int row, column;
+  int batch[kMaxAxes];
+  bool vectors;  // rows may be read 16 aligned bytes at a time
+};
+
+struct AttentionFactor {
+  enum class Kind : int { none, multiply, divide };
+  Kind kind;
+  float value;
+  const void* tensor;  // its one element takes the place of value; null: value
+  Storage storage;
+};
+
+enum class AttentionMaskKind : int {
+  none,
+  causal,    // key j is -inf to query i when band.hides(i, j)
+  boolean,   // -inf where the bool mask equals `hidden`
+  additive,  // + mask
+  select,    // other where the bool mask equals `hidden`
+};
+
+struct AttentionFaults {
+  bool last_key_tile_not_masked, extra_zero_logit, boolean_mask_as_additive, scale_applied_twice, no_rescale,
+      running_max_starts_at_zero, last_query_row_dropped, missing_barrier, writes_past_last_row,
+      stale_shared_tail, softcap_after_mask, masked_with_lowest, softmax_sum_in_bf16;
+};
+
+struct AttentionParams {
+  IndexSpace batch;
+  int queries, keys, depth, width;
+  AttentionMatrix q, k, v;  // [queries, depth], [keys, depth], [keys, width]
+  AttentionFactor q_scale, k_scale, score_scale;
+  float softcap;  // scores become c tanh(scores / c) before the mask; 0: they stay
+  AttentionMaskKind mask_kind;
+  bool hidden;
+  KeyBand band;
+  AttentionMatrix mask, other;  // [queries, keys]
+  Storage p_storage;
+  void* out;  // contiguous, [batch, queries, width]
+  Storage out_storage;
+  bool tf32;  // products of f32 may round their inputs to tf32
+  AttentionFaults faults;
+};
+
+// Depth and width are at most kLargestHead.
+cudaError_t launch_attention(const AttentionParams& params, cudaStream_t stream);
+
+// By launch_attention. IEEE f32 on the FMA units: takes everything.
+cudaError_t launch_attention_fma(const AttentionParams& params, cudaStream_t stream);
+// Whether tensor cores may do it: q, k, v and probabilities of one 16-bit type, or f32 under tf32. A scaled
+// 16-bit q or k, which the contract keeps in f32, no longer fits.
+bool attention_fits_tensor_cores(const AttentionParams& params);
+// Whether blocks of so many queries give each of the device's processors most of what it can hold at once.
+bool attention_fills_device(const AttentionParams& p, int queries, int blocks_at_once);
+// Whether they leave most of it idle, and keys are many enough to be shared.
+bool attention_splits_keys(const AttentionParams& p, int queries);
+cudaError_t launch_attention_f16(const AttentionParams& params, cudaStream_t stream);
+cudaError_t launch_attention_bf16(const AttentionParams& params, cudaStream_t stream);
+cudaError_t launch_attention_tf32(const AttentionParams& params, cudaStream_t stream);
+
+}  // namespace fusesmith::backends

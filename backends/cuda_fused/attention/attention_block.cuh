@@ -1,0 +1,183 @@
+// One block's way over the keys, the same for every unit that multiplies. Only .cu files include this.
+//
+// Tiles of k and v are fetched one ahead: keys while values are used, values while scores are made. A Work is
+// one warp's part: its shape, its products, and where its scores and sums stand in registers.
+#pragma once
+
+#include "backends/cuda_fused/attention/attention_scores.cuh"
+#include "backends/cuda_fused/gemm/tensor_core.cuh"
+
+namespace fusesmith::backends::device {
+
+// kKeyWarps of the block's warps take the same queries, each its own keys of every step.
+template <class T, bool kIsTf32, int kHeadColumns, int kQueriesOfWarp, int kKeysOfWarp, int kKeyWarps>
+struct BlockShape {
+  using Element = T;  // of the tiles in shared memory
+  static constexpr bool kTf32 = kIsTf32;
+  static constexpr int kHead = kHeadColumns;  // depth and width are at most this
+  static constexpr int kWarpQueries = kQueriesOfWarp, kWarpKeys = kKeysOfWarp, kSplits = kKeyWarps;
+  static constexpr int kQueries = kWarpQueries * (kAttentionWarps / kSplits), kKeys = kWarpKeys * kSplits;
+  static_assert(kWarpKeys >= kSmallestKeyTile);
+  static constexpr int kPitch = tile_pitch<T>(kHead);
+  static constexpr int kQueryBytes = kQueries * kPitch * sizeof(T), kKeyBytes = kKeys * kPitch * sizeof(T);
+
+  __device__ static int first_query() { return threadIdx.x / 32 / kSplits * kWarpQueries; }
+  __device__ static int split() { return threadIdx.x / 32 % kSplits; }
+};
+
+// What becomes of elements on their way to shared memory: those of f32 are scaled and, where asked, rounded
+// to tf32. Others the tensor cores cut to tf32, which the contract counts.
+template <class Work>
+class Loading {
+ public:
+  using T = typename Work::Element;
+  __device__ Loading(const AttentionFactor& factor, bool rounds)
+      : factor_(factor), rounds_(Work::kTf32 && (rounds || factor_.scales())) {}
+  __device__ bool changes() const { return rounds_ || factor_.scales(); }
+  __device__ T operator()(T x) const {
+    if constexpr (sizeof(T) != sizeof(float)) {
+      return x;
+    } else {
+      const float scaled = factor_(x);
+      return rounds_ ? to_tf32(scaled) : scaled;
+    }
+  }
+
+ private:
+  Factor factor_;
+  bool rounds_;
+};
+
+// Puts the parts together that warps made of the same queries: each is rescaled once more, to the largest
+// maximum of all. `space` is shared memory that nobody uses any longer.
+template <class Work>
+__device__ void merge_and_store(const AttentionParams& p, const QueryTile& tile, const Work& work,
+                                const RunningSoftmax<Work>& softmax, const float (&sums)[Work::kSums],
+                                float* space) {
+  constexpr int kHead = Work::kHead, kPitch = kHead + 8, kPart = Work::kQueries * kPitch;
+  static_assert(Work::kSplits * kPart * sizeof(float) <= 2 * Work::kKeyBytes);
+  float* part = space + Work::split() * kPart;
+#pragma unroll
+  for (int e = 0; e < Work::kSums; ++e) part[work.sum_row(e) * kPitch + work.sum_column(e)] = sums[e];
+#pragma unroll
+  for (int r = 0; r < Work::kRows; ++r) {
+    part[work.thread_row(r) * kPitch + kHead] = softmax.maximum(r);
+    part[work.thread_row(r) * kPitch + kHead + 1] = softmax.sum(r);
+  }
+  __syncthreads();
+  constexpr int kLanes = kAttentionThreads / Work::kQueries;  // of a row
+  const int row = threadIdx.x / kLanes;
+  const float* parts = space + row * kPitch;
+  float maximum = parts[kHead], total = 0, share[Work::kSplits];
+#pragma unroll
+  for (int i = 1; i < Work::kSplits; ++i) maximum = fmaxf(maximum, parts[i * kPart + kHead]);
+#pragma unroll
+  for (int i = 0; i < Work::kSplits; ++i) {
+    share[i] = expf(parts[i * kPart + kHead] - softmax_base(maximum));
+    total += share[i] * parts[i * kPart + kHead + 1];
+    if (planted(p.faults.no_rescale)) share[i] = 1;
+  }
+  if (planted(p.faults.extra_zero_logit)) total += expf(-maximum);
+  for (int column = threadIdx.x % kLanes; column < p.width; column += kLanes) {
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < Work::kSplits; ++i) sum += share[i] * parts[i * kPart + column];
+    tile.store(p, row, column, sum / total);
+  }
+}
+
+template <class Work>
+__device__ void store_rows(const AttentionParams& p, const QueryTile& tile, const Work& work,
+                           const RunningSoftmax<Work>& softmax, const float (&sums)[Work::kSums]) {
+  float total[Work::kRows], inverse[Work::kRows];
+#pragma unroll
+  for (int r = 0; r < Work::kRows; ++r) {
+    total[r] = softmax.sum(r);
+    if (planted(p.faults.extra_zero_logit)) total[r] += expf(-softmax.maximum(r));
+    inverse[r] = 1 / total[r];
+  }
+#pragma unroll
+  for (int e = 0; e < Work::kSums; ++e) {
+    const int r = Work::local_sum_row(e);
+    tile.store(p, work.sum_row(e), work.sum_column(e), quotient(sums[e], total[r], inverse[r]));
+  }
+}
+
+template <class Work>
+__global__ void __launch_bounds__(kAttentionThreads, Work::kBlocks)
+    attention(const __grid_constant__ AttentionParams p) {
+  using T = typename Work::Element;
+  constexpr int kQueries = Work::kQueries, kKeys = Work::kKeys, kHead = Work::kHead;
+  extern __shared__ float4 shared[];
+  T* q = reinterpret_cast<T*>(shared);
+  T *k = q + kQueries * Work::kPitch, *v = k + kKeys * Work::kPitch;
+  const QueryTile tile = QueryTile::of_block<kQueries, Work::kWarpQueries>(p);
+  const AttentionStarts starts(p, tile.batch);
+  const bool clear = !planted(p.faults.stale_shared_tail), too_early = planted(p.faults.missing_barrier);
+  const SharedTile<T, kQueries, kHead> q_tile(q, p.q, true, !too_early);
+  const SharedTile<T, kKeys, kHead> k_tile(k, p.k, clear, !too_early), v_tile(v, p.v, clear, !too_early);
+  if (p.depth < kHead) {
+    q_tile.fill_with_zeros();
+    k_tile.fill_with_zeros();
+    __syncthreads();
+  }
+  const Loading<Work> q_loading(p.q_scale, true), k_loading(p.k_scale, false),
+      v_loading(AttentionFactor{}, false);
+  const auto rows_of = [&](const AttentionMatrix& m, int start, int key, int columns) {
+    return MatrixRows{m, start + key * m.row, min(kKeys, p.keys - key), columns};
+  };
+  const MatrixRows q_rows{p.q, starts.q + tile.first * p.q.row, tile.rows, p.depth};
+  const auto fetch_next_keys = [&](int key) {
+    if (key + kKeys < p.keys) k_tile.fetch(rows_of(p.k, starts.k, key + kKeys, p.depth), k_loading);
+  };
+  q_tile.fetch(q_rows, q_loading);
+  k_tile.fetch(rows_of(p.k, starts.k, 0, p.depth), k_loading);
+  q_tile.settle(q_rows, q_loading);
+  const Work work(q, k, v);
+  const bool busy = tile.has_rows_from(p, Work::first_query());
+  const ScoreRules<Work> rules(p, starts);
+  RunningSoftmax<Work> softmax(p);
+  float sums[Work::kSums] = {};
+  for (int key = 0; key < p.keys; key += kKeys) {
+    const MatrixRows v_rows = rows_of(p.v, starts.v, key, p.width);
+    float s[Work::kScores];
+    k_tile.settle(rows_of(p.k, starts.k, key, p.depth), k_loading);
+    __syncthreads();  // keys are there, and nobody reads the last step's values any longer
+    v_tile.fetch(v_rows, v_loading);
+    if (too_early) fetch_next_keys(key);
+    if (busy) {
+      float shrink[Work::kRows];
+      work.multiply_scores(p.depth, s);
+      rules.apply(work, tile.first, key, v_rows.rows, s);
+      softmax.advance(s, shrink);
+      work.keep(p, s);
+#pragma unroll
+      for (int e = 0; e < Work::kSums; ++e)
+        sums[e] = planted(p.faults.no_rescale) ? sums[e] : sums[e] * shrink[Work::local_sum_row(e)];
+    }
+    v_tile.settle(v_rows, v_loading);
+    __syncthreads();  // values are there, and nobody reads these keys any longer
+    if (!too_early) fetch_next_keys(key);
+    if (busy) work.add_values(s, p.width, sums);
+  }
+  if (busy) softmax.finish();
+  if constexpr (Work::kSplits > 1) {
+    __syncthreads();
+    merge_and_store(p, tile, work, softmax, sums, reinterpret_cast<float*>(k));
+  } else if (busy) {
+    store_rows(p, tile, work, softmax, sums);
+  }
+}
+
+template <class Work>
+cudaError_t launch_attention_as(const AttentionParams& p, cudaStream_t stream) {
+  static const cudaError_t allowed =
+      cudaFuncSetAttribute(attention<Work>, cudaFuncAttributeMaxDynamicSharedMemorySize, Work::kBytes);
+  if (allowed != cudaSuccess) return allowed;
+  const int tiles = (p.queries + Work::kQueries - 1) / Work::kQueries;
+  const unsigned blocks = static_cast<unsigned>(p.batch.count) * static_cast<unsigned>(tiles);
+  attention<Work><<<blocks, kAttentionThreads, Work::kBytes, stream>>>(p);
+  return cudaGetLastError();
+}
+
+}  // namespace fusesmith::backends::device

@@ -1,0 +1,126 @@
+// Fused attention in IEEE f32: any storage, layout and scale. A thread keeps kRows x kPerRow scores in
+// registers, of every fourth query and every eighth key of its warp's.
+#include "backends/cuda_fused/attention/attention_block.cuh"
+
+namespace fusesmith::backends {
+namespace {
+
+using namespace device;
+
+constexpr int kColumns = 8;  // threads of a row
+
+template <int kHeadColumns, int kThreadRows, int kPerRow, int kKeyWarps, int kBlocksAtOnce>
+struct FmaWork : BlockShape<float, false, kHeadColumns, 4 * kThreadRows, kColumns * kPerRow, kKeyWarps> {
+  using Shape = BlockShape<float, false, kHeadColumns, 4 * kThreadRows, kColumns * kPerRow, kKeyWarps>;
+  using Shape::kHead, Shape::kPitch, Shape::kWarpKeys, Shape::kKeys, Shape::kWarpQueries;
+  static constexpr int kRows = kThreadRows, kLanes = kColumns, kScores = kRows * kPerRow;
+  static constexpr int kPerSum = kHead / kColumns, kSums = kRows * kPerSum;
+  static constexpr int kBlocks = kBlocksAtOnce;
+  // Exponentials: neighbouring rows stand in different banks, whether one is written or four are read.
+  static constexpr int kWeightPitch = kWarpKeys + 8, kWeights = kWarpQueries * kWeightPitch;
+  static constexpr int kBytes = Shape::kQueryBytes + 2 * Shape::kKeyBytes +
+                                kAttentionWarps * kWeights * static_cast<int>(sizeof(float));
+
+  int lane, first, first_key;
+  const float *q, *k, *v;  // from this thread's first row, key and column on
+  float* weights;          // from its first row on
+
+  __device__ FmaWork(const float* queries, const float* keys, float* values)
+      : lane(threadIdx.x % kColumns),
+        first(Shape::first_query() + threadIdx.x % 32 / kColumns),
+        first_key(Shape::split() * kWarpKeys),
+        q(queries + first * kPitch),
+        k(keys + (first_key + lane) * kPitch),
+        v(values + first_key * kPitch + 4 * lane),
+        weights(values + kKeys * kPitch + threadIdx.x / 32 * kWeights +
+                threadIdx.x % 32 / kColumns * kWeightPitch) {}
+
+  __device__ static constexpr int local_row(int e) { return e / kPerRow; }
+  __device__ int thread_row(int r) const { return first + 4 * r; }
+  __device__ int row(int e) const { return thread_row(local_row(e)); }
+  __device__ int key(int e) const { return first_key + lane + kColumns * (e % kPerRow); }
+  __device__ static constexpr int local_sum_row(int e) { return e / kPerSum; }
+  __device__ int sum_row(int e) const { return thread_row(local_sum_row(e)); }
+  // Four neighbours, then the next four 32 columns on.
+  __device__ int sum_column(int e) const { return e % kPerSum / 4 * 32 + 4 * lane + e % 4; }
+
+  __device__ static float4 four(const float* at) { return *reinterpret_cast<const float4*>(at); }
+  __device__ static void add_dot(float& sum, const float4& a, const float4& b) {
+    sum = fmaf(a.x, b.x, sum);
+    sum = fmaf(a.y, b.y, sum);
+    sum = fmaf(a.z, b.z, sum);
+    sum = fmaf(a.w, b.w, sum);
+  }
+
+  // s = q k^T. Columns past `depth` are zero.
+  __device__ void multiply_scores(int depth, float (&s)[kScores]) const {
+    constexpr int kStep = kScores > 16 ? 8 : 16;
+#pragma unroll
+    for (float& score : s) score = 0;
+#pragma unroll 1
+    for (int from = 0; from < depth; from += kStep) {
+#pragma unroll
+      for (int c = from; c < from + kStep; c += 4) {
+        float4 keys[kPerRow];
+#pragma unroll
+        for (int j = 0; j < kPerRow; ++j) keys[j] = four(k + j * kColumns * kPitch + c);
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+          const float4 query = four(q + 4 * i * kPitch + c);
+#pragma unroll
+          for (int j = 0; j < kPerRow; ++j) add_dot(s[i * kPerRow + j], query, keys[j]);
+        }
+      }
+    }
+  }
+
+  // Exponentials go to shared memory, for the other threads of their rows.
+  __device__ void keep(const AttentionParams& p, const float (&s)[kScores]) const {
+    __syncwarp();  // the last step's have been read
+#pragma unroll
+    for (int e = 0; e < kScores; ++e)
+      weights[4 * local_row(e) * kWeightPitch + lane + kColumns * (e % kPerRow)] =
+          round_to(p.p_storage, s[e]);
+    __syncwarp();
+  }
+
+  // sums += p v.
+  __device__ void add_values(const float (&)[kScores], int width, float (&sums)[kSums]) const {
+#pragma unroll 2
+    for (int key = 0; key < kWarpKeys; key += 4) {
+      float4 weight[kRows];
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) weight[i] = four(weights + 4 * i * kWeightPitch + key);
+#pragma unroll
+      for (int c = 0; c < kHead; c += 32) {
+        if (c == 128 && c >= width) break;
+        const float* column = v + key * kPitch + c;
+        const float4 a = four(column), b = four(column + kPitch), d = four(column + 2 * kPitch),
+                     e = four(column + 3 * kPitch);
+#pragma unroll
+        for (int i = 0; i < kRows; ++i) {
+          float* sum = sums + i * kPerSum + c / 8;
+          add_dot(sum[0], weight[i], {a.x, b.x, d.x, e.x});
+          add_dot(sum[1], weight[i], {a.y, b.y, d.y, e.y});
+          add_dot(sum[2], weight[i], {a.z, b.z, d.z, e.z});
+          add_dot(sum[3], weight[i], {a.w, b.w, d.w, e.w});
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+cudaError_t launch_attention_fma(const AttentionParams& params, cudaStream_t stream) {
+  const int head = params.depth > params.width ? params.depth : params.width;
+  if (head <= 64 && attention_splits_keys(params, 64))
+    return launch_attention_as<FmaWork<64, 4, 4, 4, 2>>(params, stream);
+  if (head <= 64 && !attention_fills_device(params, 128, 2))
+    return launch_attention_as<FmaWork<64, 4, 8, 1, 3>>(params, stream);
+  if (head <= 64) return launch_attention_as<FmaWork<64, 8, 8, 1, 2>>(params, stream);
+  if (head <= 128) return launch_attention_as<FmaWork<128, 4, 4, 1, 2>>(params, stream);
+  return launch_attention_as<FmaWork<kLargestHead, 4, 4, 1, 1>>(params, stream);
+}
+
+}  // namespace fusesmith::backends

@@ -1,9 +1,0 @@
-#include "backends/cuda_fused/attention_mma.cuh"
-
-namespace fusesmith {
-
-cudaError_t launch_attention_f16(const AttentionParams& params, cudaStream_t stream) {
-  return device::launch_mma<__half, 32>(params, stream);
-}
-
-}  // namespace fusesmith

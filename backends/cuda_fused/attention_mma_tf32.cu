@@ -1,9 +1,0 @@
-#include "backends/cuda_fused/attention_mma.cuh"
-
-namespace fusesmith {
-
-cudaError_t launch_attention_tf32(const AttentionParams& params, cudaStream_t stream) {
-  return device::launch_mma<float, 32>(params, stream);
-}
-
-}  // namespace fusesmith

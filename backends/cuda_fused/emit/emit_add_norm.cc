@@ -1,0 +1,42 @@
+// AddNorm through add_norm.cu.
+#include "backends/cuda/emit/dtype_storage.h"
+#include "backends/cuda/runtime/check.h"
+#include "backends/cuda_fused/emit/emit_fused.h"
+#include "backends/cuda_fused/rows/add_norm.h"
+
+namespace fusesmith::backends {
+
+// All operands are of one float dtype: addition and norms take no others.
+Emitted emit_fused(const AddNorm& norm, const FusedScope& scope, DeviceTensors outs, Emitter& emitter) {
+  const DeviceTensor& out = outs.back();
+  AddNormParams params{};
+  params.storage = storage_of(out.type.dtype);
+  params.rows = static_cast<int>(norm.rows);
+  params.columns = static_cast<int>(norm.columns);
+  params.eps = static_cast<float>(norm.eps);
+  params.centred = norm.kind == AddNorm::Kind::layer_norm;
+  params.faults = {
+      scope.planted("residual_added_after_norm"),       scope.planted("add_norm_statistics_of_x"),
+      scope.planted("rms_norm_subtracts_mean"),         scope.planted("add_norm_eps_outside_sqrt"),
+      scope.planted("residual_goes_on_without_addend"), scope.planted("add_norm_previous_row_statistics")};
+  std::optional<Buffer> weight, bias, sum;
+  if (norm.weight) weight = scope.at(*norm.weight).buffer;
+  if (norm.bias) bias = scope.at(*norm.bias).buffer;
+  if (outs.size() > 1) sum = outs.front().buffer;
+  emitter.launch([=, x = scope.at(norm.x).buffer, addend = scope.at(norm.addend).buffer,
+                  to = out.buffer](const LaunchContext& at) {
+    AddNormParams placed = params;
+    placed.x = at.at(x);
+    placed.addend = at.at(addend);
+    if (weight) placed.weight = at.at(*weight);
+    if (bias) placed.bias = at.at(*bias);
+    if (sum) placed.sum = at.at(*sum);
+    placed.out = at.at(to);
+    if (placed.centred) placed.mean = at.inner("mean", placed.rows);
+    placed.rstd = at.inner("rstd", placed.rows);
+    check_cuda(launch_add_norm(placed, at.stream()), "kernel add_norm");
+  });
+  return true;
+}
+
+}  // namespace fusesmith::backends

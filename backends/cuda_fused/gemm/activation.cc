@@ -1,0 +1,22 @@
+// Activations of fused ops as kernels name them.
+#include "backends/cuda_fused/gemm/activation.h"
+
+#include "backends/cuda_fused/emit/emit_fused.h"
+
+namespace fusesmith::backends {
+
+KernelActivation kernel_activation(const Activation& activation) {
+  return std::visit(
+      [](const auto& op) {
+        using T = std::decay_t<decltype(op)>;
+        if constexpr (std::is_same_v<T, Relu>) return KernelActivation::relu;
+        if constexpr (std::is_same_v<T, Silu>) return KernelActivation::silu;
+        if constexpr (std::is_same_v<T, Sigmoid>) return KernelActivation::sigmoid;
+        if constexpr (std::is_same_v<T, Gelu>) {
+          return op.form == Gelu::Form::erf ? KernelActivation::gelu_erf : KernelActivation::gelu_tanh;
+        }
+      },
+      activation);
+}
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,39 @@
+// An einsum that is no matrix product: each output element is a sum of products of two elements, in f32, by a
+// thread, a warp or a block as the sum is long, in an order fixed by its length; one rounding at the store.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "backends/cuda/kernels/storage.h"
+
+namespace fusesmith::backends {
+
+inline constexpr int kMaxSummedAxes = 16;  // letters of two operands
+
+// One axis, with the step of each operand along it, in elements.
+struct ReduceAxis {
+  int size, a, b, out;
+};
+
+template <int kMax>
+struct ReduceAxes {
+  int rank;               // 0 for a single index
+  int count;              // how many indices to visit: the product of sizes, or the first so many
+  ReduceAxis axis[kMax];  // outermost first
+};
+
+struct MultiplyReduceParams {
+  const void *a, *b;
+  void* out;
+  Storage storage;  // of all: a float type
+  ReduceAxes<kMaxAxes> kept;
+  ReduceAxes<kMaxSummedAxes> summed;
+  bool races;  // planted: the warps of a block do not wait for each other
+};
+
+// Arithmetic::sum_height of so many terms.
+int multiply_reduce_height(int terms);
+
+cudaError_t launch_multiply_reduce(const MultiplyReduceParams& params, cudaStream_t stream);
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,27 @@
+// out = activation(gate) value, element by element in f32, one rounding at the store, and one of the
+// activation where the graph casts it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "backends/cuda/kernels/storage.h"
+#include "backends/cuda_fused/gemm/activation.h"
+
+namespace fusesmith::backends {
+
+struct GateParams {
+  const void *gate, *value;  // element (r, c) stands at r pitch + c
+  void* out;                 // [rows, columns]
+  int rows, columns;
+  int gate_pitch, value_pitch;
+  Storage gate_storage, storage;  // of the gate; of value and out
+  KernelActivation activation;
+  bool casts;
+  Storage cast;
+  bool vectors;             // one storage, no cast, and 16 bytes of a row are aligned everywhere
+  bool tail_block_skipped;  // planted
+};
+
+cudaError_t launch_gate(const GateParams& params, cudaStream_t stream);
+
+}  // namespace fusesmith::backends

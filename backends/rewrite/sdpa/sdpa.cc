@@ -1,0 +1,77 @@
+// sdpa: scaled dot-product attention in one kernel, from its parts or from the composite op.
+#include "backends/rewrite/patterns.h"
+#include "backends/rewrite/sdpa/sdpa_matcher.h"
+
+namespace fusesmith::backends {
+namespace {
+
+std::optional<Match> match(const MatchContext& context, int n) {
+  if (context.op_as<Sdpa>(n)) return match_composite_sdpa(context, n);
+  return match_attention(context, n);
+}
+
+}  // namespace
+
+MatrixOperand matrix_operand(const Graph& graph, ValueId value, const Shape& batch, bool transposed) {
+  const Shape& shape = graph.type(value).shape;
+  Shape full = batch;
+  full.push_back(shape.size() >= 2 ? shape[shape.size() - 2] : 1);
+  full.push_back(shape.empty() ? 1 : shape.back());
+  const Shape strides = broadcast_strides(shape, full);
+  MatrixOperand operand{value, Shape(strides.begin(), strides.end() - 2), strides[strides.size() - 2],
+                        strides.back()};
+  if (transposed) std::swap(operand.row, operand.column);
+  return operand;
+}
+
+Shape fewer_heads(Shape batch, int64_t group) {
+  if (!batch.empty()) batch.back() /= group;
+  return batch;
+}
+
+void group_heads(FusedAttention& attention, int64_t group, bool k_shared, bool v_shared,
+                 const Faults& faults) {
+  const int64_t groups = attention.batch.back() / group;
+  const bool by_modulo = faults.has("grouped_heads_by_modulo");  // head h reads h % groups
+  const int64_t inner = by_modulo ? groups : group;
+  attention.batch.back() /= inner;
+  attention.batch.push_back(inner);
+  const auto split = [&](MatrixOperand& operand, bool shared) {
+    if (operand.value < 0) return;
+    const int64_t stride = operand.batch_strides.back();
+    operand.batch_strides.back() = !shared ? stride * inner : by_modulo ? 0 : stride;
+    operand.batch_strides.push_back(!shared || by_modulo ? stride : 0);
+  };
+  split(attention.q, false);
+  split(attention.k, k_shared);
+  split(attention.v, v_shared);
+  split(attention.mask.mask, false);
+  split(attention.mask.other, false);
+}
+
+void declare_probabilities(Contract& contract, const FusedAttention& attention, const Arithmetic& arithmetic,
+                           const std::string& p, const std::string& product) {
+  contract.unnormalised.push_back(product);
+  if (is_16_bit(attention.p_dtype)) {
+    contract.deviations.push_back({Deviation::Kind::move, p, attention.p_dtype,
+                                   unit_roundoff(attention.p_dtype),
+                                   "probabilities are rounded before their normalisation"});
+  }
+  const int64_t rescales = (attention.keys + attention.key_tile - 1) / attention.key_tile - 1;
+  if (rescales > 0) {
+    contract.slacks.push_back({p, static_cast<double>(rescales) * (arithmetic.exp + 2) * kU,
+                               "rescaled each time the running maximum moves"});
+  }
+}
+
+Pattern sdpa_pattern() {
+  return {"sdpa",
+          "scores, scale, softcap, mask, softmax, dropout and the product with v, or the op sdpa -> tiled "
+          "online softmax",
+          match,
+          sdpa_examples(),
+          sdpa_near_misses(),
+          sdpa_guards()};
+}
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,36 @@
+// The parts of an attention, matched from its last product backwards.
+#pragma once
+
+#include "backends/rewrite/pattern.h"
+
+namespace fusesmith::backends {
+
+// matmul(dropout?(softmax(mask?(softcap?(scale?(matmul(scale?(q), scale?(k)^T))), ...))), v), where `n` is
+// the last matmul; each head of k and v may be repeated for neighbouring heads of q.
+std::optional<Match> match_attention(const MatchContext& context, int n);
+
+// The composite op sdpa, whose inner values are named as its expansion names them (graph/expand.h).
+std::optional<Match> match_composite_sdpa(const MatchContext& context, int n);
+
+// How a value [..., r, c] of any rank is read as a matrix of each element of the batch: its leading axes, and
+// r and c of size 1, broadcast. `transposed`: as [..., c, r].
+MatrixOperand matrix_operand(const Graph& graph, ValueId value, const Shape& batch, bool transposed = false);
+
+// The batch with its last axis, the heads, divided by `group`.
+Shape fewer_heads(Shape batch, int64_t group);
+// Splits the heads of q, mask and result into groups, each of which shares a head of k (if `k_shared`, its
+// operand has fewer_heads) and of v.
+void group_heads(FusedAttention& attention, int64_t group, bool k_shared, bool v_shared,
+                 const Faults& faults);
+
+// Declares how the fused kernel treats its probabilities, the inner value `p`: rounded before their
+// normalisation, and rescaled each time that the running maximum moves. The inner value `product` (with v) is
+// summed before it is normalised.
+void declare_probabilities(Contract& contract, const FusedAttention& attention, const Arithmetic& arithmetic,
+                           const std::string& p, const std::string& product);
+
+std::span<const GraphRecipe> sdpa_examples();
+std::span<const GraphRecipe> sdpa_near_misses();
+std::span<const std::string_view> sdpa_guards();
+
+}  // namespace fusesmith::backends

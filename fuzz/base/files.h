@@ -1,0 +1,49 @@
+// Files that appear whole or not at all, whatever kills the program or the machine: written under a temporary
+// name in the same folder, synced, renamed, and the folder synced. Errors are one line that names the path
+// and what the system said.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/namespaces.h"
+#include "graph/result.h"
+
+namespace fusesmith::fuzz {
+
+// Replaces the file, if there is one. The folder must exist.
+std::optional<Problem> write_file(const std::filesystem::path& path, std::string_view text);
+
+// Makes the folder and those above it; fine when it is there already.
+std::optional<Problem> make_folder(const std::filesystem::path& path);
+
+// Refused: folders, devices, files above 256 MiB.
+Result<std::string> read_file(const std::filesystem::path& path);
+
+// A path that is no folder as it is; a folder as the cases in it: its *.json, recursively and sorted, without
+// pipes and devices, a campaign's campaign.json, stats.json and verdict.json, a case.json that stands beside
+// its min.json, and temporary files that a killed writer left.
+Result<std::vector<std::string>> list_json(const std::string& path);
+
+// Those temporary files, directly in the folder. Nobody may be writing there.
+void remove_temporary_files(const std::filesystem::path& folder);
+
+// Keeps a folder to one process: nothing when another process holds it. Held until destruction, or until the
+// process ends.
+class FolderLock {
+ public:
+  // Takes `folder/.lock`. The problem is one line; the folder must exist.
+  static Result<FolderLock> take(const std::filesystem::path& folder);
+  FolderLock(FolderLock&& other) noexcept;
+  FolderLock& operator=(FolderLock&&) = delete;
+  ~FolderLock();
+
+ private:
+  explicit FolderLock(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
+}  // namespace fusesmith::fuzz

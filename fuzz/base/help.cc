@@ -1,0 +1,78 @@
+// The help text of a command, made from its flag table.
+#include <algorithm>
+#include <string>
+
+#include "fuzz/base/flags.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+constexpr size_t kColumns = 100;
+
+// `text` broken at spaces, every line but the first indented.
+std::string wrapped(std::string_view text, size_t indent) {
+  std::string out;
+  size_t column = indent;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(" \n"), text.size());
+    if (column + end > kColumns && column > indent) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    out += text.substr(0, end);
+    column += end;
+    text.remove_prefix(end);
+    if (text.empty()) break;
+    if (text.front() == '\n') {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else {
+      out += ' ';
+      ++column;
+    }
+    text.remove_prefix(1);
+  }
+  // A break leaves the space before it.
+  for (size_t at; (at = out.find(" \n")) != std::string::npos;) out.erase(at, 1);
+  return out;
+}
+
+std::string flag_head(const Flag& flag) {
+  std::string head = "--" + std::string(flag.name);
+  if (!flag.value.empty()) head += "=" + std::string(flag.value);
+  return head;
+}
+
+std::string flag_doc(const Flag& flag) {
+  std::string doc(flag.doc);
+  if (std::holds_alternative<bool*>(flag.target)) return doc;
+  const std::string value =
+      flag.default_text.empty() ? value_text(flag.target) : std::string(flag.default_text);
+  return value.empty() ? doc : doc + " (default: " + value + ")";
+}
+
+}  // namespace
+
+std::string help_text(const FlagTable& table) {
+  std::string text = "fusesmith " + std::string(table.command) + ": " + std::string(table.doc) +
+                     "\n\nUsage: fusesmith " + std::string(table.command) + " [FLAGS]";
+  if (table.positional.target) text += " " + std::string(table.positional.name);
+  text += "\n";
+  if (!table.details.empty()) text += "\n" + wrapped(table.details, 0) + "\n";
+  text += "\nFlags (--name=value or --name value):\n";
+  size_t width = 0;
+  for (const Flag& flag : table.flags) width = std::max(width, flag_head(flag).size());
+  for (const Flag& flag : table.flags) {
+    const std::string head = flag_head(flag);
+    text +=
+        "  " + head + std::string(width - head.size() + 2, ' ') + wrapped(flag_doc(flag), width + 4) + "\n";
+  }
+  text += "\nExamples:\n";
+  for (const Example& example : table.examples) {
+    text += "  fusesmith " + std::string(example.command) + "\n      " + wrapped(example.what, 6) + "\n";
+  }
+  return text;
+}
+
+}  // namespace fusesmith::fuzz

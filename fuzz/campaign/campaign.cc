@@ -1,0 +1,329 @@
+#include "fuzz/campaign/campaign.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cinttypes>
+#include <cstdio>
+#include <ostream>
+#include <thread>
+
+#include "fuzz/base/interrupt.h"
+#include "fuzz/campaign/campaign_run.h"
+#include "fuzz/campaign/summary.h"
+#include "fuzz/run/backends.h"
+#include "fuzz/run/known_names.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::string_view kName = "fuzz";
+
+constexpr int kMaxOutOfMemory = 20;  // cases in a row
+
+GeneratorOptions generator_options(const FuzzFlags& flags) {
+  GeneratorOptions options;
+  options.data = parse_data_mix(flags.data);
+  return options;
+}
+
+double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
+
+}  // namespace
+
+Campaign::Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& directory,
+                   std::vector<Case> corpus, std::string digest)
+    : flags_(flags),
+      console_(console),
+      directory_(directory),
+      corpus_(std::move(corpus)),
+      watch_([this](const auto& running) { save_suspects(running); }),
+      judging_(Judging(flags.judge).quick()),
+      finishing_(flags.judge),
+      shard_(*parse_shard(flags.shard)),
+      generator_(generator_options(flags)),
+      old_findings_(directory.finding_count()),
+      status_(console),
+      stats_(directory.stats()) {
+  judging_.watch = finishing_.watch = &watch_;
+  judging_.options.stop = finishing_.options.stop = InterruptGuard::interrupted;
+  stats_.seed = flags.seed;
+  stats_.shard = flags.shard;
+  if (stats_.corpus_digest != digest) {
+    stats_.corpus_done = 0;
+    std::erase_if(stats_.convicted, [](const auto& entry) { return entry.first.starts_with(kCorpusPrefix); });
+  }
+  stats_.corpus_digest = std::move(digest);
+  first_counter_ = stats_.next;
+  skipped_ = static_cast<size_t>(stats_.corpus_done);
+  for (const std::string& signature : directory.unfinished_findings()) to_finish_.push_back(signature);
+  for (const auto& [name, signature] : stats_.convicted) {
+    settled_[name].verdict = VerdictClass::crash;
+    settled_[name].signature = signature;
+  }
+}
+
+bool Campaign::over() const {
+  if (flags_.max_total_time > 0 && seconds_since(start_) >= flags_.max_total_time) return true;
+  const auto found = static_cast<int64_t>(directory_.finding_count() - old_findings_);
+  return InterruptGuard::interrupted() || (flags_.max_findings > 0 && found >= flags_.max_findings);
+}
+
+// Names a case in suspects/ and in stats.json.
+std::string Campaign::name(uint64_t position) const {
+  return is_corpus(position) ? std::string(kCorpusPrefix) + std::to_string(skipped_ + position)
+                             : std::to_string(counter(position));
+}
+
+Result<Finished> Campaign::judge(uint64_t position) {
+  CaseParts parts;
+  const Case test_case = is_corpus(position)
+                             ? corpus_[skipped_ + position]
+                             : generate_case(flags_.seed, shard_, counter(position), generator_, &parts);
+  return on_device(name(position), [&] { return judge_case(name(position), test_case, parts); });
+}
+
+Result<Finished> Campaign::judge_case(const std::string& name, const Case& raw_case, const CaseParts& parts) {
+  // With the options inside, a saved case needs no flags but the faults to show the same.
+  Case test_case = with_options(raw_case, judging_.options);
+  test_case.expect.reset();  // speaks of the corpus file, not of findings made from it
+  Finished finished;
+  const std::string text = to_json(test_case);
+  if (const auto again = parse_case(text); !again || !(*again == test_case)) {
+    status_.note("invalid case: " + (again ? "reads back as another" : again.problem()));
+    finished.outcome.invalid = true;
+    return finished;
+  }
+  const auto settled = settled_.find(name);
+  Result<CaseOutcome> outcome = settled != settled_.end() ? settled->second : outcome_of(test_case, text);
+  if (!outcome) return Problem{outcome.problem()};
+  finished.outcome = std::move(*outcome);
+  finished.outcome.coverage.add(test_case, parts);
+  add_graph_events(finished.outcome.events, test_case.graph, parts.style);
+  const std::lock_guard guard(mutex_);
+  if (!stats_.news(finished.outcome).empty()) finished.text = text;
+  return finished;
+}
+
+// Judges it; a new finding is on disk then.
+Result<CaseOutcome> Campaign::outcome_of(const Case& test_case, const std::string& text) {
+  CaseOutcome outcome;
+  const auto see_plan = [&](CaseRun& run) {
+    if (run.candidate) add_plan_events(outcome.events, test_case.graph, run.candidate->plan());
+  };
+  const Verdict verdict = judging_.run(test_case, see_plan).verdict;
+  outcome.verdict = verdict.verdict;
+  if (verdict.verdict == VerdictClass::unsupported) outcome.unsupported = verdict.reason;
+  outcome.exact = verdict.exact;
+  if (verdict.verdict == VerdictClass::out_of_memory) outcome.out_of_memory = verdict.reason;
+  for (const RegionVerdict& region : verdict.candidate.regions) {
+    outcome.patterns.insert(outcome.patterns.end(), region.patterns.begin(), region.patterns.end());
+  }
+  if (verdict.finding) {
+    outcome.signature = verdict.signature;
+    const auto added = directory_.add_finding(verdict.signature, text);
+    if (!added) return Problem{added.problem()};
+    if (*added) announce("finding", verdict.signature);
+  }
+  return outcome;
+}
+
+std::optional<Problem> Campaign::count(uint64_t position, const Finished& finished) {
+  const std::lock_guard guard(mutex_);
+  if (is_corpus(position)) {
+    ++stats_.corpus_done;
+  } else {
+    const uint64_t counter = stats_.next++;
+    if (!finished.outcome.invalid && !finished.text.empty() && !stats_.news(finished.outcome).empty()) {
+      if (auto problem = directory_.save_corpus_case(std::to_string(counter) + ".json", finished.text))
+        return problem;
+    }
+  }
+  stats_.add(finished.outcome);
+  stats_.convicted.erase(name(position));
+  out_of_memory_ = finished.outcome.verdict == VerdictClass::out_of_memory ? out_of_memory_ + 1 : 0;
+  if (out_of_memory_ < kMaxOutOfMemory || end_) return {};
+  end_ = {kOutOfMemory, std::to_string(out_of_memory_) +
+                            " cases in a row ran out of memory, the last: " + finished.outcome.out_of_memory +
+                            "; free some, or give fewer --jobs, then start the campaign again"};
+  return Problem{end_->why};
+}
+
+void Campaign::announce(const std::string& what, const std::string& signature) {
+  status_.note(what + ": " + (directory_.finding(signature) / "case.json").string());
+  const std::lock_guard guard(mutex_);
+  to_finish_.push_back(signature);
+}
+
+// One finding, if there is one to minimize and report.
+std::optional<Problem> Campaign::follow_up() {
+  std::string signature;
+  {
+    const std::lock_guard guard(mutex_);
+    if (to_finish_.empty()) return {};
+    signature = std::move(to_finish_.front());
+    to_finish_.pop_front();
+  }
+  return finish(signature);
+}
+
+FindingOptions Campaign::finding_options() const {
+  return {finishing_, flags_.judge.beside_case().text(), console_.program, flags_.minimize != 0,
+          [this] { return InterruptGuard::interrupted() || watch_.failed(); }};
+}
+
+std::optional<Problem> Campaign::finish(const std::string& signature) {
+  return on_device(std::string(kFinishingPrefix) + signature, [&] {
+    return finish_finding(directory_.finding(signature), signature, finding_options(),
+                          [&](const std::string& other, const Case& test_case) {
+                            const auto added = directory_.add_finding(other, to_json(test_case));
+                            if (added && *added) announce("finding, met while minimizing another", other);
+                          });
+  });
+}
+
+// What the workers had no time for.
+std::optional<Problem> Campaign::finish_rest() {
+  for (;;) {
+    const std::vector<std::string> left = directory_.unfinished_findings();
+    if (left.empty() || InterruptGuard::interrupted()) return {};
+    for (const std::string& signature : left) {
+      if (InterruptGuard::interrupted()) return {};
+      if (auto problem = finish(signature)) return problem;
+    }
+  }
+}
+
+Stats Campaign::snapshot() {
+  const std::lock_guard guard(mutex_);
+  Stats stats = stats_;
+  stats.elapsed_s += seconds_since(start_);
+  // Also those that no counted case has: met while minimizing, or judged when the campaign had its fill.
+  for (const std::string& signature : directory_.findings()) stats.findings.try_emplace(signature, 0);
+  return stats;
+}
+
+std::optional<Problem> Campaign::run_workers() {
+  constexpr double kSaveEvery = 2;
+  WorkerPool::Jobs jobs;
+  jobs.judge = [&](uint64_t position) { return judge(position); };
+  jobs.count = [&](uint64_t position, const Finished& finished) { return count(position, finished); };
+  jobs.follow_up = [&] { return follow_up(); };
+  jobs.stop = [&] { return over(); };
+  const uint64_t corpus_cases = corpus_.size() - skipped_;
+  jobs.end = flags_.runs > 0 ? corpus_cases + flags_.runs : UINT64_MAX;
+  const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  WorkerPool pool(static_cast<int>(flags_.jobs > 0 ? flags_.jobs : cores), std::move(jobs));
+
+  auto saved = Clock::now();
+  while (!pool.wait(std::chrono::milliseconds(100))) {
+    const Stats now = snapshot();
+    status_.show(now, static_cast<double>(now.cases - directory_.stats().cases) / seconds_since(start_));
+    if (seconds_since(saved) < kSaveEvery) continue;
+    saved = Clock::now();
+    if (auto problem = directory_.save(now)) pool.stop(std::move(*problem));
+  }
+  return pool.problem();
+}
+
+std::optional<Problem> Campaign::work() {
+  try {
+    if (auto problem = check_suspects()) return problem;
+    if (auto problem = run_workers()) return problem;
+    return finish_rest();
+  } catch (const Interrupted&) {
+    return {};  // what was cut off is left as it was: the next start does it again
+  }
+}
+
+int Campaign::run() {
+  std::optional<Problem> problem = work();
+  const Stats stats = snapshot();
+  const auto saving = directory_.save(stats);
+  status_.close();
+  if (!problem) problem = saving;
+  if (problem && !end_) return fail(console_, kName, problem->what, kCannotWrite);
+  console_.out << (flags_.json ? to_json(stats)
+                               : summary_text(stats, directory_, flags_.judge, console_.program))
+               << std::flush;
+  if (end_) {
+    const bool suspects = end_->code == kDeviceUnhealthy && !alone_;
+    return fail(console_, kName, end_->why + (suspects ? replay_text() : ""), end_->code);
+  }
+  if (InterruptGuard::interrupted()) return kInterrupted;
+  return directory_.finding_count() == 0 ? kClean : kFindings;
+}
+
+namespace {
+
+// The corpus cases of all arguments, and a digest of them: a resumed campaign goes on in the corpus that it
+// began.
+Result<std::vector<Case>> read_corpus(const std::vector<std::string>& arguments, std::string& digest) {
+  std::vector<Case> cases;
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const std::string& argument : arguments) {
+    const auto files = list_json(argument);
+    if (!files) return Problem{files.problem()};
+    for (const std::string& file : *files) {
+      auto test_case = read_known_case(file);
+      if (!test_case) return Problem{test_case.problem()};
+      for (const char c : to_json(*test_case)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+      cases.push_back(std::move(*test_case));
+    }
+  }
+  char buffer[20];
+  std::snprintf(buffer, sizeof buffer, "%016" PRIx64, hash);
+  digest = cases.empty() ? "" : buffer;
+  return cases;
+}
+
+}  // namespace
+
+Result<uint64_t> parse_shard(const std::string& text) {
+  const size_t slash = std::min(text.find('/'), text.size());
+  const auto number = [&](size_t begin, size_t end, uint64_t& value) {
+    const auto [at, error] = std::from_chars(text.data() + begin, text.data() + end, value);
+    return error == std::errc() && at == text.data() + end && begin < end;
+  };
+  uint64_t index = 0, count = 0;
+  if (slash == text.size() || !number(0, slash, index) || !number(slash + 1, text.size(), count) ||
+      index >= count) {
+    return Problem{"--shard: expected I/N with 0 <= I < N, as in 0/4; got '" + text + "'"};
+  }
+  return index;
+}
+
+int run(FuzzFlags& flags, Console& console) {
+  if (flags.engine == "libfuzzer") {
+    return fail(console, kName,
+                "--engine=libfuzzer: guided campaigns are not part of this version; build preset fuzz and "
+                "run its libFuzzer "
+                "targets (build/fuzz/libfuzzer/) instead");
+  }
+  if (const auto shard = parse_shard(flags.shard); !shard) return fail(console, kName, shard.problem());
+  // A campaign goes on with the pair that it began with, whatever this machine would pick now.
+  for (const auto& [flag, value] :
+       {std::pair("baseline", &flags.judge.baseline), std::pair("candidate", &flags.judge.candidate)}) {
+    if (value->empty()) *value = WorkDirectory::recorded(flags.workdir, flag);
+    if (!find_backend(*value)) value->clear();
+  }
+  if (const auto why = flags.judge.unavailable()) return fail(console, kName, *why, kDeviceUnhealthy);
+  const Judging judging(flags.judge);
+  flags.judge.baseline = judging.baseline;
+  flags.judge.candidate = judging.candidate;
+  std::string digest;
+  auto corpus = read_corpus(flags.corpus, digest);
+  if (!corpus) return fail(console, kName, corpus.problem());
+  bool cannot_write = false;
+  auto directory = WorkDirectory::open(flags.workdir, flags.table(), cannot_write);
+  if (!directory) return fail(console, kName, directory.problem(), cannot_write ? kCannotWrite : kUsage);
+  if (auto problem = directory->check_corpus(digest, corpus->size()))
+    return fail(console, kName, problem->what);
+  const InterruptGuard guard;
+  return Campaign(flags, console, *directory, std::move(*corpus), std::move(digest)).run();
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,40 @@
+// The `fuzz` command: a campaign over generated cases, on all cores, in a work directory that it can be
+// resumed from. Case number n of a campaign is a function of (seed, shard, n) alone, so verdict counts do not
+// depend on the number of jobs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fuzz/base/console.h"
+#include "fuzz/base/flags.h"
+#include "fuzz/run/judging.h"
+
+namespace fusesmith::fuzz {
+
+struct FuzzFlags {
+  JudgeFlags judge = {{}, {}, "lawful", {}, {}};
+  uint64_t runs = 0;  // 0: no limit
+  double max_total_time = 0;
+  uint64_t seed = 1;
+  int64_t jobs = 0;  // 0: all cores
+  std::string workdir = "fusesmith-work";
+  std::string shard = "0/1";
+  std::string engine = "random";
+  std::string data = "mixed";
+  int64_t minimize = 1;
+  int64_t max_findings = 0;
+  bool json = false;
+  std::vector<std::string> corpus;
+
+  FlagTable table();
+};
+
+// Exit code: 0 clean, 1 usage, 71 one case after the other ran out of memory, 72 interrupted, 73 cannot
+// write, 76 the device is missing or failed, 77 the work directory holds findings.
+int run(FuzzFlags& flags, Console& console);
+
+// I of "I/N", or a problem unless 0 <= I < N.
+Result<uint64_t> parse_shard(const std::string& text);
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,112 @@
+// The campaign behind the `fuzz` command, for campaign.cc (cases, findings, the end) and suspects.cc (devices
+// that fail).
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fuzz/campaign/campaign.h"
+#include "fuzz/campaign/finding.h"
+#include "fuzz/campaign/live_status.h"
+#include "fuzz/campaign/work_directory.h"
+#include "fuzz/campaign/worker_pool.h"
+#include "fuzz/run/device_watch.h"
+
+namespace fusesmith::fuzz {
+
+// Names of suspects that are no generated cases.
+inline constexpr std::string_view kCorpusPrefix = "corpus-", kFinishingPrefix = "finishing-";
+
+// The sequence of cases: what is left of the corpus, then generated ones from the first counter that was not
+// judged yet. Where a device failed in the campaign before, what ran then comes first, one by one: what makes
+// it fail again is a finding and is not run any more, and what does not is not run again beside others.
+class Campaign {
+ public:
+  Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& directory, std::vector<Case> corpus,
+           std::string digest);
+
+  int run();
+
+ private:
+  Result<Finished> judge(uint64_t position);
+  Result<Finished> judge_case(const std::string& name, const Case& raw_case, const CaseParts& parts);
+  Result<CaseOutcome> outcome_of(const Case& test_case, const std::string& text);
+  std::optional<Problem> count(uint64_t position, const Finished& finished);
+  void announce(const std::string& what, const std::string& signature);
+  std::optional<Problem> follow_up();
+  std::optional<Problem> finish(const std::string& signature);
+  std::optional<Problem> finish_rest();
+  std::optional<Problem> run_workers();
+  std::optional<Problem> work();
+  bool over() const;
+  bool is_corpus(uint64_t position) const { return position < corpus_.size() - skipped_; }
+  uint64_t counter(uint64_t position) const {
+    return first_counter_ + position - (corpus_.size() - skipped_);
+  }
+  std::string name(uint64_t position) const;
+  bool is_ahead(const std::string& name) const;
+  FindingOptions finding_options() const;
+  Stats snapshot();
+
+  // suspects.cc: when the device fails
+  template <class Work>
+  auto on_device(const std::string& name, Work work) -> decltype(work());
+  void save_suspects(const std::vector<DeviceWatch::Running>& running);
+  std::optional<Problem> check_suspects();
+  std::optional<Problem> check_suspect(const std::string& name);
+  Problem convict(const std::string& name, const DeviceError& error);
+  std::optional<Problem> keep_convicted(const std::string& name, const Case& test_case,
+                                        const Verdict& verdict);
+  std::optional<Problem> report_unfinished(const std::string& signature, const DeviceError& error);
+  Problem end(ExitCode code, std::string why);
+  std::string replay_text() const;
+
+  struct End {
+    ExitCode code;
+    std::string why;
+  };
+
+  const FuzzFlags& flags_;
+  Console& console_;
+  WorkDirectory& directory_;
+  const std::vector<Case> corpus_;
+  DeviceWatch watch_;
+  Judging judging_;  // of cases: quick
+  Judging finishing_;
+  const uint64_t shard_;
+  const GeneratorOptions generator_;
+  const size_t old_findings_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  LiveStatus status_;
+  bool alone_ = false;  // one case runs at a time
+  // By name: cases that are not to be run, or not again. Complete before the workers start.
+  std::map<std::string, CaseOutcome> settled_;
+  std::mutex mutex_;  // of what follows
+  Stats stats_;
+  std::deque<std::string> to_finish_;  // findings without report; a killed campaign's come first
+  uint64_t first_counter_ = 0;
+  size_t skipped_ = 0;      // corpus cases that are in the counts already
+  int out_of_memory_ = 0;   // cases in a row
+  std::optional<End> end_;  // what stopped the campaign before its time
+};
+
+// `work`, whose cases have this name should the device fail.
+template <class Work>
+auto Campaign::on_device(const std::string& name, Work work) -> decltype(work()) {
+  const DeviceWatch::Task task(watch_, name);
+  try {
+    auto done = work();
+    if (watch_.failed()) directory_.drop_suspect(name);  // it came through: it was another
+    return done;
+  } catch (const DeviceError& error) {
+    if (alone_) return convict(name, error);
+    return end(kDeviceUnhealthy, std::string("the device failed: ") + error.what());
+  }
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,156 @@
+#include "fuzz/campaign/coverage.h"
+
+#include <algorithm>
+#include <map>
+
+#include "backends/rewrite/pattern.h"
+#include "fuzz/generate/scene.h"
+#include "graph/op.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+constexpr int64_t kTile = 16, kWide = 1024;
+
+// The cells, and where the first ones of each table and row stand.
+struct Layout {
+  std::vector<CoverageCell> cells;
+  std::map<std::string_view, uint32_t> matched;                               // by pattern
+  std::map<std::pair<std::string_view, std::string_view>, uint32_t> refused;  // by pattern and guard
+  std::vector<std::string_view> ops;
+  uint32_t made = 0, read = 0, op_pairs = 0, styles = 0;
+
+  Layout() {
+    for_each_op([&]<class T>(std::type_identity<T>) { ops.push_back(T::info.name); });
+    for (const Pattern& pattern : all_patterns()) {
+      matched[pattern.name] = next();
+      add_rewrite("matched", {pattern.name});
+    }
+    for (const Pattern& pattern : all_patterns()) {
+      for (std::string_view guard : pattern.guards) {
+        refused[{pattern.name, guard}] = next();
+        add_rewrite("refused", {pattern.name, guard});
+      }
+    }
+    made = next();
+    add_dtypes("made");
+    read = next();
+    add_dtypes("read");
+    op_pairs = next();
+    for (std::string_view op : ops) {
+      for (std::string_view reader : ops) cells.push_back({"op_pairs", {op, reader}});
+    }
+    styles = next();
+    for (std::string_view style : kDataStyles) cells.push_back({"styles", {style}});
+  }
+
+  uint32_t next() const { return static_cast<uint32_t>(cells.size()); }
+
+  void add_rewrite(std::string_view table, const std::vector<std::string_view>& row) {
+    for (Dtype dtype : kDtypes) {
+      for (std::string_view shape : kShapeClasses) {
+        cells.push_back({table, row});
+        cells.back().words.insert(cells.back().words.end(), {name(dtype), shape});
+      }
+    }
+  }
+
+  void add_dtypes(std::string_view table) {
+    for (std::string_view op : ops) {
+      for (Dtype dtype : kDtypes) cells.push_back({table, {op, name(dtype)}});
+    }
+  }
+};
+
+const Layout& layout() {
+  static const Layout built;
+  return built;
+}
+
+uint32_t within_rewrite(Dtype dtype, ShapeClass shape) {
+  return static_cast<uint32_t>(dtype) * static_cast<uint32_t>(kShapeClasses.size()) +
+         static_cast<uint32_t>(shape);
+}
+
+uint32_t within_dtypes(size_t op, Dtype dtype) {
+  return static_cast<uint32_t>(op * kDtypes.size()) + static_cast<uint32_t>(dtype);
+}
+
+uint32_t place_in_row(const Graph& graph, std::span<const ValueId> inputs, ValueId output) {
+  return within_rewrite(graph.type(output).dtype, shape_class(graph, inputs, output));
+}
+
+}  // namespace
+
+ShapeClass shape_class(const Graph& graph, std::span<const ValueId> inputs, ValueId output) {
+  bool any = false, unit = false, aligned = true, wide = false;
+  const auto look_at = [&](ValueId v) {
+    const Shape& shape = graph.type(v).shape;
+    for (size_t axis = shape.size() - std::min<size_t>(2, shape.size()); axis < shape.size(); ++axis) {
+      any = true;
+      unit = unit || shape[axis] == 1;
+      aligned = aligned && shape[axis] % kTile == 0;
+      wide = wide || shape[axis] >= kWide;
+    }
+  };
+  const auto size = [&](ValueId v) { return element_count(graph.type(v)); };
+  const auto largest =
+      std::max_element(inputs.begin(), inputs.end(), [&](ValueId a, ValueId b) { return size(a) < size(b); });
+  if (largest != inputs.end()) look_at(*largest);
+  look_at(output);
+  if (wide) return ShapeClass::wide;
+  if (unit || !any) return ShapeClass::unit;
+  return aligned ? ShapeClass::aligned : ShapeClass::ragged;
+}
+
+const std::vector<CoverageCell>& coverage_cells() { return layout().cells; }
+
+void add_graph_events(CoverageEvents& events, const Graph& graph, std::string_view style) {
+  const Layout& cells = layout();
+  for (const Node& node : graph.nodes()) {
+    const size_t op = node.op.index();
+    events.push_back(cells.made + within_dtypes(op, graph.type(node.first_output).dtype));
+    for (ValueId v : node.inputs) {
+      events.push_back(cells.read + within_dtypes(op, graph.type(v).dtype));
+      if (const auto producer = graph.producer(v)) {
+        const size_t from = graph.nodes()[static_cast<size_t>(*producer)].op.index();
+        events.push_back(cells.op_pairs + static_cast<uint32_t>(from * cells.ops.size() + op));
+      }
+    }
+  }
+  const auto known = std::find(kDataStyles.begin(), kDataStyles.end(), style);
+  if (known != kDataStyles.end())
+    events.push_back(cells.styles + static_cast<uint32_t>(known - kDataStyles.begin()));
+}
+
+void add_plan_events(CoverageEvents& events, const Graph& graph, const Plan& plan) {
+  const Layout& cells = layout();
+  for (const Region& region : plan.regions) {
+    if (region.patterns.empty()) continue;
+    const uint32_t place = place_in_row(graph, region.inputs, region.outputs.front());
+    for (const std::string& pattern : region.patterns) {
+      const auto row = cells.matched.find(pattern);
+      if (row != cells.matched.end()) events.push_back(row->second + place);
+    }
+  }
+  for (const Refusal& refusal : plan.refusals) {
+    const auto row = cells.refused.find({refusal.pattern, refusal.guard});
+    if (row == cells.refused.end()) continue;
+    const Node& node = graph.nodes()[static_cast<size_t>(refusal.node)];
+    events.push_back(row->second + place_in_row(graph, node.inputs, node.first_output));
+  }
+}
+
+int64_t Coverage::sum(std::string_view table, std::initializer_list<std::string_view> words) const {
+  int64_t total = 0;
+  const auto& cells = coverage_cells();
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const CoverageCell& cell = cells[i];
+    if (counts_[i] != 0 && cell.table == table && cell.words.size() >= words.size() &&
+        std::equal(words.begin(), words.end(), cell.words.begin()))
+      total += counts_[i];
+  }
+  return total;
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,89 @@
+#include "fuzz/campaign/coverage_json.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "fuzz/campaign/holes.h"
+
+namespace fusesmith::fuzz {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int64_t kMaxCount = int64_t{1} << 53;
+
+Json holes_json(const Holes& holes) {
+  Json rare = Json::object();
+  for (const RareRewrite& rewrite : holes.rare)
+    rare[std::string(rewrite.pattern)][std::string(name(rewrite.dtype))] = rewrite.matched;
+  return {
+      {"wanted_matches", holes.wanted},
+      {"matched", rare},
+      {"guards", holes.guards},
+      {"ops", holes.ops},
+      {"op_pairs",
+       {{"missing", holes.pairs_missing}, {"possible", holes.pairs_possible}, {"first", holes.first_pairs}}}};
+}
+
+// Cells by their table and words.
+using Known = std::map<std::string, size_t>;
+
+std::string with_word(const std::string& path, std::string_view word) {
+  return path + "/" + std::string(word);
+}
+
+const Known& known_cells() {
+  static const Known known = [] {
+    Known cells;
+    for (size_t i = 0; i < coverage_cells().size(); ++i) {
+      std::string path(coverage_cells()[i].table);
+      for (std::string_view word : coverage_cells()[i].words) path = with_word(path, word);
+      cells[path] = i;
+    }
+    return cells;
+  }();
+  return known;
+}
+
+void read_table(const Place& place, const std::string& path, size_t depth, Coverage& coverage) {
+  for (const auto& [word, entry] : place.members()) {
+    const std::string here = with_word(path, word);
+    if (depth > 1) {
+      read_table(entry, here, depth - 1, coverage);
+      continue;
+    }
+    int64_t count = 0;
+    read_count(entry, count);
+    const auto cell = known_cells().find(here);
+    if (cell != known_cells().end()) coverage.set(cell->second, count);
+  }
+}
+
+}  // namespace
+
+void read_count(const Place& place, int64_t& count) {
+  place.read(count);
+  if (count < 0 || count > kMaxCount) place.fail_expected("a count between 0 and 2^53");
+}
+
+void write_coverage(Json& object, const Coverage& coverage, int64_t cases) {
+  for (const CoverageTable& table : kCoverageTables) object[std::string(table.name)] = Json::object();
+  const auto& cells = coverage_cells();
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (coverage.count(i) == 0) continue;
+    Json* place = &object[std::string(cells[i].table)];
+    for (std::string_view word : cells[i].words) place = &(*place)[std::string(word)];
+    *place = coverage.count(i);
+  }
+  object["holes"] = holes_json(holes_of(coverage, cases));
+}
+
+void read_coverage(const Place& object, Coverage& coverage) {
+  for (const CoverageTable& table : kCoverageTables) {
+    if (const auto place = object.member(table.name))
+      read_table(*place, std::string(table.name), table.depth, coverage);
+  }
+}
+
+}  // namespace fusesmith::fuzz

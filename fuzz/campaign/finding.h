@@ -1,0 +1,36 @@
+// One finding of a campaign: what is made of its case.json once that is on disk (min.json, verdict.json,
+// report.md).
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "fuzz/run/judging.h"
+
+namespace fusesmith::fuzz {
+
+struct FindingOptions {
+  Judging judging;
+  std::string flags;  // JudgeFlags::text() of what case files do not hold, for the commands in the report
+  std::string program = "fusesmith";
+  bool minimize = true;
+  std::function<bool()> stop;  // asked between queries of the minimizer; true ends it early
+};
+
+// Judges the folder's case.json again and writes verdict.json, then min.json, then report.md, each as soon as
+// it is known. A case that fails only sometimes (a nondeterministic executor) is tried again and again, and
+// reported with its rate; one that never fails again is reported so. The problem is a
+// file that cannot be read or written. `others`, if given, is called with each case of another signature that
+// the minimizer came across.
+std::optional<Problem> finish_finding(
+    const std::filesystem::path& folder, const std::string& signature, const FindingOptions& options,
+    const std::function<void(const std::string& signature, const Case&)>& others = {});
+
+// For a finding that is not to be run again: writes report.md, and verdict.json unless it is there, from what
+// is known. `why`: why it was not minimized.
+std::optional<Problem> report_unrun(const std::filesystem::path& folder, const Verdict& verdict,
+                                    const std::string& why, const FindingOptions& options);
+
+}  // namespace fusesmith::fuzz

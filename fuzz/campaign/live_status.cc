@@ -1,0 +1,85 @@
+#include "fuzz/campaign/live_status.h"
+
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ostream>
+
+#include "fuzz/base/table.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+std::string time_text(double seconds) {
+  const auto s = static_cast<long>(seconds);
+  char buffer[32];
+  if (s < 3600) {
+    std::snprintf(buffer, sizeof buffer, "%ld:%02ld", s / 60, s % 60);
+  } else {
+    std::snprintf(buffer, sizeof buffer, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+  }
+  return buffer;
+}
+
+size_t terminal_columns() {
+  winsize size = {};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - size_t{1} : 79;
+}
+
+}  // namespace
+
+std::string status_line(const Stats& stats, double rate) {
+  std::string text = time_text(stats.elapsed_s) + ", " + counted(stats.cases, "case") + ", " +
+                     std::to_string(std::llround(rate)) + "/s, " +
+                     counted(static_cast<int64_t>(stats.findings.size()), "finding");
+  for (size_t i = 0; i < stats.verdicts.size(); ++i) {
+    if (stats.verdicts[i] == 0) continue;
+    const double share = 100.0 * static_cast<double>(stats.verdicts[i]) / static_cast<double>(stats.cases);
+    text += ", " + short_number(share) + "% " + std::string(kVerdictNames[i]);
+  }
+  return text;
+}
+
+LiveStatus::LiveStatus(Console& console) : console_(console), last_(Clock::now()) {
+  log_ = std::make_shared<spdlog::logger>(
+      "fusesmith", std::make_shared<spdlog::sinks::ostream_sink_mt>(console.err, true));
+  log_->set_pattern("[%H:%M:%S] %v");
+}
+
+LiveStatus::~LiveStatus() { close(); }
+
+void LiveStatus::show(const Stats& stats, double rate) {
+  const std::lock_guard guard(mutex_);
+  const auto now = Clock::now();
+  if (now - last_ < (console_.live ? std::chrono::milliseconds(200) : std::chrono::milliseconds(5000)))
+    return;
+  last_ = now;
+  std::string line = status_line(stats, rate);
+  if (!console_.live) {
+    log_->info("{}", line);
+    return;
+  }
+  line.resize(std::min(line.size(), terminal_columns()));
+  console_.err << '\r' << line << std::string(width_ > line.size() ? width_ - line.size() : 0, ' ')
+               << std::flush;
+  width_ = line.size();
+}
+
+void LiveStatus::note(const std::string& line) {
+  close();
+  log_->info("{}", line);
+}
+
+void LiveStatus::close() {
+  const std::lock_guard guard(mutex_);
+  if (width_ > 0) console_.err << '\r' << std::string(width_, ' ') << '\r' << std::flush;
+  width_ = 0;
+}
+
+}  // namespace fusesmith::fuzz

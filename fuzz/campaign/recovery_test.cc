@@ -1,0 +1,176 @@
+// A work directory that was killed, damaged or edited: what is lost of a finding is made again from its
+// case.json.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "backends/faults.h"
+#include "fuzz/cli/test_support.h"
+#include "graph/case.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class Recovery : public testing::Test {
+ protected:
+  Ran fuzz(std::vector<std::string> more) {
+    more.insert(more.begin(), {"fuzz", "--json", "--jobs=1", "--baseline=cpu", "--candidate=cpu_fused",
+                               "--workdir=" + (folder_ / "w")});
+    return fusesmith_command(more);
+  }
+  const TemporaryFolder folder_;
+};
+
+void crash_where_nodes_meet(const Graph& graph) {
+  if (graph.nodes().size() > 1) throw std::runtime_error("no luck");  // one node alone: another signature
+}
+
+// A campaign with one finding.
+class RecoveryOfAFinding : public Recovery {
+ protected:
+  RecoveryOfAFinding() : crashing_(crash_where_nodes_meet, "crashing") {
+    start();
+    EXPECT_EQ(signatures(), std::vector<std::string>{"crash-crashing-graph-any-thrown"});
+    at_ = folder_ / "w/findings/crash-crashing-graph-any-thrown/";
+  }
+  Ran start(std::vector<std::string> more = {"--runs=1"}) {
+    more.insert(more.begin(), {"--candidate=crashing", "--seed=2"});
+    return fuzz(more);
+  }
+  std::vector<std::string> signatures() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_ / "w/findings"))
+      names.push_back(entry.path().filename().string());
+    return names;
+  }
+  void empty(const std::string& name) const { std::ofstream(at_ + name, std::ios::trunc); }
+  std::string read(const std::string& name) const {
+    const auto text = read_file(at_ + name);
+    return text.ok() ? *text : "";
+  }
+
+  const FailingBackend crashing_;
+  std::string at_;
+};
+
+TEST_F(RecoveryOfAFinding, WhatIsDamagedOrGoneIsMadeAgain) {
+  const std::string verdict = read("verdict.json"), min = read("min.json"), start_case = read("case.json");
+  ASSERT_NE(min, "");
+  ASSERT_NE(read("report.md"), "");
+  const auto is_whole_again = [&](const std::string& what) {
+    const Ran ran = start();
+    EXPECT_EQ(ran.code, kFindings) << what << ": " << ran.err;
+    EXPECT_EQ(read("case.json"), start_case) << what;
+    EXPECT_EQ(read("verdict.json"), verdict) << what;
+    EXPECT_EQ(read("min.json"), min) << what;
+    EXPECT_THAT(read("report.md"), HasSubstr("min.json")) << what;
+  };
+  for (const std::string name : {"verdict.json", "min.json", "report.md"}) {
+    empty(name);
+    is_whole_again(name + " emptied");
+    fs::remove(at_ + name);
+    is_whole_again(name + " deleted");
+  }
+  folder_.file(at_.substr(folder_.string().size() + 1) + "min.json", min.substr(0, min.size() / 2));
+  is_whole_again("min.json cut");
+}
+
+TEST_F(RecoveryOfAFinding, WholeFilesAreNotMadeAgain) {
+  const auto written = fs::last_write_time(at_ + "report.md");
+  EXPECT_EQ(start().code, kFindings);
+  EXPECT_EQ(fs::last_write_time(at_ + "report.md"), written);
+}
+
+TEST_F(RecoveryOfAFinding, AnEmptyCaseIsToldInOneLine) {
+  const std::string stats = *read_file(folder_ / "w/stats.json");
+  empty("case.json");
+  const Ran ran = start();
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr(at_ + "case.json: 1:1: expected JSON, got nothing; restore it, or remove "));
+  EXPECT_EQ(*read_file(folder_ / "w/stats.json"), stats);
+  fs::remove_all(at_);
+  EXPECT_EQ(start().code, kFindings) << "its next case makes it anew";
+}
+
+// A folder whose signature no counted case has: met while another was minimized.
+TEST_F(RecoveryOfAFinding, StatsListEveryFolder) {
+  const std::string other = "defect-crashing-graph-any-other";
+  folder_.file("w/findings/" + other + "/case.json", read("case.json"));
+  const Ran ran = start();
+  const Json findings = Json::parse(ran.out)["findings"];
+  EXPECT_EQ(findings.size(), signatures().size());
+  EXPECT_EQ(findings[other], 0);
+  EXPECT_EQ(findings["crash-crashing-graph-any-thrown"], 2);
+  EXPECT_EQ(*read_file(folder_ / ("w/findings/" + other + "/count")), "0\n");
+  EXPECT_EQ(*read_file(folder_ / "w/stats.json"), ran.out);
+}
+
+TEST_F(RecoveryOfAFinding, TheSummarySaysWhyAFindingHasNoCases) {
+  const auto summary = [&] {
+    return fusesmith_command({"fuzz", "--runs=1", "--jobs=1", "--seed=2", "--baseline=cpu",
+                              "--candidate=crashing", "--workdir=" + (folder_ / "w")})
+        .out;
+  };
+  const std::string clause = "\nFindings of 0 cases were met while others were minimized";
+  EXPECT_THAT(summary(), testing::Not(HasSubstr(clause)));
+  folder_.file("w/findings/defect-crashing-graph-any-other/case.json", read("case.json"));
+  EXPECT_THAT(summary(), HasSubstr(clause));
+}
+
+TEST_F(Recovery, LeftoversOfAKilledWriterGo) {
+  ASSERT_EQ(fuzz({"--runs=1"}).code, kClean);
+  const std::vector<std::string> leftovers = {"w/.tmp-1-0-stats.json", "w/corpus/.tmp-1-2-3.json",
+                                              "w/suspects/.tmp-1-2-3.json",
+                                              "w/findings/x/.tmp-1-4-case.json"};
+  for (const std::string& name : leftovers) folder_.file(name, "{");
+  const std::string outside = folder_.file(".tmp-1-0-x.json", ""),
+                    foreign = folder_.file("w/mine/.tmp-1-0-x", "");
+  EXPECT_EQ(fuzz({"--runs=1"}).code, kClean);
+  for (const std::string& name : leftovers) EXPECT_FALSE(fs::exists(folder_ / name)) << name;
+  EXPECT_TRUE(fs::exists(outside));
+  EXPECT_TRUE(fs::exists(foreign)) << "campaigns do not write there";
+}
+
+// Other flags would not mend it.
+TEST_F(Recovery, ADamagedCampaignFileIsToRestore) {
+  ASSERT_EQ(fuzz({"--runs=1"}).code, kClean);
+  const std::string whole = *read_file(folder_ / "w/campaign.json"),
+                    stats = *read_file(folder_ / "w/stats.json");
+  const auto refused = [&](const std::string& text, const std::string& says) {
+    folder_.file("w/campaign.json", text);
+    const Ran ran = fuzz({"--runs=1"});
+    EXPECT_EQ(ran.code, kUsage) << text;
+    EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
+    EXPECT_THAT(ran.err,
+                HasSubstr("w/campaign.json: " + says + "; restore it or give --workdir another folder"));
+    EXPECT_EQ(*read_file(folder_ / "w/stats.json"), stats);
+  };
+  for (const std::string& text : {std::string(), whole.substr(0, whole.size() / 2), std::string("[]")})
+    refused(text, "expected the JSON object that a campaign wrote");
+  refused("{}", "expected the key \"seed\", which is missing");
+  Json edited = Json::parse(whole);
+  edited["seed"] = "one";
+  refused(edited.dump(), "seed: expected a value like 1, got \"one\"");
+  fs::remove(folder_ / "w/campaign.json");
+  EXPECT_THAT(fuzz({"--runs=1"}).err, HasSubstr("w/stats.json: found without its campaign.json; restore it"));
+  EXPECT_FALSE(fs::exists(folder_ / "w/campaign.json"));
+}
+
+TEST_F(Recovery, NamesMayComeInAnotherOrder) {
+  ASSERT_EQ(fuzz({"--runs=1", "--skip_patterns=sdpa,einsum_to_gemm"}).code, kClean);
+  EXPECT_EQ(fuzz({"--runs=1", "--skip_patterns=einsum_to_gemm,sdpa"}).code, kClean);
+  EXPECT_EQ(fuzz({"--runs=1", "--skip_patterns=sdpa,sdpa,einsum_to_gemm"}).code, kClean);
+  const Ran ran = fuzz({"--runs=1", "--skip_patterns=sdpa"});
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_THAT(ran.err, HasSubstr("skip_patterns [\"sdpa\",\"einsum_to_gemm\"], not [\"sdpa\"]"));
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz

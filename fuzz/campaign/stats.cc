@@ -1,0 +1,192 @@
+#include "fuzz/campaign/stats.h"
+
+#include <nlohmann/json.hpp>
+
+#include "backends/rewrite/pattern.h"
+#include "fuzz/campaign/coverage_json.h"
+#include "graph/json_place.h"
+#include "graph/json_strict.h"
+
+namespace fusesmith::fuzz {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+void add_counts(Counts& sums, const Counts& more) {
+  for (const auto& [key, count] : more) sums[key] += count;
+}
+
+// The maps of the coverage, with the keys under which stats.json has them.
+template <class Coverage, class F>
+void for_each_count(Coverage& coverage, F f) {
+  f("ops", coverage.ops);
+  f("dtypes", coverage.dtypes);
+  f("fills", coverage.fills);
+  f("pieces", coverage.pieces);
+  f("examples", coverage.examples);
+  f("near_misses", coverage.near_misses);
+}
+
+Json coverage_json(const Stats& stats) {
+  Json json = {{"nodes", stats.coverage.nodes}};
+  for_each_count(stats.coverage, [&](const char* key, const Counts& counts) { json[key] = counts; });
+  write_coverage(json, stats.met, stats.cases);
+  return json;
+}
+
+constexpr double kMaxSeconds = 1e10;
+
+// The required member, or the object itself once there is a problem.
+Place member(const Place& object, std::string_view key) { return object.member(key, true).value_or(object); }
+
+template <class T>
+T read_value(const Place& object, std::string_view key) {
+  T value{};
+  if (const auto place = object.member(key, true)) place->read(value);
+  return value;
+}
+
+int64_t count_at(const Place& object, std::string_view key) {
+  int64_t count = 0;
+  if (const auto place = object.member(key, true)) read_count(*place, count);
+  return count;
+}
+
+void read_counts(const Place& object, std::string_view key, Counts& counts) {
+  const auto place = object.member(key, true);
+  if (!place) return;
+  for (const auto& [name, entry] : place->members()) read_count(entry, counts[name]);
+}
+
+// What holds however a campaign was cut up.
+void check_sums(const Place& place, const Stats& stats) {
+  const auto must_be = [&](const char* key, bool holds, const std::string& what) {
+    if (!holds) member(place, key).fail_expected(what);
+  };
+  const int64_t judged = stats.cases + stats.invalid;
+  int64_t sum = 0;
+  for (const int64_t count : stats.verdicts) sum += count;
+  must_be("next_counter", stats.next <= static_cast<uint64_t>(judged),
+          "at most cases + invalid (" + std::to_string(judged) + ")");
+  if (stats.corpus_done > judged - static_cast<int64_t>(stats.next)) {
+    member(member(place, "corpus"), "done")
+        .fail_expected("at most cases + invalid - next_counter (" +
+                       std::to_string(judged - static_cast<int64_t>(stats.next)) + ")");
+  }
+  must_be("exact_cases", stats.exact_cases <= stats.cases,
+          "at most cases (" + std::to_string(stats.cases) + ")");
+  must_be("cases", sum == stats.cases, "the sum of the verdicts (" + std::to_string(sum) + ")");
+  must_be("elapsed_s", stats.elapsed_s >= 0 && stats.elapsed_s <= kMaxSeconds,
+          "a number between 0 and " + number_text(kMaxSeconds));
+}
+
+Stats stats_of(const Place& place) {
+  Stats stats = Stats::with_patterns();
+  stats.seed = read_value<uint64_t>(place, "seed");
+  stats.next = static_cast<uint64_t>(count_at(place, "next_counter"));
+  stats.shard = read_value<std::string>(place, "shard");
+  stats.cases = count_at(place, "cases");
+  stats.exact_cases = count_at(place, "exact_cases");
+  stats.invalid = count_at(place, "invalid");
+  stats.elapsed_s = read_value<double>(place, "elapsed_s");
+  const Place corpus = member(place, "corpus");
+  stats.corpus_done = count_at(corpus, "done");
+  stats.corpus_digest = read_value<std::string>(corpus, "digest");
+  const Place verdicts = member(place, "verdicts");
+  for (size_t i = 0; i < stats.verdicts.size(); ++i)
+    stats.verdicts[i] = count_at(verdicts, kVerdictNames[i]);
+  read_counts(place, "unsupported", stats.unsupported);
+  read_counts(place, "patterns_fired", stats.patterns);
+  read_counts(place, "findings", stats.findings);
+  if (const auto convicted = place.member("convicted")) {
+    for (const auto& [name, signature] : convicted->members()) signature.read(stats.convicted[name]);
+  }
+  const Place coverage = member(place, "coverage");
+  stats.coverage.nodes = count_at(coverage, "nodes");
+  for_each_count(stats.coverage,
+                 [&](const char* key, Counts& counts) { read_counts(coverage, key, counts); });
+  read_coverage(coverage, stats.met);
+  check_sums(place, stats);
+  return stats;
+}
+
+}  // namespace
+
+Stats Stats::with_patterns() {
+  Stats stats;
+  for (const Pattern& pattern : all_patterns()) stats.patterns[std::string(pattern.name)] = 0;
+  return stats;
+}
+
+void Stats::add(const CaseOutcome& outcome) {
+  if (outcome.invalid) {
+    ++invalid;
+    return;
+  }
+  ++cases;
+  exact_cases += outcome.exact;
+  ++verdicts[static_cast<size_t>(outcome.verdict)];
+  if (!outcome.signature.empty()) ++findings[outcome.signature];
+  if (!outcome.unsupported.empty()) ++unsupported[outcome.unsupported];
+  for (const std::string& pattern : outcome.patterns) ++patterns[pattern];
+  met.add(outcome.events);
+  coverage.cases += outcome.coverage.cases;
+  coverage.nodes += outcome.coverage.nodes;
+  for_each_count(coverage, [&](const std::string& key, Counts& counts) {
+    for_each_count(outcome.coverage, [&](const std::string& other, const Counts& more) {
+      if (key == other) add_counts(counts, more);
+    });
+  });
+}
+
+std::vector<std::string> Stats::news(const CaseOutcome& outcome) const {
+  std::vector<std::string> news;
+  for (const std::string& pattern : outcome.patterns) {
+    const auto known = patterns.find(pattern);
+    if (known == patterns.end() || known->second == 0) news.push_back("pattern " + pattern);
+  }
+  for (const auto& [op, count] : outcome.coverage.ops) {
+    if (!coverage.ops.contains(op)) news.push_back("op " + op);
+  }
+  for (const auto& [piece, count] : outcome.coverage.pieces) {
+    if (!coverage.pieces.contains(piece)) news.push_back("piece " + piece);
+  }
+  return news;
+}
+
+std::string to_json(const Stats& stats) {
+  Json verdicts = Json::object();
+  for (size_t i = 0; i < stats.verdicts.size(); ++i)
+    verdicts[std::string(kVerdictNames[i])] = stats.verdicts[i];
+  const Json json = {{"cases", stats.cases},
+                     {"exact_cases", stats.exact_cases},
+                     {"graphs_per_second", stats.graphs_per_second()},
+                     {"verdicts", verdicts},
+                     {"unsupported", stats.unsupported},
+                     {"patterns_fired", stats.patterns},
+                     {"coverage", coverage_json(stats)},
+                     {"findings", stats.findings},
+                     {"convicted", stats.convicted},
+                     {"invalid", stats.invalid},
+                     {"seed", stats.seed},
+                     {"shard", stats.shard},
+                     {"elapsed_s", stats.elapsed_s},
+                     {"next_counter", stats.next},
+                     {"corpus", {{"done", stats.corpus_done}, {"digest", stats.corpus_digest}}}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Stats> parse_stats(const std::string& text) {
+  auto tree = parse_strict_json(text);
+  if (!tree) return Problem{tree.problem()};
+  std::optional<Problem> problem;
+  Stats stats = stats_of(Place(*tree, problem));
+  if (problem) return *problem;
+  stats.coverage.cases = stats.cases;
+  std::erase_if(stats.findings,
+                [](const auto& finding) { return finding.second == 0; });  // had a folder then
+  return stats;
+}
+
+}  // namespace fusesmith::fuzz

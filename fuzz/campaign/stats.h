@@ -1,0 +1,64 @@
+// What a campaign has counted: the contents of stats.json. Counts are sums over cases in the order of their
+// counters, so they are the same for any number of jobs, and go on where they stood when a campaign is
+// resumed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fuzz/campaign/coverage.h"
+#include "fuzz/generate/generator.h"
+#include "graph/result.h"
+#include "oracle/judge.h"
+
+namespace fusesmith::fuzz {
+
+using Counts = std::map<std::string, int64_t>;
+
+// What one case adds.
+struct CaseOutcome {
+  VerdictClass verdict = VerdictClass::identical;
+  std::string signature;              // of a finding, else empty
+  std::string unsupported;            // reason
+  std::string out_of_memory;          // reason
+  std::vector<std::string> patterns;  // of every region of the candidate, once for each
+  GenerationCoverage coverage;
+  CoverageEvents events;
+  bool exact = false;    // no element of any region had more than one lawful result
+  bool invalid = false;  // the generator's graph does not read back: nothing else is set
+};
+
+struct Stats {
+  // `next` is the first counter that is not in the counts yet.
+  uint64_t seed = 0, next = 0;
+  std::string shard = "0/1";
+  int64_t cases = 0, exact_cases = 0, invalid = 0;
+  double elapsed_s = 0;
+  // How many of the corpus cases, in order, are in the counts, and which cases these are.
+  int64_t corpus_done = 0;
+  std::string corpus_digest;
+  std::array<int64_t, kVerdictNames.size()> verdicts{};
+  Counts unsupported, patterns, findings;  // by reason, name, signature
+  // Cases ahead that are not to be run, because they alone made the device fail: signatures by the case's
+  // name.
+  std::map<std::string, std::string> convicted;
+  GenerationCoverage coverage;
+  Coverage met;
+
+  // All patterns are there from the start, so that one that never fired shows as 0.
+  static Stats with_patterns();
+  void add(const CaseOutcome& outcome);
+  double graphs_per_second() const { return elapsed_s > 0 ? static_cast<double>(cases) / elapsed_s : 0; }
+  // What the outcome shows for the first time: "pattern sdpa", "op einsum", ...
+  std::vector<std::string> news(const CaseOutcome& outcome) const;
+};
+
+std::string to_json(const Stats& stats);
+// Refused, with the key: what is missing, of a wrong type, negative, too large, or at odds with another
+// count.
+Result<Stats> parse_stats(const std::string& text);
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,125 @@
+// stats.json comes back as it was written, and is refused, with the key, when it was edited or damaged.
+#include "fuzz/campaign/stats.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fuzz/cli/test_support.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Stats some_stats() {
+  Stats stats = Stats::with_patterns();
+  stats.seed = UINT64_MAX;
+  stats.next = 3;
+  stats.cases = 5;
+  stats.exact_cases = 3;
+  stats.invalid = 1;
+  stats.elapsed_s = 1.5;
+  stats.corpus_done = 2;
+  stats.corpus_digest = "0123";
+  stats.verdicts[0] = 4;
+  stats.verdicts[10] = 1;
+  stats.findings["defect-x"] = 1;
+  stats.convicted["7"] = "crash-y";
+  stats.unsupported["no kernel \"for\" \xc3\xa9"] = 0;
+  stats.coverage.nodes = 9;
+  stats.coverage.cases = 5;
+  stats.coverage.ops["add"] = 2;
+  return stats;
+}
+
+TEST(Stats, ComeBackAsTheyWereWritten) {
+  const std::string text = to_json(some_stats());
+  const auto again = parse_stats(text);
+  ASSERT_TRUE(again.ok()) << again.problem();
+  EXPECT_EQ(to_json(*again), text);
+  EXPECT_EQ(again->coverage.cases, 5);
+}
+
+struct Edit {
+  const char *what, *by, *problem;
+};
+const Edit kEdits[] = {
+    {"\"done\": 2", "\"done\": -1", "corpus.done: expected a count between 0 and 2^53, got -1"},
+    {"\"done\": 2", "\"done\": 4", "corpus.done: expected at most cases + invalid - next_counter (3), got 4"},
+    {"\"done\": 2", "\"do\": 2", "corpus: expected the key \"done\", which is missing"},
+    {"\"digest\": \"0123\"", "\"digest\": 7", "corpus.digest: expected a string, got 7"},
+    {"\"next_counter\": 3", "\"next_counter\": -5",
+     "next_counter: expected a count between 0 and 2^53, got -5"},
+    {"\"next_counter\": 3", "\"next_counter\": 1e300", "next_counter: expected an integer, got 1e+300"},
+    {"\"next_counter\": 3", "\"next_counter\": 7",
+     "next_counter: expected at most cases + invalid (6), got 7"},
+    {"\"cases\": 5", "\"cases\": 6", "cases: expected the sum of the verdicts (5), got 6"},
+    {"\"cases\": 5", "\"cases\": true", "cases: expected an integer, got true"},
+    {"\"exact_cases\": 3", "\"exact_cases\": 6", "exact_cases: expected at most cases (5), got 6"},
+    {"\"invalid\": 1", "\"invalid\": -1", "invalid: expected a count"},
+    {"\"elapsed_s\": 1.5", "\"elapsed_s\": -1", "elapsed_s: expected a number between 0 and 1e+10, got -1"},
+    {"\"elapsed_s\": 1.5", "\"elapsed_s\": null", "elapsed_s: expected a number"},
+    {"\"elapsed_s\": 1.5", "\"elapsed_s\": \"inf\"", "elapsed_s: expected a number between 0 and 1e+10"},
+    {"\"identical\": 4", "\"identical\": -4", "verdicts.identical: expected a count"},
+    {"\"identical\": 4", "\"identical\": 9007199254740993", "verdicts.identical: expected a count"},
+    {"\"defect-x\": 1", "\"defect-x\": -1", "findings.defect-x: expected a count"},
+    {"\"crash-y\"", "1", "convicted.7: expected a string, got 1"},
+    {"\"nodes\": 9", "\"nodes\": -9", "coverage.nodes: expected a count"},
+    {"\"add\": 2", "\"add\": \"2\"", "coverage.ops.add: expected an integer, got \"2\""},
+    {"\"seed\": 18446744073709551615", "\"seed\": -1",
+     "seed: expected an integer between 0 and 2^64 - 1, got -1"},
+    {"\"cases\": 5,", "\"cases\": 5, \"cases\": 5,",
+     "top level: expected every key once, got \"cases\" twice"},
+};
+
+TEST(Stats, EditsAreRefusedWithTheKey) {
+  for (const Edit& edit : kEdits) {
+    std::string text = to_json(some_stats());
+    const size_t at = text.find(edit.what);
+    ASSERT_NE(at, std::string::npos) << edit.what;
+    const auto stats = parse_stats(text.replace(at, std::string(edit.what).size(), edit.by));
+    ASSERT_FALSE(stats.ok()) << edit.by;
+    EXPECT_THAT(stats.problem(), StartsWith(edit.problem));
+  }
+  for (const char* text : {"", "[]", "null", "{}", "{\"corpus\": 1}", "{\"verdicts\": []}"})
+    EXPECT_FALSE(parse_stats(text).ok()) << text;
+}
+
+TEST(Stats, CountsOfFoldersThatAreGoneAreForgotten) {
+  Stats stats = some_stats();
+  stats.findings["defect-seen_while_minimizing"] = 0;
+  const auto again = parse_stats(to_json(stats));
+  ASSERT_TRUE(again.ok()) << again.problem();
+  EXPECT_EQ(again->findings, some_stats().findings);
+}
+
+// A campaign ends before it writes anything.
+TEST(Stats, ACampaignThatCannotReadThemChangesNothing) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> fuzz = {"fuzz",
+                                         "--runs=2",
+                                         "--jobs=1",
+                                         "--baseline=cpu",
+                                         "--candidate=cpu_fused",
+                                         "--workdir=" + (folder / "w")};
+  ASSERT_EQ(fusesmith_command(fuzz).code, kClean);
+  const std::string whole = *read_file(folder / "w/stats.json");
+  const auto refused = [&](const std::string& what, const std::string& by, const std::string& says) {
+    std::string text = whole;
+    folder.file("w/stats.json", text.replace(text.find(what), what.size(), by));
+    const Ran ran = fusesmith_command(fuzz);
+    EXPECT_EQ(ran.code, kUsage) << ran.err;
+    EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr((folder / "w/stats.json: ") + says));
+    EXPECT_EQ(*read_file(folder / "w/stats.json"), text);
+  };
+  refused("\"done\": 0", "\"done\": -1", "corpus.done: expected a count");
+  // As it may be in itself, but there is no corpus.
+  refused("\"next_counter\": 2,\n  \"corpus\": {\n    \"done\": 0",
+          "\"next_counter\": 1,\n  \"corpus\": {\n    \"done\": 1",
+          "corpus.done: expected at most 0, the cases");
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz

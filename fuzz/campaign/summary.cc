@@ -1,0 +1,73 @@
+#include "fuzz/campaign/summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fuzz/base/table.h"
+#include "fuzz/campaign/holes.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+Table counts_table(const std::string& what, const std::string& counted_as, const Counts& counts) {
+  Table table({what, counted_as});
+  for (const auto& [key, count] : counts) table.add({key, std::to_string(count)});
+  return table;
+}
+
+std::string findings_text(const Stats& stats, const WorkDirectory& directory, const JudgeFlags& flags,
+                          const std::string& program) {
+  std::vector<std::pair<int64_t, std::string>> findings;  // most cases first
+  for (const std::string& signature : directory.findings()) {
+    const auto count = stats.findings.find(signature);
+    findings.emplace_back(count == stats.findings.end() ? 0 : -count->second, signature);
+  }
+  if (findings.empty()) return "No findings.\n";
+  std::sort(findings.begin(), findings.end());
+  Table table({"finding", "cases", "smallest case"});
+  const auto smallest = [&](const std::string& signature) {
+    const auto folder = directory.finding(signature);
+    return (folder / (std::filesystem::exists(folder / "min.json") ? "min.json" : "case.json")).string();
+  };
+  for (const auto& [count, signature] : findings) {
+    table.add({signature, count == 0 ? "0" : std::to_string(-count), smallest(signature)});
+  }
+  const bool uncounted = findings.back().first == 0;
+  const std::string clause =
+      uncounted ? "\nFindings of 0 cases were met while others were minimized, or as the campaign ended.\n"
+                : "";
+  return table.text() + clause + "\nEach folder has a report.md. Next:\n  " + program + " explain " +
+         shell_quoted(smallest(findings[0].second)) + flags.beside_case().text() + "\n";
+}
+
+}  // namespace
+
+std::string summary_text(const Stats& stats, const WorkDirectory& directory, const JudgeFlags& flags,
+                         const std::string& program) {
+  std::string text = counted(stats.cases, "case") + " in " + std::to_string(std::lround(stats.elapsed_s)) +
+                     " s (" + std::to_string(std::lround(stats.graphs_per_second())) + "/s), " +
+                     flags.baseline + " against " + flags.candidate + ", seed " + std::to_string(stats.seed) +
+                     ", shard " + stats.shard + ", in " + directory.path().string() + "\n\n";
+  Table verdicts({"verdict", "cases", "%"});
+  for (size_t i = 0; i < stats.verdicts.size(); ++i) {
+    if (stats.verdicts[i] == 0) continue;
+    verdicts.add(
+        {std::string(kVerdictNames[i]), std::to_string(stats.verdicts[i]),
+         short_number(100.0 * static_cast<double>(stats.verdicts[i]) / static_cast<double>(stats.cases))});
+  }
+  if (!verdicts.empty()) text += verdicts.text() + "\n";
+  if (stats.exact_cases > 0)
+    text += counted(stats.exact_cases, "case") + " exact: no element had more than one lawful result\n\n";
+  if (!stats.unsupported.empty())
+    text += counts_table("unsupported, because", "cases", stats.unsupported).text() + "\n";
+  text += counts_table("pattern", "fired", stats.patterns).text() + "\n";
+  if (const std::string holes = holes_text(holes_of(stats.met, stats.cases)); !holes.empty())
+    text += holes + "All counts: " + program + " list coverage " + shell_quoted(directory.path().string()) +
+            "\n\n";
+  if (stats.invalid > 0)
+    text += "Invalid graphs: " + std::to_string(stats.invalid) + " (a mistake in the generator)\n\n";
+  return text + findings_text(stats, directory, flags, program);
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,16 @@
+// What `fuzz` prints at its end: verdicts, patterns, holes in the coverage, findings with the commands to go
+// on with.
+#pragma once
+
+#include <string>
+
+#include "fuzz/campaign/stats.h"
+#include "fuzz/campaign/work_directory.h"
+#include "fuzz/run/judging.h"
+
+namespace fusesmith::fuzz {
+
+std::string summary_text(const Stats& stats, const WorkDirectory& directory, const JudgeFlags& flags,
+                         const std::string& program);
+
+}  // namespace fusesmith::fuzz

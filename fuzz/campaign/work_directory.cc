@@ -1,0 +1,222 @@
+#include "fuzz/campaign/work_directory.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace fusesmith::fuzz {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::string_view kMend =
+    "; give --workdir another folder, or the flags of the campaign that is there";
+constexpr std::string_view kRestore = "; restore it or give --workdir another folder";
+
+std::string identity_json(const FlagTable& table) {
+  Json json = {{"fusesmith", FUSESMITH_VERSION}};
+  for (const Flag& flag : table.flags) {
+    if (!flag.identity) continue;
+    std::visit([&](auto* value) { json[std::string(flag.name)] = *value; }, flag.target);
+  }
+  return json.dump(2) + "\n";
+}
+
+// Lists of names (faults, patterns) mean sets.
+Json as_set(Json value) {
+  if (!value.is_array()) return value;
+  std::sort(value.begin(), value.end());
+  value.erase(std::unique(value.begin(), value.end()), value.end());
+  return value;
+}
+
+// What differs between the identities, or nothing. The version may: a resumed campaign is then one of two
+// versions.
+std::optional<Problem> compare(const fs::path& file, const std::string& text, const FlagTable& table) {
+  const Json there = Json::parse(text, nullptr, false);
+  if (!there.is_object())
+    return Problem{file.string() + ": expected the JSON object that a campaign wrote" +
+                   std::string(kRestore)};
+  const Json wanted = Json::parse(identity_json(table));
+  for (const auto& [key, value] : wanted.items()) {
+    if (key == "fusesmith") continue;
+    if (!there.contains(key))
+      return Problem{file.string() + ": expected the key \"" + key + "\", which is missing" +
+                     std::string(kRestore)};
+    if (as_set(there[key]) == as_set(value)) continue;
+    if (there[key].type() != value.type())
+      return Problem{file.string() + ": " + key + ": expected a value like " + value.dump() + ", got " +
+                     there[key].dump() + std::string(kRestore)};
+    return Problem{file.string() + ": the campaign there has " + key + " " + there[key].dump() + ", not " +
+                   value.dump() + std::string(kMend)};
+  }
+  return {};
+}
+
+// What is made from a finding's case.json, as far as it is whole: report.md goes where another file that it
+// speaks of is gone or damaged, so that the campaign makes all of them again.
+std::optional<Problem> drop_damaged(const fs::path& folder) {
+  if (const auto start = read_case_file((folder / "case.json").string()); !start) {
+    return Problem{start.problem() + "; restore it, or remove " + folder.string() + " to go on without it"};
+  }
+  const fs::path min = folder / "min.json", verdict = folder / "verdict.json", report = folder / "report.md";
+  const auto report_text = read_file(report), verdict_text = read_file(verdict);
+  const bool verdict_whole = verdict_text && Json::parse(*verdict_text, nullptr, false).is_object();
+  const bool min_whole = !fs::exists(min)
+                             ? !report_text || report_text->find("/min.json`") == std::string::npos
+                             : read_case_file(min.string()).ok();
+  if (report_text && !report_text->empty() && verdict_whole && min_whole) return {};
+  std::error_code ignored;
+  fs::remove(report, ignored);
+  if (!verdict_whole) fs::remove(verdict, ignored);
+  if (!min_whole) fs::remove(min, ignored);
+  return {};
+}
+
+}  // namespace
+
+std::string WorkDirectory::recorded(const std::string& path, std::string_view flag) {
+  const auto text = read_file(fs::path(path) / "campaign.json");
+  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  const auto value = json.is_object() ? json.find(std::string(flag)) : json.end();
+  return value != json.end() && value->is_string() ? value->get<std::string>() : "";
+}
+
+Result<WorkDirectory> WorkDirectory::open(const std::string& path, const FlagTable& table,
+                                          bool& cannot_write) {
+  cannot_write = true;
+  for (const fs::path& folder : {fs::path(path), fs::path(path) / "corpus", fs::path(path) / "findings"}) {
+    if (auto problem = make_folder(folder)) return *problem;
+  }
+  auto lock = FolderLock::take(path);
+  if (!lock) {
+    cannot_write = false;
+    return Problem{lock.problem()};
+  }
+  WorkDirectory directory(path, std::move(*lock));
+  if (auto problem = directory.load(table, cannot_write)) return *problem;
+  // Of a campaign that was killed while it wrote: under the lock, nobody writes here now.
+  const fs::path& root = directory.path_;
+  for (const fs::path& folder : {root, root / "corpus", root / "suspects"}) remove_temporary_files(folder);
+  for (const auto& entry : fs::directory_iterator(root / "findings")) remove_temporary_files(entry.path());
+  return directory;
+}
+
+std::optional<Problem> WorkDirectory::load(const FlagTable& table, bool& cannot_write) {
+  const fs::path campaign = path_ / "campaign.json", stats = path_ / "stats.json";
+  stats_ = Stats::with_patterns();
+  if (!fs::exists(campaign)) {
+    if (fs::exists(stats)) {
+      cannot_write = false;
+      return Problem{stats.string() + ": found without its campaign.json" + std::string(kRestore)};
+    }
+    return write_file(campaign, identity_json(table));
+  }
+  cannot_write = false;
+  const auto text = read_file(campaign);
+  if (!text) return Problem{text.problem()};
+  if (auto problem = compare(campaign, *text, table)) return problem;
+  resumed_ = true;
+  if (fs::exists(stats)) {
+    const auto stats_text = read_file(stats);
+    if (!stats_text) return Problem{stats_text.problem()};
+    auto parsed = parse_stats(*stats_text);
+    if (!parsed) return Problem{stats.string() + ": " + parsed.problem() + std::string(kRestore)};
+    stats_ = std::move(*parsed);
+  }
+  for (const auto& entry : fs::directory_iterator(path_ / "findings")) {
+    if (fs::exists(entry.path() / "case.json")) known_.insert(entry.path().filename().string());
+  }
+  for (const std::string& signature : known_) {
+    if (auto problem = drop_damaged(finding(signature))) return problem;
+  }
+  return {};
+}
+
+std::optional<Problem> WorkDirectory::check_corpus(const std::string& digest, size_t size) const {
+  if (stats_.corpus_digest != digest || stats_.corpus_done <= static_cast<int64_t>(size)) return {};
+  return Problem{(path_ / "stats.json").string() + ": corpus.done: expected at most " + std::to_string(size) +
+                 ", the cases of this corpus, got " + std::to_string(stats_.corpus_done) +
+                 std::string(kRestore)};
+}
+
+std::optional<Problem> WorkDirectory::save(const Stats& stats) {
+  if (auto problem = write_file(path_ / "stats.json", to_json(stats))) return problem;
+  const std::lock_guard guard(*mutex_);
+  for (const auto& [signature, count] : stats.findings) {
+    const auto written = written_.find(signature);
+    if (!known_.contains(signature) || (written != written_.end() && written->second == count)) continue;
+    if (auto problem = write_file(finding(signature) / "count", std::to_string(count) + "\n")) return problem;
+    written_[signature] = count;
+  }
+  return {};
+}
+
+std::optional<Problem> WorkDirectory::save_corpus_case(const std::string& name, const std::string& text) {
+  return write_file(path_ / "corpus" / name, text);
+}
+
+std::vector<std::string> WorkDirectory::findings() const {
+  const std::lock_guard guard(*mutex_);
+  return {known_.begin(), known_.end()};
+}
+
+size_t WorkDirectory::finding_count() const {
+  const std::lock_guard guard(*mutex_);
+  return known_.size();
+}
+
+std::vector<std::string> WorkDirectory::unfinished_findings() const {
+  std::vector<std::string> unfinished = findings();
+  std::erase_if(unfinished,
+                [&](const auto& signature) { return fs::exists(finding(signature) / "report.md"); });
+  return unfinished;
+}
+
+Result<bool> WorkDirectory::add_finding(const std::string& signature, const std::string& case_text) {
+  // Under the lock: whoever counts another case of this signature finds it on disk.
+  const std::lock_guard guard(*mutex_);
+  if (known_.contains(signature)) return false;
+  if (auto problem = make_folder(finding(signature))) return *problem;
+  if (auto problem = write_file(finding(signature) / "case.json", case_text)) return *problem;
+  known_.insert(signature);
+  return true;
+}
+
+std::optional<Problem> WorkDirectory::add_case(const std::string& signature, const std::string& name,
+                                               const std::string& case_text) {
+  const fs::path file = finding(signature) / "case.json";
+  const auto known = read_file(file);
+  if (known && *known == case_text) return {};
+  return write_file(finding(signature) / (name + ".json"), case_text);
+}
+
+std::vector<std::string> WorkDirectory::suspects() const {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(path_ / "suspects", error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
+    const std::string name = it->path().stem().string();
+    if (it->path().extension() == ".json" && !name.starts_with('.')) names.push_back(name);
+  }
+  const auto key = [](const std::string& name) {
+    const bool is_counter = name.find_first_not_of("0123456789") == std::string::npos;
+    return std::tuple(!is_counter, is_counter ? name.size() : 0, name);
+  };
+  std::sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  return names;
+}
+
+std::optional<Problem> WorkDirectory::save_suspect(const std::string& name, const std::string& case_text) {
+  if (auto problem = make_folder(path_ / "suspects")) return problem;
+  return write_file(suspect(name), case_text);
+}
+
+void WorkDirectory::drop_suspect(const std::string& name) {
+  std::error_code ignored;
+  fs::remove(suspect(name), ignored);
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,78 @@
+// A campaign's work directory: campaign.json, stats.json, corpus/, findings/<signature>/, suspects/. Used by
+// one process at a time. All functions may be called from any thread; all files are atomic
+// (fuzz/base/files.h).
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fuzz/base/files.h"
+#include "fuzz/base/flags.h"
+#include "fuzz/campaign/stats.h"
+
+namespace fusesmith::fuzz {
+
+class WorkDirectory {
+ public:
+  // Makes the folder, or takes up the campaign in it, without what a killed one left half done. The table's
+  // `identity` flags are its identity: when campaign.json has other values, the problem names the first that
+  // differs. `cannot_write` tells the two kinds of problem apart.
+  static Result<WorkDirectory> open(const std::string& path, const FlagTable& table, bool& cannot_write);
+
+  // What the campaign there, if there is one, has for a flag of type string; else empty.
+  static std::string recorded(const std::string& path, std::string_view flag);
+
+  const std::filesystem::path& path() const { return path_; }
+  bool resumed() const { return resumed_; }
+  // As stats.json had them when the directory was opened.
+  const Stats& stats() const { return stats_; }
+
+  // A problem when stats.json has more cases of this very corpus than it has.
+  std::optional<Problem> check_corpus(const std::string& digest, size_t size) const;
+
+  // stats.json, and the `count` of each finding that changed.
+  std::optional<Problem> save(const Stats& stats);
+  std::optional<Problem> save_corpus_case(const std::string& name, const std::string& text);
+
+  // Signatures that have a folder with a case, sorted; and of these, the ones without report.md (a killed
+  // campaign had no time).
+  std::vector<std::string> findings() const;
+  size_t finding_count() const;
+  std::vector<std::string> unfinished_findings() const;
+  std::filesystem::path finding(const std::string& signature) const { return path_ / "findings" / signature; }
+  // Writes case.json of a finding that is new, before anything else is done with it; false where its
+  // signature is known.
+  Result<bool> add_finding(const std::string& signature, const std::string& case_text);
+  // A further case of a known finding, beside its case.json.
+  std::optional<Problem> add_case(const std::string& signature, const std::string& name,
+                                  const std::string& case_text);
+
+  // Cases that ran when the device failed: suspects/<name>.json. Names, counters first and in order.
+  std::vector<std::string> suspects() const;
+  std::filesystem::path suspect(const std::string& name) const {
+    return path_ / "suspects" / (name + ".json");
+  }
+  std::optional<Problem> save_suspect(const std::string& name, const std::string& case_text);
+  // Fine where it is not there.
+  void drop_suspect(const std::string& name);
+
+ private:
+  WorkDirectory(std::filesystem::path path, FolderLock lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
+  std::optional<Problem> load(const FlagTable& table, bool& cannot_write);
+
+  std::filesystem::path path_;
+  FolderLock lock_;
+  bool resumed_ = false;
+  Stats stats_;
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  std::set<std::string> known_;  // signatures with a folder
+  Counts written_;               // `count` files as they stand
+};
+
+}  // namespace fusesmith::fuzz

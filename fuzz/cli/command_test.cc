@@ -1,0 +1,138 @@
+// Every command: its help against golden files, its answers to bad arguments. FUSESMITH_UPDATE_GOLDEN=1
+// writes the golden files.
+#include "fuzz/cli/command.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "backends/faults.h"
+#include "fuzz/cli/test_support.h"
+#include "graph/case.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = "fuzz/cli/golden/" + name;
+  if (std::getenv("FUSESMITH_UPDATE_GOLDEN")) {
+    const auto problem = write_file(path, text);
+    ASSERT_FALSE(problem) << problem->what;
+  }
+  const auto golden = read_file(path);
+  ASSERT_TRUE(golden.ok()) << golden.problem();
+  EXPECT_EQ(text, *golden) << "if that is meant: FUSESMITH_UPDATE_GOLDEN=1 build/dev/fuzz_test";
+}
+
+TEST(Command, HelpIsGolden) {
+  const Ran ran = fusesmith_command({"--help"});
+  EXPECT_EQ(ran.code, kClean);
+  expect_golden("help.txt", ran.out);
+  for (const Command& command : all_commands()) {
+    const Ran help = fusesmith_command({std::string(command.name), "--help"});
+    EXPECT_EQ(help.code, kClean);
+    EXPECT_EQ(help.err, "");
+    expect_golden("help_" + std::string(command.name) + ".txt", help.out);
+  }
+}
+
+TEST(Command, HelpFitsATerminal) {
+  std::string all = fusesmith_command({"--help"}).out;
+  for (const Command& command : all_commands()) all += command.help();
+  std::istringstream lines(all);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 110U) << line;
+    EXPECT_FALSE(line.ends_with(' ')) << line;
+  }
+}
+
+TEST(Command, Version) {
+  EXPECT_EQ(fusesmith_command({"--version"}).out, "fusesmith " FUSESMITH_VERSION "\n");
+}
+
+// One line on standard error, nothing on standard output, exit 1.
+TEST(Command, BadArgumentsAreOneLine) {
+  const TemporaryFolder folder;
+  const std::string garbage = folder.file("garbage.json", "{\"fusesmith\": 1, \x01\xff");
+  const std::vector<std::vector<std::string>> calls = {
+      {},
+      {"fuz"},
+      {"export", "x.json", "--to=dot"},
+      {"fuzz", "--seeds=1"},
+      {"fuzz", "--engine=libfuzzer"},
+      {"fuzz", "--shard=4/4"},
+      {"fuzz", "--shard=1"},
+      {"fuzz", "--runs=many"},
+      {"fuzz", "--candidate=gpu"},
+      {"fuzz", "--faults=none_of_that_name"},
+      {"fuzz", "--skip_patterns=none_of_that_name"},
+      {"fuzz", "--runs=1", "--workdir=" + (folder / "w"), folder / "no-corpus"},
+      {"fuzz", "--runs=1", "--workdir=" + (folder / "w"), garbage},
+      {"replay"},
+      {"replay", folder / "none.json"},
+      {"replay", garbage},
+      {"replay", folder.string() + "/\n/x"},
+      {"minimize", garbage},
+      {"minimize", garbage, "second.json"},
+      {"explain", garbage},
+      {"explain", folder.string()},
+      {"generate"},
+      {"generate", "--output=" + (folder / "g"), "argument"},
+      {"generate", "--output=" + (folder / "g"), "--count=-3"},
+      {"list"},
+      {"list", "oops"},
+      {"list", "ops", "oops"},
+  };
+  for (const auto& args : calls) {
+    const Ran ran = fusesmith_command(args);
+    std::string call = "fusesmith";
+    for (const std::string& arg : args) call += " " + arg;
+    EXPECT_EQ(ran.code, kUsage) << call;
+    EXPECT_EQ(ran.out, "") << call;
+    EXPECT_TRUE(is_one_line(ran.err)) << call << "\n" << ran.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "w")) << "nothing is written for a bad corpus";
+  EXPECT_FALSE(std::filesystem::exists(folder / "g"));
+}
+
+TEST(Command, CannotWriteIs73) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("plain", "");
+  EXPECT_EQ(fusesmith_command({"fuzz", "--runs=1", "--workdir=" + file}).code, kCannotWrite);
+  EXPECT_EQ(fusesmith_command({"generate", "--count=1", "--output=" + file + "/below"}).code, kCannotWrite);
+}
+
+TEST(Command, ListsAsTextAndAsJson) {
+  for (const std::string what : {"ops", "patterns", "backends", "faults"}) {
+    const Ran text = fusesmith_command({"list", what});
+    EXPECT_EQ(text.code, kClean);
+    EXPECT_NE(text.out, "");
+    const auto json = nlohmann::json::parse(fusesmith_command({"list", what, "--json"}).out);
+    ASSERT_TRUE(json.contains(what));
+    EXPECT_EQ(json.size(), 1U);
+    EXPECT_EQ(json[what].empty(), what == "faults" && !kFaultsBuilt);
+    for (const auto& item : json[what]) {
+      EXPECT_NE(text.out.find(item.at("name").get<std::string>()), std::string::npos);
+      EXPECT_NE(item.at("doc").get<std::string>(), "");
+    }
+  }
+}
+
+TEST(Command, GenerateWritesCasesThatReadBack) {
+  const TemporaryFolder folder;
+  const Ran ran = fusesmith_command(
+      {"generate", "--seed=5", "--first=2", "--count=3", "--output=" + (folder / "g"), "--json"});
+  ASSERT_EQ(ran.code, kClean) << ran.err;
+  const auto files = nlohmann::json::parse(ran.out).at("files").get<std::vector<std::string>>();
+  const auto listed = list_json(folder / "g");
+  ASSERT_TRUE(listed.ok());
+  EXPECT_EQ(files, *listed);
+  EXPECT_EQ(files.size(), 3U);
+  EXPECT_EQ(files[0], folder / "g/5-0-2.json");
+  for (const std::string& file : files)
+    EXPECT_TRUE(read_case_file(file).ok()) << read_case_file(file).problem();
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,418 @@
+// Devices that are missing, run out of memory, or fail: what each command says and leaves behind.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "backends/faults.h"
+#include "fuzz/campaign/campaign.h"
+#include "fuzz/cli/calibrate_command.h"
+#include "fuzz/cli/test_support.h"
+#include "fuzz/generate/generator.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr uint64_t kSeed = 2;
+const std::string kCulprit = "crash-failing-graph-any-device_error";
+
+Ran fuzz(const std::string& workdir, std::vector<std::string> more) {
+  more.insert(more.begin(), {"fuzz", "--json", "--seed=" + std::to_string(kSeed), "--baseline=cpu",
+                             "--candidate=failing", "--workdir=" + workdir});
+  return fusesmith_command(more);
+}
+
+// The last line; those before it are log lines.
+std::string last_line(const std::string& text) {
+  const size_t end = text.find_last_not_of('\n') + 1, begin = text.rfind('\n', end - 1) + 1;
+  return text.substr(begin, end - begin);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  if (!fs::exists(folder)) return names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Whether the graph is that of case number `counter`.
+bool is_case(const Graph& graph, uint64_t counter) { return graph == generate_case(kSeed, 0, counter).graph; }
+
+Json counts(const std::string& stats) {
+  Json json = Json::parse(stats);
+  json.erase("elapsed_s");
+  json.erase("graphs_per_second");
+  return json;
+}
+
+TEST(OutOfDeviceMemory, IsCountedAndTheCampaignGoesOn) {
+  const TemporaryFolder folder;
+  const FailingBackend backend([](const Graph& graph) {
+    if (graph.nodes().size() % 4 == 0) fail_memory();
+  });
+  const Ran ran = fuzz(folder / "w", {"--runs=40", "--jobs=3"});
+  EXPECT_EQ(ran.code, kClean) << ran.err;
+  const Json stats = counts(ran.out);
+  EXPECT_EQ(stats["cases"], 40);
+  int64_t wanted = 0;
+  for (uint64_t i = 0; i < 40; ++i) wanted += generate_case(kSeed, 0, i).graph.nodes().size() % 4 == 0;
+  EXPECT_GT(wanted, 0);
+  EXPECT_EQ(stats["verdicts"]["out_of_memory"], wanted);
+  EXPECT_EQ(counts(fuzz(folder / "one", {"--runs=40", "--jobs=1"}).out), stats);
+}
+
+TEST(OutOfDeviceMemory, TwentyInARowStopTheCampaign) {
+  const TemporaryFolder folder;
+  bool full = true;
+  const FailingBackend backend([&](const Graph&) {
+    if (full) fail_memory();
+  });
+  const Ran ran = fuzz(folder / "w", {"--runs=100", "--jobs=3"});
+  EXPECT_EQ(ran.code, kOutOfMemory);
+  EXPECT_EQ(Json::parse(ran.out)["verdicts"]["out_of_memory"], 20);
+  EXPECT_TRUE(
+      contains(last_line(ran.err), "20 cases in a row ran out of memory, the last: cudaMalloc of 3 MiB"))
+      << ran.err;
+  full = false;
+  const Ran again = fuzz(folder / "w", {"--runs=5"});
+  EXPECT_EQ(again.code, kClean) << again.err;
+  EXPECT_EQ(Json::parse(again.out)["cases"], 25);
+}
+
+TEST(FailedDevice, TheCaseIsSavedThenConvictedAloneThenLeftOut) {
+  const TemporaryFolder folder;
+  int runs_of_it = 0;
+  const FailingBackend backend([&](const Graph& graph) {
+    if (!is_case(graph, 7)) return;
+    ++runs_of_it;
+    fail_device();
+  });
+  const Ran first = fuzz(folder / "w", {"--runs=12", "--jobs=1"});
+  EXPECT_EQ(first.code, kDeviceUnhealthy);
+  const std::string suspect = folder / "w/suspects/7.json";
+  EXPECT_TRUE(contains(last_line(first.err), "the device failed: kernel softmax: ")) << first.err;
+  EXPECT_TRUE(contains(last_line(first.err), "replay " + suspect + " --baseline=cpu --candidate=failing"))
+      << first.err;
+  EXPECT_EQ(names_in(folder / "w/suspects"), std::vector<std::string>{"7.json"});
+  EXPECT_TRUE(read_case_file(suspect)->graph == generate_case(kSeed, 0, 7).graph);
+  EXPECT_EQ(counts(first.out), counts(*read_file(folder / "w/stats.json")));
+  EXPECT_EQ(counts(first.out)["next_counter"], 7);
+
+  const Ran second = fuzz(folder / "w", {"--runs=5", "--jobs=2"});
+  EXPECT_EQ(second.code, kDeviceUnhealthy);
+  const std::string found = folder / ("w/findings/" + kCulprit);
+  EXPECT_TRUE(contains(last_line(second.err), "case 7 alone: kernel softmax: ")) << second.err;
+  EXPECT_TRUE(contains(last_line(second.err), found)) << second.err;
+  EXPECT_EQ(names_in(folder / "w/suspects"), std::vector<std::string>{});
+  EXPECT_FALSE(fs::exists(found + "/min.json"));
+  EXPECT_TRUE(read_case_file(found + "/case.json")->graph == generate_case(kSeed, 0, 7).graph);
+  EXPECT_EQ(Json::parse(*read_file(found + "/verdict.json"))["signature"], kCulprit);
+  EXPECT_TRUE(contains(*read_file(found + "/report.md"), "kernel softmax: an illegal memory access"));
+  EXPECT_EQ(counts(second.out)["next_counter"], 7) << "it is counted in its turn";
+
+  const Ran third = fuzz(folder / "w", {"--runs=5", "--jobs=2"});
+  EXPECT_EQ(third.code, kFindings) << third.err;
+  EXPECT_EQ(runs_of_it, 2) << "in the campaign and alone";
+  const Json stats = counts(third.out);
+  EXPECT_EQ(stats["cases"], 12);
+  EXPECT_EQ(stats["verdicts"]["crash"], 1);
+  EXPECT_EQ(stats["findings"], (Json{{kCulprit, 1}}));
+  EXPECT_EQ(stats["convicted"], Json::object());
+  EXPECT_EQ(*read_file(found + "/count"), "1\n");
+}
+
+TEST(FailedDevice, AFurtherCaseOfAKnownFindingIsKeptBesideIt) {
+  const TemporaryFolder folder;
+  const FailingBackend backend([&](const Graph& graph) {
+    if (is_case(graph, 2) || is_case(graph, 4)) fail_device();
+  });
+  int starts = 0;
+  while (fuzz(folder / "w", {"--runs=6", "--jobs=1"}).code == kDeviceUnhealthy && starts < 9) ++starts;
+  EXPECT_EQ(starts, 4);
+  const Json stats = counts(*read_file(folder / "w/stats.json"));
+  EXPECT_EQ(stats["verdicts"]["crash"], 2);
+  const fs::path found = folder / ("w/findings/" + kCulprit);
+  EXPECT_TRUE(fs::exists(found / "case.json"));
+  EXPECT_TRUE(read_case_file((found / "4.json").string())->graph == generate_case(kSeed, 0, 4).graph);
+}
+
+TEST(FailedDevice, WhatPassesAloneIsNotRunAgain) {
+  const TemporaryFolder folder;
+  std::atomic<int> runs_of_it = 0;
+  const FailingBackend backend([&](const Graph& graph) {
+    if (is_case(graph, 7) && ++runs_of_it == 1) fail_device();
+  });
+  ASSERT_EQ(fuzz(folder / "w", {"--runs=12", "--jobs=2"}).code, kDeviceUnhealthy);
+  const int64_t done = Json::parse(*read_file(folder / "w/stats.json"))["cases"].get<int64_t>();
+  EXPECT_LE(done, 7);
+  const Ran ran = fuzz(folder / "w", {"--runs=" + std::to_string(12 - done), "--jobs=2"});
+  EXPECT_EQ(ran.code, kClean) << ran.err;
+  EXPECT_EQ(runs_of_it, 2);
+  EXPECT_EQ(names_in(folder / "w/suspects"), std::vector<std::string>{});
+  EXPECT_EQ(counts(ran.out), counts(fuzz(folder / "whole", {"--runs=12"}).out));
+}
+
+// Every thread has a case on the device when that fails.
+TEST(FailedDevice, EveryCaseInFlightIsSaved) {
+  const TemporaryFolder folder;
+  constexpr int kJobs = 4;
+  std::atomic<bool> reached = false, dead = false;
+  std::atomic<int> inside = 0;
+  const FailingBackend backend([&](const Graph& graph) {
+    const bool culprit = is_case(graph, 9);
+    ++inside;
+    if (culprit) reached = true;
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto wait_for = [&](auto condition) {
+      while (!condition() && std::chrono::steady_clock::now() < patience)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    if (culprit && !dead) {
+      wait_for([&] { return inside == kJobs; });
+      dead = true;
+    } else if (reached) {
+      wait_for([&] { return dead.load(); });
+    }
+    // Until the process ends, which is where the test says so, everything fails.
+    if (dead) {
+      wait_for([&] { return inside >= kJobs; });
+      fail_device();
+    }
+    --inside;
+  });
+  const Ran first = fuzz(folder / "w", {"--runs=40", "--jobs=" + std::to_string(kJobs)});
+  EXPECT_EQ(first.code, kDeviceUnhealthy);
+  const auto saved = names_in(folder / "w/suspects");
+  EXPECT_EQ(saved.size(), size_t{kJobs}) << first.err;
+  EXPECT_NE(std::find(saved.begin(), saved.end(), "9.json"), saved.end());
+  EXPECT_LE(counts(first.out)["next_counter"], 9);
+
+  // Alone, only the culprit fails.
+  dead = reached = false;
+  inside = kJobs - 1;
+  const Ran second = fuzz(folder / "w", {"--runs=1"});
+  EXPECT_EQ(second.code, kDeviceUnhealthy) << second.err;
+  EXPECT_TRUE(contains(last_line(second.err), "case 9 alone")) << second.err;
+  dead = reached = false;
+  inside = 0;
+  const Ran third = fuzz(folder / "w", {"--runs=20", "--jobs=2"});
+  EXPECT_EQ(third.code, kFindings) << third.err;
+  EXPECT_EQ(counts(third.out)["verdicts"]["crash"], 1);
+}
+
+TEST(FailedDevice, WhatComesThroughIsNoSuspect) {
+  const TemporaryFolder folder;
+  std::atomic<bool> accompanied = false, threw = false;
+  const fs::path suspects = folder / "w/suspects";
+  const FailingBackend backend([&](const Graph& graph) {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto wait_for = [&](auto condition) {
+      while (!condition() && std::chrono::steady_clock::now() < patience)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    if (is_case(graph, 4)) {
+      wait_for([&] { return accompanied.load(); });
+      threw = true;
+      fail_device();
+    }
+    if (is_case(graph, 5) && !threw) {
+      accompanied = true;
+      wait_for([&] { return fs::exists(suspects / "4.json") && fs::exists(suspects / "5.json"); });
+      EXPECT_TRUE(fs::exists(suspects / "5.json")) << "it was saved with the other";
+    }
+  });
+  EXPECT_EQ(fuzz(folder / "w", {"--runs=12", "--jobs=2"}).code, kDeviceUnhealthy);
+  EXPECT_EQ(names_in(suspects), std::vector<std::string>{"4.json"});
+}
+
+TEST(FailedDevice, OneThatFailsWhileMinimizingDoesNotStopTheCampaignForEver) {
+  if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
+  const TemporaryFolder folder;
+  const FailingBackend backend([](const Graph& graph) {
+    if (graph.nodes().size() <= 3) fail_device();
+  });
+  const std::vector<std::string> flags = {"--runs=2000", "--max_findings=1", "--jobs=1",
+                                          "--faults=" + std::string(all_faults().front().name)};
+  const Ran first = fuzz(folder / "w", flags);
+  ASSERT_EQ(first.code, kDeviceUnhealthy) << first.err;
+  const auto findings = names_in(folder / "w/findings"), suspects = names_in(folder / "w/suspects");
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(suspects, std::vector<std::string>{"finishing-" + findings[0] + ".json"});
+  const Ran second = fuzz(folder / "w", flags);
+  EXPECT_EQ(second.code, kDeviceUnhealthy) << second.err;
+  const std::string report = *read_file(folder / ("w/findings/" + findings[0] + "/report.md"));
+  EXPECT_TRUE(contains(report, "not minimized: the device failed meanwhile")) << report;
+  EXPECT_EQ(names_in(folder / "w/findings").size(), 2U) << "what ran is a finding of its own";
+  EXPECT_EQ(names_in(folder / "w/suspects"), std::vector<std::string>{});
+  const Ran third = fuzz(folder / "w", {"--runs=1", "--minimize=0", flags.back()});
+  EXPECT_EQ(third.code, kFindings) << third.err;
+}
+
+// Commands on one file.
+class FailedDeviceCommand : public testing::Test {
+ protected:
+  Ran call(std::vector<std::string> args) {
+    args.insert(args.begin() + 1, {"--baseline=cpu", "--candidate=failing"});
+    return fusesmith_command(args);
+  }
+  const TemporaryFolder folder_;
+  const std::string good_ = folder_.file("cases/a.json", to_json(generate_case(kSeed, 0, 0)));
+  const std::string bad_ = folder_.file("cases/b.json", to_json(generate_case(kSeed, 0, 1)));
+  const std::string unseen_ = folder_.file("cases/c.json", to_json(generate_case(kSeed, 0, 2)));
+};
+
+TEST_F(FailedDeviceCommand, IsOneLineAnd76) {
+  const FailingBackend backend([](const Graph& graph) {
+    if (is_case(graph, 1)) fail_device();
+  });
+  for (const std::string command : {"replay", "explain", "minimize"}) {
+    const Ran ran = call({command, bad_});
+    EXPECT_EQ(ran.code, kDeviceUnhealthy) << command;
+    EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
+    EXPECT_TRUE(contains(ran.err, "the device failed: kernel softmax: an illegal memory access")) << ran.err;
+    EXPECT_EQ(ran.out, "") << command;
+  }
+  EXPECT_TRUE(read_case_file(folder_ / "cases/b.suspect.json").ok()) << "what minimize ran last";
+  fs::remove(folder_ / "cases/b.suspect.json");
+  const Ran ran = call({"replay", "--json", folder_ / "cases"});
+  EXPECT_EQ(ran.code, kDeviceUnhealthy);
+  EXPECT_TRUE(contains(ran.err, bad_)) << ran.err;
+  const Json cases = Json::parse(ran.out)["cases"];
+  ASSERT_EQ(cases.size(), 1U) << "nothing is run after it";
+  EXPECT_EQ(cases[0]["file"], good_);
+}
+
+TEST_F(FailedDeviceCommand, OutOfMemoryIs71) {
+  const FailingBackend backend([](const Graph& graph) {
+    if (is_case(graph, 1)) fail_memory();
+  });
+  const Ran replayed = call({"replay", folder_ / "cases"});
+  EXPECT_EQ(replayed.code, kOutOfMemory);
+  EXPECT_TRUE(contains(replayed.out, "out_of_memory: cudaMalloc of 3 MiB")) << replayed.out;
+  EXPECT_TRUE(contains(replayed.out, unseen_)) << "the others are still replayed";
+  EXPECT_EQ(call({"explain", bad_}).code, kOutOfMemory);
+  EXPECT_EQ(call({"minimize", bad_}).code, kOutOfMemory);
+  EXPECT_EQ(call({"explain", good_}).code, kClean);
+}
+
+TEST_F(FailedDeviceCommand, RepeatsAreCoveredToo) {
+  int compilations = 0;
+  const FailingBackend backend([&](const Graph&) { ++compilations; });
+  EXPECT_EQ(call({"replay", "--repeat=2", good_}).code, kClean);
+  EXPECT_EQ(compilations, 1);
+}
+
+TEST(MissingDevice, ChoosingItIsOneLineAnd76) {
+  const TemporaryFolder folder;
+  const FailingBackend backend("absent", "no NVIDIA driver");
+  const std::string file = folder.file("a.json", to_json(generate_case(kSeed, 0, 0)));
+  const std::vector<std::string> pair = {"--baseline=cpu", "--candidate=absent"};
+  const std::vector<std::vector<std::string>> calls = {{"fuzz", "--runs=1", "--workdir=" + (folder / "w")},
+                                                       {"replay", file},
+                                                       {"minimize", file},
+                                                       {"explain", file}};
+  for (std::vector<std::string> args : calls) {
+    args.insert(args.begin() + 1, pair.begin(), pair.end());
+    const Ran ran = fusesmith_command(args);
+    EXPECT_EQ(ran.code, kDeviceUnhealthy) << args[0];
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(ran.err, "fusesmith " + args[0] +
+                           ": --candidate=absent cannot run here now: no NVIDIA driver; "
+                           "`fusesmith list backends` says what can\n");
+  }
+  EXPECT_FALSE(fs::exists(folder / "w"));
+}
+
+TEST(MissingDevice, CasesAboutItAreSkippedVisibly) {
+  const TemporaryFolder folder;
+  const FailingBackend backend("cuda_fused", "no NVIDIA driver");
+  Case test_case = generate_case(kSeed, 0, 0);
+  test_case.expect = Expect{{"cpu", "cuda_fused"}, "reassociation", {}, ""};
+  const Ran ran = fusesmith_command({"replay", folder.file("a.json", to_json(test_case))});
+  EXPECT_EQ(ran.code, kClean);
+  EXPECT_TRUE(contains(ran.out, "unsupported: cuda_fused cannot run here now: no NVIDIA driver.")) << ran.out;
+}
+
+TEST(MissingDevice, IsListed) {
+  const FailingBackend backend("absent", "no NVIDIA driver");
+  const std::string text = fusesmith_command({"list", "backends"}).out;
+  EXPECT_TRUE(contains(text, "no NVIDIA driver")) << text;
+  const Json json = Json::parse(fusesmith_command({"list", "backends", "--json"}).out)["backends"];
+  for (const Json& item : json) {
+    const bool absent = item["name"] == "absent";
+    if (!absent && !item["name"].get<std::string>().starts_with("cpu")) continue;
+    EXPECT_EQ(item["available"], !absent);
+    EXPECT_EQ(item["why_not"], absent ? "no NVIDIA driver" : "");
+  }
+}
+
+TEST(MissingDevice, DefaultsAreWhatCanRun) {
+  {
+    const FailingBackend cuda("cuda", "no NVIDIA driver"), fused("cuda_fused", "no NVIDIA driver");
+    EXPECT_EQ(default_baseline(), "cpu");
+    EXPECT_EQ(default_candidate(), "cpu_fused");
+  }
+  const FailingBackend cuda([](const Graph&) {}, "cuda"), fused([](const Graph&) {}, "cuda_fused");
+  EXPECT_EQ(default_baseline(), "cuda");
+  EXPECT_EQ(default_candidate(), "cuda_fused");
+}
+
+TEST(MissingDevice, ACampaignKeepsItsPair) {
+  const TemporaryFolder folder;
+  {
+    const FailingBackend backend([](const Graph&) {});
+    ASSERT_EQ(fuzz(folder / "w", {"--runs=2"}).code, kClean);
+    const std::vector<std::string> resume = {"fuzz", "--seed=" + std::to_string(kSeed), "--runs=1",
+                                             "--workdir=" + (folder / "w")};
+    const Ran ran = fusesmith_command(resume);
+    EXPECT_EQ(ran.code, kClean) << ran.err;
+    EXPECT_TRUE(contains(ran.out, "cpu against failing")) << ran.out;
+  }
+  const FailingBackend backend("failing", "the GPU does not answer");
+  const Ran ran =
+      fusesmith_command({"fuzz", "--seed=" + std::to_string(kSeed), "--workdir=" + (folder / "w")});
+  EXPECT_EQ(ran.code, kDeviceUnhealthy);
+  EXPECT_TRUE(contains(ran.err, "failing cannot run here now: the GPU does not answer")) << ran.err;
+}
+
+TEST(Calibrate, ComparesWithWhatIsDeclared) {
+  Calibration calibration{"a card", {{"exp", 2.5, 1, 2.56, 0.5}, {"log", 9, 1, 0, 0}}};
+  std::ostringstream out, err;
+  Console console{out, err};
+  EXPECT_EQ(report(calibration, false, console), kClean) << "nothing declares log";
+  EXPECT_TRUE(contains(out.str(), "within")) << out.str();
+  const std::vector<ScalarError> wrong = {
+      {"exp", 2.57, 1, 2.56, 0}, {"exp", 1, 1, 2.56, 1.5}, {"exp", NAN, 1, 2.56, 0}};
+  for (const ScalarError& function : wrong) {
+    calibration.functions[0] = function;
+    out.str("");
+    EXPECT_EQ(report(calibration, true, console), kFindings);
+    const Json json = Json::parse(out.str());
+    EXPECT_EQ(json["functions"][0]["exceeds"], true);
+    EXPECT_EQ(json["functions"][1]["declared_u"], Json());
+    out.str("");
+    report(calibration, false, console);
+    EXPECT_TRUE(contains(out.str(), "EXCEEDED: exp")) << out.str();
+  }
+}
+
+TEST(Calibrate, WithoutAGpuIsOneLineAnd76) {
+  const FailingBackend cuda("cuda", "no NVIDIA driver");
+  const Ran ran = fusesmith_command({"calibrate"});
+  EXPECT_EQ(ran.code, kDeviceUnhealthy);
+  EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
+  EXPECT_EQ(ran.out, "");
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,85 @@
+#include "fuzz/cli/generate_command.h"
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "fuzz/base/files.h"
+#include "fuzz/base/interrupt.h"
+#include "fuzz/base/table.h"
+#include "fuzz/campaign/campaign.h"
+#include "fuzz/generate/generator.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+constexpr std::string_view kName = "generate";
+
+}  // namespace
+
+FlagTable GenerateFlags::table() {
+  FlagTable table;
+  table.command = "generate";
+  table.doc = "write generated cases as files.";
+  table.details =
+      "Case number n is the one that `fusesmith fuzz` with the same seed, shard and data judges as its "
+      "number "
+      "n.\n"
+      "\n"
+      "Exit codes: 0 clean, 1 wrong usage, 72 interrupted (what was written stays), 73 cannot write.";
+  table.flags.push_back({.name = "output",
+                         .target = &output,
+                         .value = "DIR",
+                         .doc = "Folder for SEED-SHARD-NUMBER.json; made if it is not there (required)."});
+  table.flags.push_back(
+      {.name = "seed", .target = &seed, .value = "N", .doc = "Which sequence of cases.", .hi = 0x1p64});
+  table.flags.push_back({.name = "count", .target = &count, .value = "K", .doc = "How many.", .hi = 1e7});
+  table.flags.push_back({.name = "first", .target = &first, .value = "N", .doc = "The number of the first."});
+  table.flags.push_back({.name = "shard", .target = &shard, .value = "I/N", .doc = "Part I of N, from 0."});
+  table.flags.push_back({.name = "data",
+                         .target = &data,
+                         .value = kDataMixValue,
+                         .doc = "How their data is made, as for `fusesmith fuzz`.",
+                         .choices = data_mixes()});
+  table.flags.push_back({.name = "json",
+                         .target = &json,
+                         .doc = "Print {\"files\": [...]} on standard output, nothing else there."});
+  table.examples = {
+      {"generate --seed=1 --count=100 --output=cases", "A hundred graphs to look at, or to run elsewhere."},
+      {"generate --seed=1 --first=4711 --count=1 --output=.", "One case of a campaign."},
+  };
+  return table;
+}
+
+int run(GenerateFlags& flags, Console& console) {
+  if (flags.output.empty()) return fail(console, kName, "needs --output=DIR");
+  const auto shard = parse_shard(flags.shard);
+  if (!shard) return fail(console, kName, shard.problem());
+  const std::filesystem::path folder(flags.output);
+  if (auto problem = make_folder(folder)) return fail(console, kName, problem->what, kCannotWrite);
+  GeneratorOptions options;
+  options.data = parse_data_mix(flags.data);
+  const InterruptGuard guard;
+  std::vector<std::string> files;
+  for (uint64_t i = 0; i < flags.count && !InterruptGuard::interrupted(); ++i) {
+    const uint64_t counter = flags.first + i;
+    const std::string file_name =
+        std::to_string(flags.seed) + "-" + std::to_string(*shard) + "-" + std::to_string(counter) + ".json";
+    const auto file = (folder / file_name).string();
+    const Case test_case = generate_case(flags.seed, *shard, counter, options);
+    if (auto problem = write_file(file, to_json(test_case)))
+      return fail(console, kName, problem->what, kCannotWrite);
+    files.push_back(file);
+  }
+  const std::string count = counted(static_cast<int64_t>(files.size()), "case");
+  if (flags.json)
+    console.out << nlohmann::json{{"files", files}}.dump(2, ' ', false,
+                                                         nlohmann::json::error_handler_t::replace)
+                << "\n";
+  else
+    console.out << count << " in " << folder.string() << "\n";
+  if (files.size() < flags.count) return fail(console, kName, "interrupted after " + count, kInterrupted);
+  return kClean;
+}
+
+}  // namespace fusesmith::fuzz

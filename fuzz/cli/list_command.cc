@@ -1,0 +1,158 @@
+#include "fuzz/cli/list_command.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "backends/rewrite/pattern.h"
+#include "fuzz/base/table.h"
+#include "fuzz/cli/list_coverage.h"
+#include "fuzz/run/backends.h"
+#include "graph/op.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Rows of columns; the heading's words are the JSON keys. Cells are strings or bools.
+using Rows = std::vector<std::vector<Json>>;
+
+Rows op_rows() {
+  Rows rows = {{"name", "inputs", "attributes", "doc"}};
+  for_each_op([&]<class T>(std::type_identity<T>) {
+    std::vector<std::string> attributes;
+    for_each_field<T>([&](const auto& field) { attributes.emplace_back(field.name); });
+    const OpInfo& info = T::info;
+    std::string inputs = std::to_string(info.min_inputs);
+    if (info.max_inputs != info.min_inputs) inputs += "-" + std::to_string(info.max_inputs);
+    rows.push_back({std::string(info.name), inputs, list_text(attributes), std::string(info.doc)});
+  });
+  return rows;
+}
+
+Rows pattern_rows() {
+  Rows rows = {{"name", "doc"}};
+  for (const Pattern& pattern : all_patterns())
+    rows.push_back({std::string(pattern.name), std::string(pattern.doc)});
+  return rows;
+}
+
+Rows backend_rows() {
+  Rows rows = {{"name", "available", "why_not", "doc"}};
+  for (const Backend* backend : all_backends()) {
+    const auto why_not = backend->unavailable();
+    rows.push_back(
+        {std::string(backend->name()), !why_not, why_not.value_or(""), std::string(backend->doc())});
+  }
+  return rows;
+}
+
+Rows fault_rows() {
+  Rows rows = {{"name", "pattern", "backends", "doc"}};
+  for (const FaultInfo& fault : all_faults()) {
+    std::string carriers;
+    for (const char* backend : {"cpu_fused", "cuda_fused"}) {
+      if (fault.strikes(backend)) carriers += (carriers.empty() ? "" : ",") + std::string(backend);
+    }
+    rows.push_back({std::string(fault.name), std::string(fault.pattern), carriers, std::string(fault.doc)});
+  }
+  return rows;
+}
+
+struct Listing {
+  std::string name;
+  Rows (*rows)();
+  std::string_view when_empty;
+};
+
+const std::vector<Listing>& all_listings() {
+  static const std::vector<Listing> listings = {
+      {"ops", op_rows, ""},
+      {"patterns", pattern_rows, ""},
+      {"backends", backend_rows, ""},
+      {"faults", fault_rows,
+       "This build carries no planted faults; configure with -DFUSESMITH_FAULTS=ON (preset dev).\n"},
+  };
+  return listings;
+}
+
+std::string json_text(const std::string& key, const Rows& rows) {
+  Json items = Json::array();
+  for (size_t i = 1; i < rows.size(); ++i) {
+    Json item;
+    for (size_t column = 0; column < rows[0].size(); ++column)
+      item[rows[0][column].get<std::string>()] = rows[i][column];
+    items.push_back(item);
+  }
+  return Json{{key, items}}.dump(2) + "\n";
+}
+
+std::string cell_text(const Json& cell) {
+  if (cell.is_boolean()) return cell.get<bool>() ? "yes" : "no";
+  return cell.get<std::string>();
+}
+
+// Without the columns that are empty in every row.
+std::string plain_text(const Rows& rows) {
+  const auto row_text = [&](const std::vector<Json>& row) {
+    std::vector<std::string> cells;
+    for (size_t column = 0; column < row.size(); ++column) {
+      const bool shown = std::any_of(rows.begin() + 1, rows.end(),
+                                     [&](const auto& other) { return !cell_text(other[column]).empty(); });
+      if (shown) cells.push_back(cell_text(row[column]));
+    }
+    return cells;
+  };
+  Table table(row_text(rows[0]));
+  for (size_t i = 1; i < rows.size(); ++i) table.add(row_text(rows[i]));
+  return table.text();
+}
+
+}  // namespace
+
+FlagTable ListFlags::table() {
+  FlagTable table;
+  table.command = "list";
+  table.doc = "list the ops, patterns, backends, faults of this build, or what campaigns cover.";
+  table.positional = {"ops|patterns|backends|faults|coverage [WORKDIR...]", &what, 1};
+  table.flags.push_back({.name = "json",
+                         .target = &json,
+                         .doc = "Print one JSON object on standard output, nothing else there."});
+  table.examples = {
+      {"list patterns", "Names for --skip_patterns."},
+      {"list faults --json", "For scripts; empty in builds without faults."},
+      {"list coverage fusesmith-work",
+       "How often the campaign there met each rewrite, guard, op; the holes."},
+  };
+  return table;
+}
+
+int run(ListFlags& flags, Console& console) {
+  std::vector<std::string> names;
+  for (const Listing& listing : all_listings()) names.push_back(listing.name);
+  names.emplace_back(kCoverageListing);
+  const auto chosen = std::find(names.begin(), names.end(), flags.what[0]);
+  if (chosen == names.end()) {
+    return fail(console, "list",
+                "expected one of " + list_text(names) + "; got '" + flags.what[0] + "'" +
+                    suggestion(flags.what[0], names));
+  }
+  if (*chosen == kCoverageListing)
+    return list_coverage({flags.what.begin() + 1, flags.what.end()}, flags.json, console);
+  if (flags.what.size() > 1)
+    return fail(console, "list", "expected nothing after " + *chosen + "; got '" + flags.what[1] + "'");
+  const Listing& listing = all_listings()[static_cast<size_t>(chosen - names.begin())];
+  const Rows rows = listing.rows();
+  if (flags.json) {
+    console.out << json_text(listing.name, rows);
+  } else if (rows.size() == 1) {
+    console.out << listing.when_empty;
+  } else {
+    console.out << plain_text(rows);
+  }
+  return kClean;
+}
+
+}  // namespace fusesmith::fuzz

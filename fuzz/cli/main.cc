@@ -1,0 +1,47 @@
+// The `fusesmith` program: the command line of fuzz/cli/command.h on this process's streams.
+#include <malloc.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fuzz/cli/command.h"
+
+namespace {
+
+std::terminate_handler terminate_before;
+
+// No handler is reached when memory runs out once more while std::bad_alloc is on its way.
+[[noreturn]] void end_without_memory() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view kLine = "fusesmith: out of memory\n";
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
+    _exit(fusesmith::fuzz::kOutOfMemory);
+  } catch (...) {
+  }
+  terminate_before();
+  std::abort();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Tensors come and go with every case: keep their memory in the process instead of giving it back to the
+  // system each time.
+  mallopt(M_MMAP_THRESHOLD, 256 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  mallopt(M_TOP_PAD, 16 << 20);
+  terminate_before = std::set_terminate(end_without_memory);
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of writing, not a death
+  fusesmith::fuzz::Console console{std::cout, std::cerr, isatty(STDERR_FILENO) != 0,
+                                   argc > 0 ? argv[0] : "fusesmith"};
+  const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+  return fusesmith::fuzz::run_command_line(args, console);
+}

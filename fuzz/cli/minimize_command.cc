@@ -1,0 +1,154 @@
+#include "fuzz/cli/minimize_command.h"
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "fuzz/base/files.h"
+#include "fuzz/base/interrupt.h"
+#include "fuzz/campaign/shrinking.h"
+#include "fuzz/run/known_names.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kName = "minimize";
+
+// "DIR/CASE.min.json" for "DIR/CASE.json".
+std::string beside(const std::string& file, const char* ending) {
+  const std::filesystem::path path(file);
+  return (path.parent_path() / path.stem()).string() + ending;
+}
+
+Json size_json(const Measure& size) { return {{"nodes", size.nodes}, {"elements", size.elements}}; }
+
+Json json_of(const Shrunk& shrunk, const std::string& file, const std::string& output,
+             const std::vector<std::string>& others) {
+  const MinimizeResult& result = shrunk.result;
+  Json json = {{"file", file}, {"reproduced", result.fails}};
+  if (!result.fails) return json;
+  json.update({{"output", output},
+               {"signature", result.signature},
+               {"before", size_json(result.before)},
+               {"after", size_json(result.after)},
+               {"queries", result.queries},
+               {"seconds", result.seconds},
+               {"exhausted", result.exhausted},
+               {"flaky", shrunk.rate.sometimes()},
+               {"failure_rate", {{"failed", shrunk.rate.failed}, {"runs", shrunk.rate.runs}}},
+               {"edits", result.edits},
+               {"other_signatures", others}});
+  return json;
+}
+
+std::string text_of(const Shrunk& shrunk, const std::string& output, const MinimizeFlags& flags,
+                    const Console& console) {
+  return shrunk.result.signature + "\n" + shrink_text(shrunk) + "\nReplay it with:\n  " + console.program +
+         " replay " + shell_quoted(output) + flags.judge.text() + "\n";
+}
+
+int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& watch, Console& console) {
+  const std::string& file = flags.files[0];
+  Judging judging(flags.judge, start);
+  judging.watch = &watch;
+  judging.options.stop = InterruptGuard::interrupted;
+  const std::string output = flags.output.empty() ? beside(file, ".min.json") : flags.output;
+  const InterruptGuard guard;
+  Case wanted = with_options(start, judging.options);
+  wanted.expect.reset();  // speaks of the start
+
+  std::vector<std::string> others;
+  MinimizeOptions options;
+  options.max_seconds = flags.max_seconds;
+  options.max_queries = flags.max_queries;
+  options.on_other = [&](const std::string& signature, const Case&) { others.push_back(signature); };
+  const Shrunk shrunk = shrink(wanted, {}, judging, options, [] { return InterruptGuard::interrupted(); });
+  const MinimizeResult& result = shrunk.result;
+  if (InterruptGuard::interrupted()) throw Interrupted{};
+  const auto print_json = [&] {
+    console.out << json_of(shrunk, file, output, others).dump(2, ' ', false, Json::error_handler_t::replace)
+                << "\n";
+  };
+  if (!result.fails) {
+    const VerdictClass verdict = judging.run(start).verdict.verdict;
+    if (flags.json)
+      print_json();
+    else
+      console.out << file << ": does not fail (" << name(verdict) << "), nothing to minimize\n";
+    return verdict == VerdictClass::out_of_memory ? kOutOfMemory : kClean;
+  }
+  if (auto problem = write_file(output, to_json(result.test_case)))
+    return fail(console, kName, problem->what, kCannotWrite);
+  if (flags.json)
+    print_json();
+  else
+    console.out << text_of(shrunk, output, flags, console);
+  return kFindings;
+}
+
+}  // namespace
+
+FlagTable MinimizeFlags::table() {
+  FlagTable table;
+  table.command = "minimize";
+  table.doc = "shrink a failing case to the smallest that fails in the same way.";
+  table.details =
+      "A smaller case counts only if its verdict has the same signature, and the result is judged once more "
+      "before it is "
+      "written. A case that fails only sometimes is tried again and again; the result says in how many runs "
+      "it fails.\n"
+      "\n"
+      "Exit codes: 77 the case fails and was minimized, 0 it does not fail (nothing is written), 1 it cannot "
+      "be read, 71 out "
+      "of memory, 72 interrupted (nothing is written), 73 cannot write, 76 the GPU is missing, or it failed: "
+      "then the case that ran is in CASE.suspect.json.";
+  table.positional = {"CASE.json", &files, 1, 1};
+  table.flags.push_back({.name = "output",
+                         .target = &output,
+                         .value = "MIN.json",
+                         .doc = "Where the result goes.",
+                         .default_text = "CASE.min.json beside the case"});
+  table.flags.push_back({.name = "max_seconds",
+                         .target = &max_seconds,
+                         .value = "S",
+                         .doc = "Stop there with what was reached."});
+  table.flags.push_back({.name = "max_queries",
+                         .target = &max_queries,
+                         .value = "N",
+                         .doc = "The same, in cases judged.",
+                         .lo = 2});
+  judge.add_to(table.flags, false);
+  table.flags.push_back({.name = "json",
+                         .target = &json,
+                         .doc = "Print one JSON object on standard output, nothing else there."});
+  table.examples = {
+      {"minimize fusesmith-work/findings/SIGNATURE/case.json --output=min.json",
+       "A campaign does this by itself; again, by hand."},
+      {"minimize --baseline=cpu --candidate=cpu_fused case.json", "Which backends are meant."},
+  };
+  return table;
+}
+
+int run(MinimizeFlags& flags, Console& console) {
+  const std::string& file = flags.files[0];
+  auto start = read_known_case(file);
+  if (!start) return fail(console, kName, start.problem());
+  if (const auto why = flags.judge.unavailable()) return fail(console, kName, *why, kDeviceUnhealthy);
+  const std::string suspect = beside(file, ".suspect.json");
+  std::optional<Problem> not_saved;
+  DeviceWatch watch([&](const std::vector<DeviceWatch::Running>& running) {
+    not_saved = write_file(suspect, to_json(*running.at(0).test_case));
+  });
+  try {
+    const DeviceWatch::Task task(watch, file);
+    return minimize_file(flags, *start, watch, console);
+  } catch (const Interrupted&) {
+    return fail(console, kName, "interrupted, nothing written", kInterrupted);
+  } catch (const DeviceError& error) {
+    return fail_device(console, kName, not_saved ? not_saved->what : "what ran is in " + suspect, error);
+  }
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,216 @@
+#include "fuzz/cli/replay_command.h"
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "fuzz/base/files.h"
+#include "fuzz/base/interrupt.h"
+#include "fuzz/base/table.h"
+#include "fuzz/report/definitions.h"
+#include "fuzz/report/verdict_json.h"
+#include "fuzz/report/verdict_text.h"
+#include "fuzz/run/backends.h"
+#include "fuzz/run/expectation.h"
+#include "fuzz/run/known_names.h"
+#include "fuzz/run/repeat.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Replayed {
+  std::string file;
+  CaseRun run;
+  std::vector<DefinitionDifference> definitions = {};
+  std::string stand_ins = {};  // as text
+  int64_t repeats = 0;
+  std::vector<std::string> reasons = {};  // why this is exit 77, one line each
+  bool expected = false;                  // the expectation was compared and holds
+  bool skipped = false;                   // there is one, but nothing to compare it with
+};
+
+Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& test_case) {
+  Judging judging(flags.judge, test_case);
+  judging.options.stop = InterruptGuard::interrupted;
+  Replayed replayed{file, {}};
+  replayed.run = judging.run(test_case, [&](CaseRun& judged) {
+    replayed.repeats = repeat_run(test_case.graph, judged, flags.repeat, InterruptGuard::interrupted);
+    replayed.definitions =
+        definition_differences(test_case, judged, *find_backend(judging.candidate), judging.options);
+  });
+  replayed.stand_ins = stand_in_text(test_case, replayed.definitions);
+  const Verdict& verdict = replayed.run.verdict;
+  // Where memory runs out says nothing about the case.
+  const bool out_of_memory = verdict.verdict == VerdictClass::out_of_memory && test_case.expect &&
+                             test_case.expect->verdict != name(verdict.verdict);
+  if (judging.why_not.empty() && is_about(test_case, verdict) && !out_of_memory) {
+    const auto broken = broken_expectation(test_case, verdict);
+    if (broken) replayed.reasons.push_back(*broken);
+    replayed.expected = !broken;
+  } else {
+    replayed.skipped = test_case.expect.has_value();
+  }
+  if (verdict.finding && !replayed.expected) replayed.reasons.push_back("finding " + verdict.signature);
+  if (flags.bitwise && verdict.unequal > 0) {
+    replayed.reasons.push_back("bitwise: " + std::to_string(verdict.unequal) + " of " +
+                               outputs_text(verdict) + " unequal");
+  }
+  return replayed;
+}
+
+std::string indented(const std::string& text) {
+  std::string result;
+  for (size_t at = 0, end; at < text.size(); at = end) {
+    end = text.find('\n', at) + 1;
+    result += "  " + text.substr(at, end - at);
+  }
+  return result;
+}
+
+std::string text_of(const Replayed& replayed) {
+  const Verdict& verdict = replayed.run.verdict;
+  std::string text = replayed.file + ": " + std::string(name(verdict.verdict)) +
+                     (replayed.expected  ? ", as expected"
+                      : replayed.skipped ? ", its expectation skipped"
+                                         : "") +
+                     (replayed.repeats > 0 ? ", " + counted(replayed.repeats, "repeat") : "") + "\n";
+  text += "  " + sentence(verdict) + "\n";
+  for (const std::string& reason : replayed.reasons) text += "  FAILED: " + reason + "\n";
+  text += indented(shown_step_text(verdict));
+  text += indented(replayed.stand_ins);
+  const auto differences = region_differences(replayed.run);
+  const Table table = region_table(verdict.candidate, Regions::notable, differences);
+  return text + (table.empty() ? "" : table.text(2)) + "\n";
+}
+
+Json json_of(const Replayed& replayed) {
+  const Verdict& verdict = replayed.run.verdict;
+  const auto differences = region_differences(replayed.run);
+  Json json = {{"file", replayed.file}};
+  const Json whole = to_json(verdict, differences);
+  for (const char* key : {"verdict", "signature", "finding", "reason", "step", "steps", "unequal",
+                          "output_elements", "max_difference", "deviations"}) {
+    json[key] = whole[key];
+  }
+  json["backends"] = {verdict.baseline.backend, verdict.candidate.backend};
+  json["failed"] = replayed.reasons;
+  if (!replayed.definitions.empty()) json["definitions"] = to_json(replayed.definitions);
+  json["regions"] = whole["candidate"]["regions"];
+  json["baseline_regions"] = whole["baseline"]["regions"];
+  return json;
+}
+
+// One call of the command: reads and judges what it is given until the device fails or a signal comes, if it
+// does.
+class Replay {
+ public:
+  Replay(const ReplayFlags& flags, Console& console) : flags_(flags), console_(console) {}
+
+  void add(const std::string& argument) {
+    const auto files = list_json(argument);
+    if (!files) return cannot_read(files.problem());
+    if (files->empty()) cannot_read(argument + ": no case (*.json) in this folder");
+    for (const std::string& file : *files) add_file(file);
+  }
+
+  int finish() {
+    if (flags_.json) {
+      console_.out << Json{{"cases", std::move(cases_)}}.dump(2, ' ', false, Json::error_handler_t::replace)
+                   << "\n";
+    }
+    if (device_failed_) return kDeviceUnhealthy;
+    if (InterruptGuard::interrupted())
+      return fail(console_, "replay", "interrupted after " + counted(judged_, "case"), kInterrupted);
+    return failed_ ? kFindings : out_of_memory_ ? kOutOfMemory : unreadable_ ? kUsage : kClean;
+  }
+
+ private:
+  void add_file(const std::string& file) {
+    if (device_failed_ || InterruptGuard::interrupted()) return;
+    const auto test_case = read_known_case(file);
+    if (!test_case) return cannot_read(test_case.problem());
+    try {
+      take(replay(flags_, file, *test_case));
+    } catch (const DeviceError& error) {
+      device_failed_ = true;
+      fail_device(console_, "replay", file, error);
+    } catch (const Interrupted&) {  // finish() says so
+    }
+  }
+
+  void take(const Replayed& replayed) {
+    ++judged_;
+    failed_ = failed_ || !replayed.reasons.empty();
+    const bool out_of_memory = replayed.run.verdict.verdict == VerdictClass::out_of_memory;
+    out_of_memory_ = out_of_memory_ || (out_of_memory && !replayed.expected);
+    if (flags_.json)
+      cases_.push_back(json_of(replayed));
+    else
+      console_.out << text_of(replayed) << std::flush;
+  }
+
+  void cannot_read(const std::string& problem) {
+    unreadable_ = true;
+    fail(console_, "replay", problem);
+  }
+
+  const ReplayFlags& flags_;
+  Console& console_;
+  const InterruptGuard guard_;
+  Json cases_ = Json::array();
+  int64_t judged_ = 0;
+  bool unreadable_ = false, failed_ = false, out_of_memory_ = false, device_failed_ = false;
+};
+
+}  // namespace
+
+FlagTable ReplayFlags::table() {
+  FlagTable table;
+  table.command = "replay";
+  table.doc = "judge case files again.";
+  table.details =
+      "Prints for each case the verdict, what happened in one sentence, and the regions of the candidate "
+      "that were rewritten "
+      "or are worst: worst and median error as shares of what floating point allows there, and the "
+      "difference to the "
+      "baseline. Folders stand for every case (*.json) in them, a work directory's findings for their "
+      "min.json.\n"
+      "\n"
+      "Exit codes: 0 clean; 77 a finding that the file does not expect, an expectation (`expect`) that does "
+      "not come true, or "
+      "with --bitwise an unequal output; else 71 when memory ran out; else 1 when a file cannot be read (the "
+      "others are still replayed). 72: interrupted; the case at hand is the last, and is not told where a "
+      "step of it was still to come (a second signal ends at once). 76: the GPU is missing, or it failed "
+      "(the rest is not replayed).";
+  table.positional = {"CASE.json|DIR...", &files, 1};
+  judge.add_to(table.flags, false);
+  table.flags.push_back({.name = "repeat",
+                         .target = &repeat,
+                         .value = "N",
+                         .doc = "Run each case N more times; other bits on the same inputs are a finding.",
+                         .hi = 1e6});
+  table.flags.push_back(
+      {.name = "bitwise",
+       .target = &bitwise,
+       .doc = "Demand equal bits: every output element that differs between the backends fails the case."});
+  table.flags.push_back({.name = "json",
+                         .target = &json,
+                         .doc = "Print {\"cases\": [...]} on standard output, nothing else there."});
+  table.examples = {
+      {"replay corpus/scenarios", "Judge every case of a folder, as CI does."},
+      {"replay fusesmith-work/findings/*/min.json", "What a campaign found, once more."},
+      {"replay --repeat=100 --bitwise case.json", "The same bits every time, and on both backends?"},
+  };
+  return table;
+}
+
+int run(ReplayFlags& flags, Console& console) {
+  if (const auto why = flags.judge.unavailable()) return fail(console, "replay", *why, kDeviceUnhealthy);
+  Replay replay(flags, console);
+  for (const std::string& argument : flags.files) replay.add(argument);
+  return replay.finish();
+}
+
+}  // namespace fusesmith::fuzz

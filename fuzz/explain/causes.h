@@ -1,0 +1,100 @@
+// Causes: which regions of the candidate make the difference of a run, by experiment. Each region runs on the
+// baseline's values as inputs: what differs then is its own. The baseline then computes everything after it
+// from the candidate's values: how far the difference is carried, and which share it has of the final one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fuzz/run/cut.h"
+#include "fuzz/run/difference.h"
+#include "oracle/region_judge.h"
+
+namespace fusesmith::fuzz {
+
+// A value after the region, computed by the baseline.
+struct SpreadStep {
+  std::string value;  // the last output of a region of the baseline
+  std::string op;
+  Dtype dtype = Dtype::f32;
+  Difference difference;
+  double relative = 0;  // rms of the difference / rms of the value
+  double growth = 0;    // relative / the largest `relative` among what it was computed from
+};
+
+// The region again, with some of its inner values taken from the baseline instead.
+struct Swap {
+  bool inside_kernel = false;      // values inside one kernel, which itself goes on from them
+  std::vector<std::string> given;  // nodes of the region, or values inside one kernel ("mean")
+  // Inner values of a kernel: how far the candidate's own were from those given.
+  std::optional<Difference> inner;
+  Difference outputs;  // what is left: the region's outputs against the baseline's
+  // What computed the rest: patterns, "node by node", or "its own kernel".
+  std::string rest;
+};
+
+// What kind of thing a cause is, by experiment.
+enum class CauseKind : uint8_t {
+  out_of_bounds,  // no lawful execution leaves these outputs
+  rounding,       // roundings were left out, moved or added
+  inner_value,    // with inner values of the baseline's in its kernel nothing is left: other statistics
+  order,          // none of these: the region computes the same in another order
+};
+inline constexpr std::string_view kCauseKinds[] = {"out_of_bounds", "rounding", "inner_value", "order"};
+inline std::string_view name(CauseKind kind) { return kCauseKinds[static_cast<size_t>(kind)]; }
+
+struct Cause {
+  size_t region = 0;  // in the candidate's plan
+  // Error as a share of its bound, roundings left out: on the baseline's inputs once it is `judged`, before
+  // that the run's, on the inputs that the region got there.
+  RegionVerdict verdict;
+  bool judged = false;
+  std::vector<TensorPtr> left;  // outputs on the baseline's inputs, in the region's order
+  Difference injected;          // they against the baseline's
+  // What follows; empty where it was not measured. The graph's outputs, everything after the region computed
+  // by the baseline.
+  std::optional<Difference> outputs;
+  std::optional<double> gain;  // rms of `outputs` / rms of `injected`
+  // Of the run's difference at the outputs: the length of `outputs` along that difference, as a part of the
+  // sum over all causes if every region was measured, else as a part of the run's.
+  std::optional<double> share;
+  std::vector<SpreadStep> spread;  // in order, moved values left out; what it never reaches is not there
+  std::vector<Swap> swaps;
+  bool swapped = false;  // whether the swaps were made
+
+  // Empty where only swaps, which were not made, could say.
+  std::optional<CauseKind> kind() const;
+  // The first swap inside a kernel, or of nodes, with which nothing is left; null if there is none.
+  const Swap* exact_swap(bool inside_kernel) const;
+};
+
+struct Causes {
+  Difference outputs;         // the run's: all graph outputs
+  std::vector<Cause> causes;  // the largest share first; regions that inject nothing are not there
+  // That sum, in lengths of the run's difference: 1 where differences add up; more where each alone turns
+  // roundings that they turn only once together. Empty where a region was not measured.
+  std::optional<double> together;
+  std::vector<std::string> left_out;  // experiments that were not made, and why
+};
+
+struct RunSides {
+  const Graph& graph;
+  Side baseline, candidate;
+};
+
+// By running kernels and comparing bits alone, in this order: what every region injects (rewritten regions
+// first), what follows from each, the swap tables (the largest share first). `out_of_time` is asked before
+// each experiment. `verdict` is of the run. What throws (memory) leaves in `found` what is known by then.
+void find_causes(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time,
+                 Causes& found);
+
+// Then the regions that make a difference against the reference, on the baseline's values: the largest share
+// first, and no region that got those very values in the run.
+void judge_causes(const RunSides& run, const RegionJudgeOptions& options,
+                  const std::function<bool()>& out_of_time, Causes& causes);
+
+// The swap table of one region of the candidate; reasons for missing rows go to `left_out`.
+std::vector<Swap> swap_inner_values(const RunSides& run, size_t region, std::vector<std::string>& left_out);
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,173 @@
+// An explanation as tables.
+#include <algorithm>
+
+#include "fuzz/base/table.h"
+#include "fuzz/explain/explanation.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+constexpr size_t kDetailed = 3;  // causes whose swaps and spread are printed
+
+std::string of(const Difference& d) {
+  return std::to_string(d.unequal) + " of " + std::to_string(d.elements);
+}
+
+// An empty cell: not measured.
+std::string cell(const std::optional<double>& x) { return x ? short_number(*x) : ""; }
+
+std::string deviations_text(const std::vector<Deviation>& deviations) {
+  std::vector<std::string> words;
+  for (const Deviation& d : deviations) words.push_back(to_string(d));
+  return list_text(words);
+}
+
+std::string kind_text(const Cause& cause) { return cause.kind() ? std::string(name(*cause.kind())) : ""; }
+
+std::string title(const Cause& cause) {
+  const RegionVerdict& region = cause.verdict;
+  return "region '" + region.name + "' (" +
+         (region.patterns.empty() ? region.op : list_text(region.patterns)) + ")";
+}
+
+// "rounding 98 %, inner_value 0.06 %": the shares of all causes of a kind, the largest first.
+std::string kinds_text(const std::vector<Cause>& causes) {
+  std::vector<std::pair<double, std::string>> kinds;
+  for (const Cause& cause : causes) {
+    if (!cause.share) continue;
+    const std::string kind = cause.kind() ? kind_text(cause) : "other bits";
+    const auto known =
+        std::find_if(kinds.begin(), kinds.end(), [&](const auto& other) { return other.second == kind; });
+    if (known == kinds.end())
+      kinds.emplace_back(*cause.share, kind);
+    else
+      known->first += *cause.share;
+  }
+  std::stable_sort(kinds.begin(), kinds.end(), [](auto& a, auto& b) { return a.first > b.first; });
+  std::vector<std::string> words;
+  for (const auto& [share, kind] : kinds) words.push_back(kind + " " + percent(share));
+  return list_text(words, "none was measured");
+}
+
+// What the table of causes shows, and what it lacks.
+std::string causes_heading(const Causes& causes, const CaseRun& run) {
+  const std::string &candidate = run.verdict.candidate.backend, &baseline = run.verdict.baseline.backend;
+  std::vector<std::string> own;
+  for (const Cause& cause : causes.causes) {
+    if (!cause.judged) own.push_back("'" + cause.verdict.name + "'");
+  }
+  std::string text = wrapped("Causes: each region of " + candidate + " on the values of " + baseline +
+                             ", everything after it by " + baseline + ".") +
+                     "\n";
+  std::string shares = "Shares of the difference at the outputs: " + kinds_text(causes.causes);
+  if (causes.together)
+    shares += "; taken alone, their differences add up to " + percent(*causes.together) + " of it.";
+  else
+    shares += "; not every region was measured, so these need not add up to it. Empty: not measured.";
+  text += wrapped(shares) + "\n";
+  if (own.empty()) return text;
+  return text +
+         wrapped("Roundings and error/bound as in the run, on the inputs that the region got there: " +
+                 list_text(own) + ".") +
+         "\n";
+}
+
+std::string causes_text(const Causes& causes, const CaseRun& run) {
+  if (causes.causes.empty()) return "";
+  Table table(
+      {"region", "made by", "kind", "roundings", "injects", "error/bound", "in", "gain", "reaches", "share"});
+  for (const Cause& cause : causes.causes) {
+    const RegionVerdict& region = cause.verdict;
+    table.add({region.name, region.patterns.empty() ? region.op : list_text(region.patterns),
+               kind_text(cause), deviations_text(region.deviations), short_number(cause.injected.largest),
+               short_number(region.worst_share), of(cause.injected), cell(cause.gain),
+               cause.outputs ? of(*cause.outputs) : "", cause.share ? percent(*cause.share) : ""});
+  }
+  return "\n" + causes_heading(causes, run) + table.text(2);
+}
+
+std::string swaps_text(const Cause& cause, const CaseRun& run) {
+  if (cause.swaps.empty()) return "";
+  const std::string& baseline = run.verdict.baseline.backend;
+  Table table(
+      {"from " + baseline, "its own differ", "by up to", "the rest by", "outputs left unequal", "by up to"});
+  for (const Swap& swap : cause.swaps) {
+    table.add({list_text(swap.given), swap.inner ? of(*swap.inner) : "",
+               swap.inner ? short_number(swap.inner->largest) : "", swap.rest, of(swap.outputs),
+               short_number(swap.outputs.largest)});
+  }
+  const std::string heading = "Swaps inside " + title(cause) + ": inner values taken from " + baseline +
+                              ", its outputs against those of " + baseline + " (" + of(cause.injected) +
+                              " unequal by up to " + short_number(cause.injected.largest) + " without).";
+  return "\n" + wrapped(heading) + "\n" + table.text(2);
+}
+
+std::string spread_text(const Cause& cause, const CaseRun& run) {
+  if (cause.spread.empty()) return "";
+  Table table({"value", "op", "dtype", "unequal", "by up to", "relative", "grows", "beyond tolerance"});
+  for (const SpreadStep& step : cause.spread) {
+    table.add({step.value, step.op, std::string(name(step.dtype)), of(step.difference),
+               short_number(step.difference.largest), short_number(step.relative), short_number(step.growth),
+               std::to_string(step.difference.beyond)});
+  }
+  return "\n" +
+         wrapped("How the difference of " + title(cause) + " is carried on by " +
+                 run.verdict.baseline.backend + ".") +
+         "\n" + table.text(2);
+}
+
+// The patterns that fire instead, each once.
+std::string takers_text(const PatternOff& off) {
+  std::vector<std::string> takers;
+  for (const Instead& region : off.instead) {
+    for (const std::string& pattern : region.patterns) {
+      if (std::find(takers.begin(), takers.end(), pattern) == takers.end()) takers.push_back(pattern);
+    }
+  }
+  return list_text(takers, off.instead.empty() ? "" : "node by node");
+}
+
+// Of each pattern turned off, the regions that other patterns form of its nodes.
+std::string instead_text(const std::vector<PatternOff>& patterns_off) {
+  Table table({"turned off", "region", "made by", "roundings left out"});
+  for (const PatternOff& off : patterns_off) {
+    for (const Instead& region : off.instead) {
+      const bool deviates = region.deviations && !region.deviations->empty();
+      if (region.patterns.empty() && !deviates) continue;
+      table.add({off.pattern, region.region, list_text(region.patterns, region.op),
+                 region.deviations ? deviations_text(*region.deviations) : "not judged"});
+    }
+  }
+  return table.empty() ? "" : "\nWhat takes the nodes of a pattern turned off.\n" + table.text(2);
+}
+
+std::string patterns_text(const Explanation& explanation, const CaseRun& run) {
+  if (explanation.patterns_off.empty()) return "";
+  Table table({"turned off", "verdict", "outputs unequal", "by up to", "instead"});
+  const Verdict& verdict = run.verdict;
+  table.add({"nothing", std::string(name(verdict.verdict)), std::to_string(verdict.unequal),
+             short_number(verdict.max_difference), ""});
+  for (const PatternOff& off : explanation.patterns_off) {
+    table.add({off.pattern, off.verdict ? std::string(name(*off.verdict)) : "not judged",
+               std::to_string(off.unequal), short_number(off.max_difference), takers_text(off)});
+  }
+  return "\nPatterns, one at a time.\n" + table.text(2) + instead_text(explanation.patterns_off);
+}
+
+}  // namespace
+
+std::string to_text(const Explanation& explanation, const CaseRun& run) {
+  const Causes& causes = explanation.causes;
+  std::string text = causes_text(causes, run);
+  for (size_t i = 0; i < std::min(kDetailed, causes.causes.size()); ++i)
+    text += swaps_text(causes.causes[i], run) + spread_text(causes.causes[i], run);
+  text += patterns_text(explanation, run);
+  if (!causes.left_out.empty()) {
+    text += "\nLeft out:\n";
+    for (const std::string& line : causes.left_out) text += wrapped("  " + line, 4) + "\n";
+  }
+  return text;
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,58 @@
+// The generator: case = f(seed, shard, counter), or f(bytes). Every graph is valid by construction:
+// transformer pieces (fuzz/generate/pieces/), examples and near misses of the rewrite patterns, and free ops,
+// joined through a pool of live values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fuzz/base/choices.h"
+#include "graph/case.h"
+
+namespace fusesmith::fuzz {
+
+// How a case's data is made. `lattice`: graph and data together, so that every region is exact and no lawful
+// execution can differ; `special`: with infinities, NaN, subnormals and huge values; `mixed`: of all styles.
+enum class DataMix { mixed, natural, lattice, special };
+inline constexpr std::array<std::string_view, 4> kDataMixes = {"mixed", "natural", "lattice", "special"};
+inline constexpr std::string_view kDataMixValue = "mixed|natural|lattice|special";  // in help
+// One of the words.
+DataMix parse_data_mix(std::string_view word);
+std::vector<std::string> data_mixes();
+
+struct GeneratorOptions {
+  int max_nodes = 40;
+  int64_t max_operations = int64_t{1}
+                           << 22;  // multiply-adds of a graph; one in thirty may use four times as many
+  int64_t max_elements = int64_t{1} << 18;  // elements of all its values together
+  std::vector<std::string> pieces;          // only these; empty: all (`piece_names`)
+  DataMix data = DataMix::mixed;
+};
+
+// What a generated case was made of, for coverage; pattern names are those of backends/rewrite.
+struct CaseParts {
+  std::vector<std::string> pieces;
+  std::vector<std::string> examples;     // patterns whose example was planted
+  std::vector<std::string> near_misses;  // patterns of which a near miss was planted
+  std::string_view style;                // of the data; empty: not generated
+};
+
+Case generate(Choices& choices, const GeneratorOptions& options = {}, CaseParts* parts = nullptr);
+Case generate_case(uint64_t seed, uint64_t shard, uint64_t counter, const GeneratorOptions& options = {},
+                   CaseParts* parts = nullptr);
+
+std::vector<std::string_view> piece_names(DataMix data = DataMix::mixed);
+
+// Counts over many cases.
+struct GenerationCoverage {
+  int64_t cases = 0, nodes = 0;
+  std::map<std::string, int64_t> ops, pieces, examples, near_misses, fills,
+      dtypes;  // in how many cases; ops: how many nodes
+  void add(const Case& test_case, const CaseParts& parts);
+};
+std::string to_string(const GenerationCoverage& coverage);
+
+}  // namespace fusesmith::fuzz

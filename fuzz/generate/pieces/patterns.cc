@@ -1,0 +1,128 @@
+// Examples and near misses of the rewrite patterns, planted in the graph: some of their float inputs are live
+// values of equal type, and their results (now and then an inner value too, which a fusion may then not
+// swallow) go on into the graph.
+#include "backends/rewrite/pattern.h"
+#include "fuzz/generate/pieces/pieces.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+// Sizes that kernels have fast paths for: all multiples of a tile.
+ExampleDims aligned_dims(Scene& s) {
+  ExampleDims dims;
+  dims.batch = s.batch;
+  dims.heads = s.choices.between(1, 4);
+  for (int64_t* size : {&dims.rows, &dims.cols, &dims.depth, &dims.width})
+    *size = 16 * s.choices.between(1, 4);
+  return dims;
+}
+
+// Long rows to multiply or to normalise, as little as can be beside them: recipes may square a size.
+ExampleDims wide_dims(Scene& s) {
+  ExampleDims dims{1, 1, s.dim(8), s.dim(17), s.dim(17), s.dim(17)};
+  (s.flip() ? dims.cols : dims.depth) = s.choices.pick<int64_t>({1000, 1024, 1025, 2048});
+  return dims;
+}
+
+ExampleDims random_dims(Scene& s) {
+  static constexpr int kWeights[] = {76, 16, 8};
+  switch (s.choices.weighted(kWeights)) {
+    case 1:
+      return aligned_dims(s);
+    case 2:
+      return wide_dims(s);
+  }
+  ExampleDims dims;
+  dims.batch = s.batch;
+  dims.rows = s.tokens;
+  dims.depth = s.width;
+  dims.heads = s.choices.between(1, 4);
+  dims.cols = s.flip() ? s.tokens : s.dim();
+  if (s.flip(0.3)) dims.cols = dims.depth;  // sizes that are equal by accident
+  if (s.flip(0.3)) dims.heads = dims.batch;
+  dims.width = s.flip() ? s.width : s.dim(64);
+  return dims;
+}
+
+Value planted_input(Scene& s, const Input& input, bool first) {
+  if (!is_float(input.type.dtype))
+    return s.sketch.input(input.type.dtype == Dtype::i32 ? "ids" : "mask", input.type, input.fill);
+  if (s.flip(0.6)) {
+    if (const auto value = s.live(input.type)) return *value;
+  }
+  const bool natural = input.fill == Fill(Normal{});
+  if (!natural) return s.sketch.input("c", input.type, input.fill);
+  const bool small = !first && input.type.rank() > 0;
+  return s.source(small ? "w" : "x", input.type, small ? Role::weight : Role::activation,
+                  input.type.rank() > 0 ? input.type.shape.back() : 1);
+}
+
+// Planted from the outputs up: the order of a recipe's own nodes may depend on the compiler.
+class Planting {
+ public:
+  Planting(Scene& scene, const Graph& graph)
+      : s_(scene),
+        graph_(graph),
+        planted_(static_cast<size_t>(graph.value_count()), -1),
+        share_inner_(scene.flip(0.1)) {}
+
+  Value plant(ValueId value) {
+    Value& planted = planted_[static_cast<size_t>(value)];
+    if (planted >= 0) return planted;
+    const auto producer = graph_.producer(value);
+    if (graph_.is_state(value)) return planted = s_.state(graph_.type(value));
+    if (!producer) {
+      planted = planted_input(s_, graph_.inputs()[static_cast<size_t>(value)], first_input_);
+      first_input_ = false;
+      return planted;
+    }
+    const Node& node = graph_.nodes()[static_cast<size_t>(*producer)];
+    std::vector<Value> inputs;
+    for (ValueId v : node.inputs) inputs.push_back(plant(v));
+    const Value first = s_.op(node.op, inputs);
+    for (int i = 0; i < node.output_count; ++i)
+      planted_[static_cast<size_t>(node.first_output + i)] = first + i;
+    if (share_inner_ && s_.flip(0.4)) s_.keep(first);
+    return planted;
+  }
+
+ private:
+  Scene& s_;
+  const Graph& graph_;
+  std::vector<Value> planted_;  // by the example's values
+  bool share_inner_;
+  bool first_input_ = true;
+};
+
+void plant(Scene& s, const Graph& graph) {
+  Planting planting(s, graph);
+  for (ValueId v : graph.outputs()) s.keep(planting.plant(v));
+  const auto first = static_cast<ValueId>(graph.inputs().size());
+  for (size_t i = 0; i < graph.states().size(); ++i) {
+    const Value state = planting.plant(first + static_cast<ValueId>(i));
+    s.sketch.set_next(state, planting.plant(graph.states()[i].next));
+    if (s.flip(0.2)) s.keep(state);
+  }
+}
+
+const Pattern& random_pattern(Scene& s) { return s.choices.pick(all_patterns()); }
+
+}  // namespace
+
+bool add_pattern(Scene& s) {
+  const Pattern& pattern = random_pattern(s);
+  const ExampleDims dims = random_dims(s);
+  plant(s, s.choices.pick(pattern.examples).build(s.dtype, dims));
+  s.parts.examples.emplace_back(pattern.name);
+  return true;
+}
+
+bool add_near_miss(Scene& s) {
+  const Pattern& pattern = random_pattern(s);
+  const ExampleDims dims = random_dims(s);
+  plant(s, s.choices.pick(pattern.near_misses).build(s.dtype, dims));
+  s.parts.near_misses.emplace_back(pattern.name);
+  return true;
+}
+
+}  // namespace fusesmith::fuzz

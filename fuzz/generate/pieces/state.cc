@@ -1,0 +1,100 @@
+// What decoding carries from step to step: key and value caches, recurrent states, rings that are read at one
+// place and written at another. The old value is mostly read by its update alone; now and then others see it.
+#include <algorithm>
+
+#include "fuzz/generate/pieces/pieces.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+// A state of this type with its update along the axis, or the value before it.
+struct Carried {
+  Value old, next;
+};
+
+Carried carried_cache(Scene& s, const TensorType& type, int64_t axis, Value rows) {
+  const Value old = s.state(type);
+  const Value next = updated_cache(s, old, axis, rows);
+  s.sketch.set_next(old, next);
+  if (s.flip(0.2)) s.keep(old);
+  if (s.flip(0.3)) s.keep(next);
+  return {old, next};
+}
+
+}  // namespace
+
+// A few new queries, keys and values; attention over the caches that end with them, or over their last rows.
+bool add_decoding(Scene& s) {
+  constexpr int64_t kAxis = 2;
+  const int64_t heads = s.choices.between(1, 4), size = s.choices.pick<int64_t>({2, 4, 8, 16, 32, 64}),
+                room = s.max_elements / (24 * s.batch * heads * size);
+  const int64_t window = s.dim(std::min<int64_t>(room, 65)),
+                count = s.flip(0.7) ? 1 : s.choices.between(1, std::min<int64_t>(window, 4));
+  const TensorType cache = {s.dtype, {s.batch, heads, window, size}},
+                   rows = {s.dtype, {s.batch, heads, count, size}};
+  Value q = s.like(rows), k_new = s.like(rows);
+  const Value v_new = s.like(rows);
+  if (s.flip(0.3)) {
+    q = rotate(s, q);
+    k_new = rotate(s, k_new);
+  }
+  const Carried k = carried_cache(s, cache, kAxis, k_new), v = carried_cache(s, cache, kAxis, v_new);
+  const bool before = s.flip(0.15);
+  Value keys = before ? k.old : k.next, values = before ? v.old : v.next;
+  if (window > 1 && s.flip(0.25)) {
+    const Slice last{kAxis, s.choices.between(1, window - 1), window};
+    keys = s.op(last, {keys});
+    values = s.op(last, {values});
+  }
+  s.keep(attend(s, q, keys, values));
+  return true;
+}
+
+// A gated recurrence, a running sum, mean or maximum.
+bool add_recurrence(Scene& s) {
+  const Value x = s.any(1, 4);
+  const Value h = s.state(s.type(x));
+  Value next = h;
+  switch (s.choices.below(4)) {
+    case 0:
+      next = s.op(Add{}, {h, x});
+      break;
+    case 1:
+      next = s.op(Maximum{}, {h, x});
+      break;
+    case 2:
+      next = s.op(Add{}, {s.op(Scale{0.75}, {h}), s.op(Scale{0.25}, {x})});
+      break;
+    default: {
+      const Value gate = s.op(Sigmoid{}, {s.like(s.type(x))});
+      next = s.op(Add{}, {s.op(Mul{}, {gate, h}), x});
+    }
+  }
+  s.sketch.set_next(h, next);
+  s.keep(next);
+  if (s.flip(0.3)) s.keep(h);
+  return true;
+}
+
+// Rows are read at some places and written at others, before the update or after it. Now and then the old
+// value goes on into a second state: a delay of one step.
+bool add_ring(Scene& s) {
+  const Value rows = s.any(1, 4);
+  TensorType type = s.type(rows);
+  const int64_t count = type.shape[0],
+                n = std::max(count, s.dim(s.max_elements / (24 * (element_count(type) / count))));
+  type.shape[0] = n;
+  const Value old = s.state(type);
+  const Value next = updated_cache(s, old, 0, rows);
+  s.sketch.set_next(old, next);
+  const int64_t wanted = s.choices.between(1, std::min<int64_t>(n, 8));
+  const Value places = s.flip() ? s.token_ids({wanted}, n) : distinct_indices(s, wanted, n);
+  s.keep(s.op(Gather{}, {s.flip(0.3) ? old : next, places}));
+  if (!s.flip(0.1)) return true;
+  const Value before = s.state(type);
+  s.sketch.set_next(before, old);
+  s.keep(before);
+  return true;
+}
+
+}  // namespace fusesmith::fuzz

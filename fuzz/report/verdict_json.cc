@@ -1,0 +1,77 @@
+#include "fuzz/report/verdict_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "graph/op.h"
+
+namespace fusesmith::fuzz {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+Json to_json(const ElementEvidence& evidence) {
+  return {{"value", evidence.value},
+          {"element", evidence.element},
+          {"got", json_number(evidence.got)},
+          {"want", json_number(evidence.want)},
+          {"lo", json_number(evidence.lo)},
+          {"hi", json_number(evidence.hi)},
+          {"bound", json_number(evidence.bound)}};
+}
+
+Json to_json(const RegionVerdict& region) {
+  Json deviations = Json::array();
+  for (const Deviation& deviation : region.deviations) deviations.push_back(to_string(deviation));
+  return {{"name", region.name},
+          {"op", region.op},
+          {"patterns", region.patterns},
+          {"dtype", name(region.dtype)},
+          {"verdict", name(region.verdict)},
+          {"symptom", region.symptom},
+          {"deviations", deviations},
+          {"declared", region.declared},
+          {"elements", region.elements},
+          {"outside", region.outside},
+          {"exact", region.exact},
+          {"worst_share", json_number(region.worst_share)},
+          {"median_share", json_number(region.median_share)},
+          {"inherited", region.inherited},
+          {"worst", to_json(region.worst)}};
+}
+
+}  // namespace
+
+Json json_number(double x) { return std::isfinite(x) ? Json(x) : Json(number_text(x)); }
+
+Json to_json(const BackendVerdict& verdict, std::span<const Difference> differences) {
+  Json regions = Json::array();
+  for (size_t i = 0; i < verdict.regions.size(); ++i) {
+    Json region = to_json(verdict.regions[i]);
+    const size_t at = verdict.regions[i].region;
+    if (at < differences.size()) {
+      region["unequal"] = differences[at].unequal;
+      region["largest_difference"] = json_number(differences[at].largest);
+    }
+    regions.push_back(std::move(region));
+  }
+  return {{"backend", verdict.backend}, {"verdict", name(verdict.verdict)}, {"regions", std::move(regions)}};
+}
+
+Json to_json(const Verdict& verdict, std::span<const Difference> differences) {
+  return {{"verdict", name(verdict.verdict)},
+          {"signature", verdict.signature},
+          {"finding", verdict.finding},
+          {"reason", verdict.reason},
+          {"step", verdict.step},
+          {"steps", verdict.steps},
+          {"unequal", verdict.unequal},
+          {"output_elements", verdict.output_elements},
+          {"max_difference", json_number(verdict.max_difference)},
+          {"deviations", verdict.deviations},
+          {"baseline", to_json(verdict.baseline)},
+          {"candidate", to_json(verdict.candidate, differences)}};
+}
+
+}  // namespace fusesmith::fuzz

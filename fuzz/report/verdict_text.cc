@@ -1,0 +1,201 @@
+#include "fuzz/report/verdict_text.h"
+
+#include <algorithm>
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+std::string made_by(const RegionVerdict& region) {
+  return region.patterns.empty() ? region.op : list_text(region.patterns);
+}
+
+std::string deviations_text(const RegionVerdict& region) {
+  std::vector<std::string> words;
+  for (const Deviation& deviation : region.deviations) words.push_back(to_string(deviation));
+  return list_text(words) + (region.declared || words.empty() ? "" : " (undeclared)");
+}
+
+std::string place(const RegionVerdict& region) {
+  return "region '" + region.name + "' (" + made_by(region) + ", " + std::string(name(region.dtype)) + ")";
+}
+
+// The regions to show, in the plan's order.
+std::vector<const RegionVerdict*> choose(const BackendVerdict& verdict, Regions which) {
+  constexpr size_t kWorst = 3;
+  std::vector<const RegionVerdict*> regions;
+  for (const RegionVerdict& region : verdict.regions) regions.push_back(&region);
+  if (which == Regions::all || regions.size() <= kWorst) return regions;
+  std::stable_sort(regions.begin(), regions.end(),
+                   [](auto* a, auto* b) { return a->worst_share > b->worst_share; });
+  const std::vector<const RegionVerdict*> worst(regions.begin(), regions.begin() + kWorst);
+  std::erase_if(regions, [&](const RegionVerdict* region) {
+    const bool is_worst =
+        region->worst_share > 0 && std::find(worst.begin(), worst.end(), region) != worst.end();
+    return !is_worst && region->patterns.empty() && region->verdict <= VerdictClass::reassociation;
+  });
+  std::sort(regions.begin(), regions.end(), [](auto* a, auto* b) { return a->region < b->region; });
+  return regions;
+}
+
+const RegionVerdict* worst_of(const BackendVerdict& verdict) {
+  const auto worst =
+      std::max_element(verdict.regions.begin(), verdict.regions.end(),
+                       [](const auto& a, const auto& b) { return a.worst_share < b.worst_share; });
+  return worst == verdict.regions.end() ? nullptr : &*worst;
+}
+
+// "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25".
+std::string unequal_text(const Verdict& verdict) {
+  return std::to_string(verdict.unequal) + " of " + outputs_text(verdict) +
+         (verdict.unequal == 1 ? " differs between " : " differ between ") + verdict.baseline.backend +
+         " and " + verdict.candidate.backend +
+         (verdict.unequal > 0 ? ", by at most " + short_number(verdict.max_difference) : "");
+}
+
+// "the worst error is 0.31 of its bound, in region 'o' (sdpa, f32)".
+std::string worst_text(const Verdict& verdict) {
+  const RegionVerdict* region = worst_of(verdict.candidate);
+  if (!region) return "";
+  return "; the worst error of " + verdict.candidate.backend + " is " + short_number(region->worst_share) +
+         " of its bound, in " + place(*region) +
+         (verdict.steps > 1 ? " at step " + std::to_string(verdict.step) : "");
+}
+
+std::string policy_sentence(const Verdict& verdict) {
+  std::string drops;
+  bool declared = true;
+  for (const BackendVerdict* backend : {&verdict.baseline, &verdict.candidate}) {
+    for (const RegionVerdict& region : backend->regions) {
+      if (region.deviations.empty()) continue;
+      declared = declared && region.declared;
+      drops += (drops.empty() ? "" : "; ") + place(region) + " of " + backend->backend + ": " +
+               deviations_text(region);
+    }
+  }
+  return unequal_text(verdict) + "; lawful only with implicit roundings left out or moved, " +
+         (declared ? "which the contracts declare" : "which no contract declares") +
+         (declared && verdict.finding ? " but the policy is strict" : "") + ": " + drops + ".";
+}
+
+}  // namespace
+
+std::string outputs_text(const Verdict& verdict) {
+  return counted(verdict.output_elements, "output element") +
+         (verdict.steps > 1 ? " of " + std::to_string(verdict.steps) + " steps" : "");
+}
+
+std::string shown_step_text(const Verdict& verdict) {
+  if (verdict.steps == 1 || verdict.baseline.regions.empty()) return "";
+  return "Regions and evidence are of step " + std::to_string(verdict.step) + " of " +
+         std::to_string(verdict.steps) +
+         " (counted from 0), the gravest; output elements are counted over all.\n";
+}
+
+Table region_table(const BackendVerdict& verdict, Regions which, std::span<const Difference> differences) {
+  std::vector<std::string> heading = {"region",      "made by",      "dtype",    "verdict", "deviations",
+                                      "worst/bound", "median/bound", "elements", "exact"};
+  const bool compared = !differences.empty();
+  if (compared) heading.insert(heading.end(), {"unequal", "largest difference"});
+  Table table(heading);
+  for (const RegionVerdict* region : choose(verdict, which)) {
+    std::vector<std::string> row = {region->name,
+                                    made_by(*region),
+                                    std::string(name(region->dtype)),
+                                    std::string(name(region->verdict)),
+                                    deviations_text(*region),
+                                    short_number(region->worst_share),
+                                    short_number(region->median_share),
+                                    std::to_string(region->elements),
+                                    std::to_string(region->exact)};
+    if (compared) {
+      const Difference difference =
+          region->region < differences.size() ? differences[region->region] : Difference{};
+      row.insert(row.end(), {std::to_string(difference.unequal), short_number(difference.largest)});
+    }
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+Guilty guilty_region(const Verdict& verdict) {
+  if (!verdict.finding) return {};
+  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
+    for (const RegionVerdict& region : backend->regions) {
+      const std::string& culprit = region.patterns.empty() ? region.op : region.patterns.front();
+      if (region.verdict == verdict.verdict &&
+          verdict.signature.starts_with(make_signature(region.verdict, backend->backend, culprit,
+                                                       std::string(name(region.dtype)), ""))) {
+        return {backend, &region};
+      }
+    }
+  }
+  return {};
+}
+
+bool is_disagreement(const RegionVerdict& region) {
+  using Kind = Disagreement::Kind;
+  for (const Kind kind : {Kind::guard, Kind::poison, Kind::repeat, Kind::production, Kind::source}) {
+    if (region.symptom == name(kind)) return true;
+  }
+  return false;
+}
+
+std::string evidence_text(const Guilty& guilty) {
+  if (!guilty.region) return "";
+  const RegionVerdict& region = *guilty.region;
+  const ElementEvidence& worst = region.worst;
+  const std::string where = place(region) + " of " + guilty.backend->backend;
+  if (region.symptom == name(Disagreement::Kind::guard)) return where + " writes outside its memory";
+  if (is_disagreement(region)) {
+    const char* how = region.symptom == name(Disagreement::Kind::poison)
+                          ? ", over other bytes in memory that nothing wrote,"
+                      : region.symptom == name(Disagreement::Kind::production) ? ", run as a user would,"
+                      : region.symptom == name(Disagreement::Kind::source)     ? ", after the run,"
+                                                                               : ", run again,";
+    return where + " disagrees with itself: " + worst.value + "[" + std::to_string(worst.element) + "] is " +
+           number_text(worst.want) + " and" + how + " " + number_text(worst.got);
+  }
+  return place(region) + " of " + guilty.backend->backend + ": " + worst.value + "[" +
+         std::to_string(worst.element) + "] is " + number_text(worst.got) +
+         (region.symptom == "declared_rounding" ? ", lawful under the strict policy is [" : ", lawful is [") +
+         number_text(worst.lo) + ", " + number_text(worst.hi) + "] (exact " + number_text(worst.want) +
+         ", bound " + short_number(worst.bound) + "); " + std::to_string(region.outside) + " of " +
+         counted(region.elements, "element") + " outside";
+}
+
+std::string sentence(const Verdict& verdict) {
+  const std::string pair = verdict.baseline.backend + " and " + verdict.candidate.backend;
+  switch (verdict.verdict) {
+    case VerdictClass::identical:
+      return (verdict.output_elements == 1 ? "The output element has"
+                                           : "All " + outputs_text(verdict) + " have") +
+             " the same bits on " + pair + worst_text(verdict) + ".";
+    case VerdictClass::reassociation:
+      return unequal_text(verdict) +
+             "; every region is lawful on the inputs that it got, with every rounding " +
+             "where the graph puts it" + worst_text(verdict) + ".";
+    case VerdictClass::precision_policy:
+      return policy_sentence(verdict);
+    case VerdictClass::inconclusive:
+      return unequal_text(verdict) + "; the bound is too loose to say whether that is lawful.";
+    case VerdictClass::unsupported:
+    case VerdictClass::out_of_memory:
+    case VerdictClass::timeout:
+    case VerdictClass::crash:
+      return std::string(name(verdict.verdict)) + ": " + verdict.reason + ".";
+    case VerdictClass::nondeterministic:
+      return "The same case again gave other bits: " +
+             (verdict.reason.empty() ? evidence_text(guilty_region(verdict)) : verdict.reason) + ".";
+    case VerdictClass::exceptional:
+    case VerdictClass::defect:
+      break;
+  }
+  const Guilty guilty = guilty_region(verdict);
+  const std::string evidence = evidence_text(guilty);
+  if (guilty.region && is_disagreement(*guilty.region))
+    return "No correct kernel does this: " + evidence + ".";
+  return "No lawful execution gives this result" + (evidence.empty() ? "" : ": " + evidence) + ".";
+}
+
+}  // namespace fusesmith::fuzz

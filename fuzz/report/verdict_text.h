@@ -1,0 +1,48 @@
+// A verdict for people: the region table, the evidence of a finding, and one sentence that says what
+// happened.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "fuzz/base/table.h"
+#include "fuzz/run/difference.h"
+#include "oracle/judge.h"
+
+namespace fusesmith::fuzz {
+
+// Which regions of a backend the table shows: all, or those that were rewritten, are findings, or are the
+// worst three.
+enum class Regions { all, notable };
+
+// One row per region: value, what made it (patterns or op), dtype, verdict, deviations used, worst and median
+// error as shares of the bound, elements, and the difference to the other backend. `differences` as in
+// verdict_json.h.
+Table region_table(const BackendVerdict& verdict, Regions which,
+                   std::span<const Difference> differences = {});
+
+// "12 output elements", "36 output elements of 3 steps".
+std::string outputs_text(const Verdict& verdict);
+
+// One line, where the case has more steps than one: which of them the regions and the evidence are of.
+std::string shown_step_text(const Verdict& verdict);
+
+// The region that a finding's signature is about: the first such in the order of execution; null where it is
+// about none.
+struct Guilty {
+  const BackendVerdict* backend = nullptr;
+  const RegionVerdict* region = nullptr;
+};
+Guilty guilty_region(const Verdict& verdict);
+
+// Whether it was convicted by a second run, not by its bound: `worst` then holds both results.
+bool is_disagreement(const RegionVerdict& region);
+// "o (sdpa) of cpu_fused: o[17] is 1.25, lawful is [1, 1.1] (exact 1.05, bound 3e-07); 37 of 128 elements
+// outside".
+std::string evidence_text(const Guilty& guilty);
+
+// One sentence without technical gaps: what differs, whether that is lawful, by which deviation, where the
+// worst error lies.
+std::string sentence(const Verdict& verdict);
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,151 @@
+// What people and scripts read about a verdict.
+#include "fuzz/report/verdict_text.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "fuzz/report/verdict_json.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+RegionVerdict region(size_t index, const std::string& name, double worst,
+                     VerdictClass verdict = VerdictClass::reassociation) {
+  RegionVerdict region;
+  region.region = index;
+  region.name = name;
+  region.op = "add";
+  region.verdict = verdict;
+  region.worst_share = worst;
+  region.elements = 10;
+  return region;
+}
+
+Verdict defect() {
+  Verdict verdict;
+  verdict.baseline = {"cpu", {region(0, "o", 0.5)}, VerdictClass::reassociation};
+  RegionVerdict guilty = region(1, "o", kInf, VerdictClass::defect);
+  guilty.patterns = {"sdpa"};
+  guilty.symptom = "out_of_bounds";
+  guilty.outside = 3;
+  guilty.worst = {"o", 4, kInf, 1, 0.5, 1.5, 1e-7};
+  verdict.candidate = {"cpu_fused", {region(0, "a", 0.1), guilty}, VerdictClass::defect};
+  verdict.verdict = VerdictClass::defect;
+  verdict.finding = true;
+  verdict.signature = make_signature(VerdictClass::defect, "cpu_fused", "sdpa", "f32", "out_of_bounds");
+  verdict.max_difference = std::numeric_limits<double>::quiet_NaN();
+  return verdict;
+}
+
+TEST(VerdictText, FindsTheGuiltyRegion) {
+  const Verdict verdict = defect();
+  const Guilty guilty = guilty_region(verdict);
+  ASSERT_TRUE(guilty.region);
+  EXPECT_EQ(guilty.backend, &verdict.candidate);
+  EXPECT_EQ(guilty.region->region, 1U);
+  EXPECT_EQ(evidence_text(guilty),
+            "region 'o' (sdpa, f32) of cpu_fused: o[4] is inf, lawful is [0.5, 1.5] (exact 1, bound 1e-07); "
+            "3 of 10 elements outside");
+  EXPECT_EQ(sentence(verdict), "No lawful execution gives this result: " + evidence_text(guilty) + ".");
+  EXPECT_FALSE(guilty_region(Verdict{}).region);
+}
+
+TEST(VerdictText, PolicySentenceNamesTheDeviations) {
+  Verdict verdict;
+  RegionVerdict used = region(0, "o", 0.9, VerdictClass::precision_policy);
+  used.deviations = {{Deviation::Kind::drop, "p", Dtype::bf16, 0, ""}};
+  verdict.baseline.backend = "cpu";
+  verdict.candidate = {"cpu_fused", {used}, VerdictClass::precision_policy};
+  verdict.verdict = VerdictClass::precision_policy;
+  verdict.output_elements = 10;
+  verdict.unequal = 2;
+  verdict.max_difference = 0.25;
+  EXPECT_EQ(sentence(verdict),
+            "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25; lawful only with "
+            "implicit roundings left out "
+            "or moved, which the "
+            "contracts declare: region 'o' (add, f32) of cpu_fused: drop p.");
+  verdict.candidate.regions[0].declared = false;
+  EXPECT_NE(sentence(verdict).find("which no contract declares"), std::string::npos);
+}
+
+TEST(VerdictText, CountsAgreeWithTheirVerbs) {
+  Verdict verdict;
+  verdict.baseline.backend = "cpu";
+  verdict.candidate.backend = "cuda";
+  verdict.output_elements = 1;
+  EXPECT_EQ(sentence(verdict), "The output element has the same bits on cpu and cuda.");
+  verdict.output_elements = 2;
+  EXPECT_EQ(sentence(verdict), "All 2 output elements have the same bits on cpu and cuda.");
+  verdict.verdict = VerdictClass::inconclusive;
+  verdict.unequal = 1;
+  EXPECT_TRUE(sentence(verdict).starts_with("1 of 2 output elements differs between cpu and cuda"));
+}
+
+TEST(VerdictText, NotableRegionsAreRewrittenOrWorstOrFindings) {
+  BackendVerdict backend;
+  for (size_t i = 0; i < 8; ++i)
+    backend.regions.push_back(region(i, "r" + std::to_string(i), 0.1 * static_cast<double>(i)));
+  backend.regions[0].patterns = {"sdpa"};
+  backend.regions[1].verdict = VerdictClass::exceptional;
+  const std::string text = region_table(backend, Regions::notable).text();
+  for (const char* shown : {"r0", "r1", "r5", "r6", "r7"})
+    EXPECT_NE(text.find(shown), std::string::npos) << text;
+  for (const char* hidden : {"r2", "r3", "r4"}) EXPECT_EQ(text.find(hidden), std::string::npos) << text;
+  EXPECT_NE(region_table(backend, Regions::all).text().find("r3"), std::string::npos);
+}
+
+TEST(VerdictJson, NumbersThatJsonLacksAreWords) {
+  const auto json = to_json(defect(), std::vector<Difference>{{10, 0, 0}, {10, 7, kInf}});
+  EXPECT_EQ(json["max_difference"], "nan");
+  const auto& guilty = json["candidate"]["regions"][1];
+  EXPECT_EQ(guilty["worst"]["got"], "inf");
+  EXPECT_EQ(guilty["worst_share"], "inf");
+  EXPECT_EQ(guilty["unequal"], 7);
+  EXPECT_EQ(guilty["largest_difference"], "inf");
+  EXPECT_FALSE(json["baseline"]["regions"][0].contains("unequal"));
+  EXPECT_EQ(json.dump().find("null"), std::string::npos);
+}
+
+TEST(Table, SharesThatAreNoiseAreNoNumbers) {
+  for (const double noise : {0.0, -9.33e-9, 3e-4, -4.9e-4}) EXPECT_EQ(percent(noise), "0.0 %") << noise;
+  EXPECT_EQ(percent(6e-4), "0.06 %");
+  EXPECT_EQ(percent(-0.0213), "-2.13 %");
+  EXPECT_EQ(percent(1), "100 %");
+}
+
+TEST(Table, WrapsBetweenWords) {
+  const std::string ten = "123456789 ";
+  std::string text;
+  for (int i = 0; i < 12; ++i) text += ten;
+  EXPECT_EQ(wrapped(text + "x").find('\n'), 109U);  // eleven words
+  EXPECT_EQ(wrapped("  " + text + "x", 4).substr(101, 8), "\n    123");
+  for (const std::string& kept : {std::string("a\nb  c"), std::string(), std::string(150, 'x'),
+                                  ten + "\n" + std::string(109, 'x') + " "})
+    EXPECT_EQ(wrapped(kept), kept);
+}
+
+TEST(Table, AlignsNumbersToTheRight) {
+  Table table({"name", "n"});
+  table.add({"a", "1"});
+  table.add({"bcd", "234"});
+  EXPECT_EQ(table.text(1), " name    n\n a       1\n bcd   234\n");
+  EXPECT_EQ(table.markdown(), "| name | n |\n|---|---:|\n| a | 1 |\n| bcd | 234 |\n");
+}
+
+TEST(Difference, CountsUnequalBits) {
+  const TensorType type{Dtype::f32, {4}};
+  const float a[] = {1, 0.0F, 3, std::numeric_limits<float>::quiet_NaN()};
+  const float b[] = {1, -0.0F, 5, 1};
+  const Difference found = difference(from_f32(a, type), from_f32(b, type));
+  EXPECT_EQ(found.elements, 4);
+  EXPECT_EQ(found.unequal, 3);
+  EXPECT_EQ(found.largest, kInf);
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,45 @@
+#include "fuzz/run/backends.h"
+
+#include <vector>
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/cpu_fused/cpu_fused_backend.h"
+#ifdef FUSESMITH_HAS_CUDA
+#include "backends/cuda/cuda_backend.h"
+#include "backends/cuda_fused/cuda_fused_backend.h"
+#endif
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+std::vector<const Backend*>& list() {
+  static std::vector<const Backend*> backends = {
+      &cpu_backend(),
+      &cpu_fused_backend(),
+#ifdef FUSESMITH_HAS_CUDA
+      &cuda_backend(),
+      &cuda_fused_backend(),
+#endif
+  };
+  return backends;
+}
+
+}  // namespace
+
+std::span<const Backend* const> all_backends() { return list(); }
+
+const Backend* find_backend(std::string_view name) {
+  for (const Backend* backend : all_backends()) {
+    if (backend->name() == name) return backend;
+  }
+  return nullptr;
+}
+
+ListedBackend::ListedBackend(const Backend& backend) : backend_(&backend) {
+  list().insert(list().begin(), backend_);
+}
+
+ListedBackend::~ListedBackend() { std::erase(list(), backend_); }
+
+}  // namespace fusesmith::fuzz

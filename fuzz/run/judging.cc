@@ -1,0 +1,209 @@
+#include "fuzz/run/judging.h"
+
+#include <exception>
+#include <new>
+
+#include "backends/rewrite/pattern.h"
+#include "fuzz/base/table.h"
+#include "fuzz/run/backends.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const Backend* backend : all_backends()) names.emplace_back(backend->name());
+  return names;
+}
+
+std::vector<std::string> pattern_names() {
+  std::vector<std::string> names;
+  for (const Pattern& pattern : all_patterns()) names.emplace_back(pattern.name);
+  return names;
+}
+
+std::vector<std::string> fault_names() {
+  std::vector<std::string> names;
+  for (const FaultInfo& fault : all_faults()) names.emplace_back(fault.name);
+  return names;
+}
+
+bool can_run(std::string_view name) {
+  const Backend* backend = find_backend(name);
+  return backend && !backend->unavailable();
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+std::string why_not_run(const std::string& baseline, const std::string& candidate) {
+  for (const std::string& name : {baseline, candidate}) {
+    const Backend* backend = find_backend(name);
+    if (!backend) return "no backend '" + name + "' here; this build has " + list_text(backend_names());
+    if (const auto why = backend->unavailable()) return name + " cannot run here now: " + *why;
+  }
+  return "";
+}
+
+Verdict broken(VerdictClass verdict, const Judging& judging, const Case& test_case,
+               const std::string& reason) {
+  Verdict broken;
+  broken.steps = test_case.steps;
+  broken.verdict = verdict;
+  broken.reason = reason;
+  broken.baseline.backend = judging.baseline;
+  broken.candidate.backend = judging.candidate;
+  return broken;
+}
+
+Verdict crash(const Judging& judging, const Case& test_case, const std::string& reason,
+              const std::string& symptom) {
+  Verdict verdict = broken(VerdictClass::crash, judging, test_case, reason);
+  verdict.finding = true;
+  const std::string culprit =
+      test_case.graph.nodes().size() == 1 ? semantic_name(test_case.graph.nodes()[0].op) : "graph";
+  verdict.signature = make_signature(VerdictClass::crash, judging.candidate, culprit, "any", symptom);
+  return verdict;
+}
+
+CaseRun without_programs(Verdict verdict) {
+  CaseRun run;
+  run.verdict = std::move(verdict);
+  return run;
+}
+
+}  // namespace
+
+void JudgeFlags::add_to(std::vector<Flag>& flags, bool identity) {
+  const auto add = [&](Flag flag) {
+    flag.identity = identity;
+    flags.push_back(std::move(flag));
+  };
+  add({.name = "baseline",
+       .target = &baseline,
+       .value = "NAME",
+       .doc = "The backend to compare with; see `fusesmith list backends`.",
+       .default_text = "cuda where a GPU answers, else cpu",
+       .choices = backend_names()});
+  add({.name = "candidate",
+       .target = &candidate,
+       .value = "NAME",
+       .doc = "The backend under test.",
+       .default_text = "cuda_fused where a GPU answers, else cpu_fused",
+       .choices = backend_names()});
+  add({.name = "policy",
+       .target = &policy,
+       .value = "lawful|strict",
+       .doc = "strict: implicit roundings that a contract declares to leave out are findings too.",
+       .default_text = policy.empty() ? "the case's own" : "",
+       .choices = {"lawful", "strict"}});
+  add({.name = "skip_patterns",
+       .target = &skip_patterns,
+       .value = "A,B",
+       .doc = "Rewrite patterns to turn off; see `fusesmith list patterns`.",
+       .default_text = {},
+       .choices = pattern_names()});
+  add({.name = "faults",
+       .target = &faults,
+       .value = "A,B",
+       .doc = "Planted faults to turn on, in builds that carry them; see `fusesmith list faults`.",
+       .default_text = {},
+       .choices = fault_names(),
+       .no_choice =
+           "this build carries no planted faults; configure with -DFUSESMITH_FAULTS=ON (preset dev)"});
+}
+
+JudgeFlags JudgeFlags::beside_case() const { return {baseline, candidate, "", {}, faults}; }
+
+std::string JudgeFlags::text() const {
+  std::string text;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) text += std::string(" --") + name + "=" + value;
+  };
+  add("baseline", baseline);
+  add("candidate", candidate);
+  add("policy", policy);
+  add("skip_patterns", joined(skip_patterns));
+  add("faults", joined(faults));
+  return text;
+}
+
+std::optional<std::string> JudgeFlags::unavailable() const {
+  const std::pair<const char*, const std::string&> chosen[] = {{"baseline", baseline},
+                                                               {"candidate", candidate}};
+  for (const auto& [flag, name] : chosen) {
+    const Backend* backend = find_backend(name);
+    const auto why = backend ? backend->unavailable() : std::nullopt;
+    if (why)
+      return std::string("--") + flag + "=" + name + " cannot run here now: " + *why +
+             "; `fusesmith list backends` says what can";
+  }
+  return {};
+}
+
+std::string default_baseline() { return can_run("cuda") ? "cuda" : "cpu"; }
+std::string default_candidate() { return can_run("cuda_fused") ? "cuda_fused" : "cpu_fused"; }
+
+Judging::Judging(const JudgeFlags& flags)
+    : baseline(flags.baseline.empty() ? default_baseline() : flags.baseline),
+      candidate(flags.candidate.empty() ? default_candidate() : flags.candidate),
+      why_not(why_not_run(baseline, candidate)) {
+  options.faults = Faults(flags.faults);
+  options.skip_patterns = flags.skip_patterns;
+  if (flags.policy == "lawful") options.implicit_casts = Policy::ImplicitCasts::may_elide;
+  if (flags.policy == "strict") options.implicit_casts = Policy::ImplicitCasts::strict;
+}
+
+Judging Judging::quick() const {
+  Judging judging = *this;
+  judging.options.judge.minimal_deviations = false;
+  return judging;
+}
+
+Judging::Judging(const JudgeFlags& flags, const Case& test_case) : Judging(flags) {
+  if (!test_case.expect || test_case.expect->backends.size() != 2) return;
+  if (flags.baseline.empty()) baseline = test_case.expect->backends[0];
+  if (flags.candidate.empty()) candidate = test_case.expect->backends[1];
+  why_not = why_not_run(baseline, candidate);
+}
+
+CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>& then) const {
+  if (!why_not.empty()) return without_programs(broken(VerdictClass::unsupported, *this, test_case, why_not));
+  const DeviceWatch::Run on_device(watch, test_case);
+  try {
+    CaseRun run = run_case_traced(test_case, *find_backend(baseline), *find_backend(candidate), options);
+    run.verdict.baseline.backend = baseline;  // an unsupported case was not judged
+    run.verdict.candidate.backend = candidate;
+    if (then) then(run);
+    return run;
+  } catch (const DeviceError& error) {
+    if (error.kind() == DeviceError::Kind::unhealthy) {
+      if (watch) watch->fail();
+      throw;
+    }
+    return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, error.what()));
+  } catch (const std::bad_alloc&) {
+    return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, "out of memory"));
+  } catch (const std::exception& error) {
+    return without_programs(crash(*this, test_case, error.what(), "thrown"));
+  }
+}
+
+Verdict Judging::device_failure(const Case& test_case, const DeviceError& error) const {
+  return crash(*this, test_case, error.what(), "device_error");
+}
+
+std::string shell_quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+}  // namespace fusesmith::fuzz

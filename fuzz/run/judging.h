@@ -1,0 +1,66 @@
+// Judging: the two backends and the options that fuzz, replay, minimize and explain judge cases with, and the
+// flags that set them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/device_error.h"
+#include "fuzz/base/flags.h"
+#include "fuzz/run/device_watch.h"
+#include "fuzz/run/run_case.h"
+
+namespace fusesmith::fuzz {
+
+struct JudgeFlags {
+  std::string baseline;  // empty: the case's `expect`, else the default pair
+  std::string candidate;
+  std::string policy;  // empty: the case's own
+  std::vector<std::string> skip_patterns;
+  std::vector<std::string> faults;
+
+  // Appends its rows; `identity` as in Flag.
+  void add_to(std::vector<Flag>& flags, bool identity);
+  // Those of the flags that a case saved with_options does not hold.
+  JudgeFlags beside_case() const;
+  // " --candidate=cpu_fused --faults=x": what was set, ready to be pasted after a command.
+  std::string text() const;
+  // One line when a backend that these flags name cannot run on this machine now.
+  std::optional<std::string> unavailable() const;
+};
+
+// "cuda" and "cuda_fused" in builds that have them, where they can run; else "cpu" and "cpu_fused".
+std::string default_baseline();
+std::string default_candidate();
+
+struct Judging {
+  std::string baseline, candidate;  // names
+  // Why the pair cannot run here, in one line: a backend is not in this build, or could not run when the pair
+  // was chosen; else empty.
+  std::string why_not;
+  RunOptions options;
+  DeviceWatch* watch = nullptr;  // told which cases run, and when the device fails; not owned
+
+  explicit Judging(const JudgeFlags& flags);
+  // As flags say, with the pair that the case's expectation names where they name none.
+  Judging(const JudgeFlags& flags, const Case& test_case);
+
+  // The same verdicts for less: of the declared deviations it names all, not only those that are needed.
+  Judging quick() const;
+
+  // What run_case_traced gives; `then`, if given, goes on with it. A pair that cannot run here:
+  // `unsupported`. What a backend throws becomes a verdict too: memory that ran out `out_of_memory`; anything
+  // else `crash`, a finding that names the candidate. Except DeviceError::unhealthy, which is passed on: what
+  // runs after it would fail too, whatever it is. Interrupted is passed on as well.
+  CaseRun run(const Case& test_case, const std::function<void(CaseRun&)>& then = {}) const;
+
+  // The verdict on a case that alone makes the device fail.
+  Verdict device_failure(const Case& test_case, const DeviceError& error) const;
+};
+
+// The word quoted for a shell where it needs that.
+std::string shell_quoted(const std::string& word);
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,23 @@
+// The names in a case file that graph/ does not know: backends, verdicts, deviations, patterns. Commands
+// refuse the ones that no build of fusesmith has, since a misspelt expectation would never be compared.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "graph/case.h"
+
+namespace fusesmith::fuzz {
+
+// Every name that all_backends() may have, in whatever build; besides them, "remote:" with a command.
+inline constexpr std::string_view kBackendsOfAllBuilds[] = {"cpu", "cpu_fused", "cuda", "cuda_fused"};
+
+// The first name that is not known: "expect.verdict: unknown verdict "defct" (did you mean "defect"?), ...".
+// Backends that this build merely lacks are known.
+std::optional<Problem> unknown_name(const Case& test_case);
+
+// read_case_file, and then unknown_name; the problem starts with the file's name.
+Result<Case> read_known_case(const std::string& path);
+
+}  // namespace fusesmith::fuzz

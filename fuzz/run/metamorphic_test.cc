@@ -1,0 +1,244 @@
+// Metamorphic checks on every backend: all ops and all patterns' examples under scalings by powers of two and
+// under exchanged batch elements, heads and rows.
+#include "fuzz/run/metamorphic.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "backends/common/lawful_test.h"
+#include "backends/rewrite/pattern.h"
+#include "fuzz/run/backends.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+struct Subject {
+  std::string label;
+  Graph graph;
+};
+
+std::vector<Subject> subjects() {
+  std::vector<Subject> all;
+  for (Dtype dtype : kFloatDtypes) {
+    const std::string in = " in " + std::string(name(dtype));
+    for (const auto& one : testing_cases::op_cases())
+      all.push_back({to_string(one.op) + in, *testing_cases::one_node(one, dtype, Normal{})});
+    for (const Pattern& pattern : all_patterns()) {
+      for (const GraphRecipe& recipe : pattern.examples)
+        all.push_back({std::string(recipe.name) + in, recipe.build(dtype, {})});
+    }
+  }
+  return all;
+}
+
+Inputs inputs_of(const Graph& graph, uint64_t seed) {
+  Case test_case;
+  test_case.seed = seed;
+  test_case.graph = graph;
+  Inputs inputs;
+  for (Tensor& tensor : make_inputs(test_case))
+    inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
+  return inputs;
+}
+
+std::vector<int64_t> drawn_places(int64_t size, Choices& choices) {
+  std::vector<int64_t> places(static_cast<size_t>(size));
+  std::iota(places.begin(), places.end(), 0);
+  for (int64_t i = size; i-- > 1;)
+    std::swap(places[static_cast<size_t>(i)], places[static_cast<size_t>(choices.below(i))]);  // none stays
+  return places;
+}
+
+class Metamorphic : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    backend_ = find_backend(GetParam());
+    if (!backend_) GTEST_SKIP() << GetParam() << " is not in this build";
+    if (const auto why = backend_->unavailable()) GTEST_SKIP() << GetParam() << ": " << *why;
+  }
+  // How cuDNN walks a row may depend on where it starts.
+  bool promises_bits(const Graph& graph) const {
+    const bool library = std::string_view(GetParam()).starts_with("cuda");
+    return !library || std::none_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
+      return std::holds_alternative<Softmax>(node.op) || std::holds_alternative<Sdpa>(node.op);
+    });
+  }
+  const Backend* backend_ = nullptr;
+};
+
+TEST_P(Metamorphic, PowersOfTwoScaleWhatTheyShould) {
+  Choices choices(7, 0, 0);
+  int graphs = 0;
+  int64_t compared = 0;
+  for (const Subject& subject : subjects()) {
+    SCOPED_TRACE(subject.label);
+    std::optional<Scaling> scaling;
+    for (int draws = 0; draws < 8 && !scaling; ++draws) scaling = draw_scaling(subject.graph, choices);
+    if (!scaling) continue;
+    const auto program = std::move(*backend_->compile(subject.graph, {}));
+    const auto guard = std::move(*find_backend("cpu")->compile(subject.graph, {}));
+    const auto result = check_scaling(*program, *guard, subject.graph, inputs_of(subject.graph, 1), *scaling);
+    EXPECT_FALSE(result.broken) << to_string(*result.broken);
+    ++graphs;
+    compared += result.compared;
+  }
+  EXPECT_GT(graphs, 150);
+  EXPECT_GT(compared, 20000);
+}
+
+TEST_P(Metamorphic, ExchangedElementsStayTheSame) {
+  Choices choices(8, 0, 0);
+  int bit_for_bit = 0, lawful = 0;
+  for (const Subject& subject : subjects()) {
+    const auto exchanges = exchanges_of(subject.graph);
+    if (exchanges.empty()) continue;
+    const auto program = std::move(*backend_->compile(subject.graph, {}));
+    const Inputs inputs = inputs_of(subject.graph, 2);
+    for (const Exchange& exchange : exchanges) {
+      SCOPED_TRACE(subject.label + ", size " + std::to_string(exchange.size));
+      const auto places = drawn_places(exchange.size, choices);
+      if (exchange.bit_for_bit && promises_bits(subject.graph)) {
+        const auto result = check_exchange(*program, subject.graph, inputs, exchange, places);
+        EXPECT_FALSE(result.broken) << to_string(*result.broken);
+        ++bit_for_bit;
+        continue;
+      }
+      const Trace trace = program->run(exchanged_inputs(subject.graph, inputs, exchange, places));
+      Execution execution{GetParam(), &program->plan(), &trace, {}};
+      const BackendVerdict verdict = judge_backend(subject.graph, execution);
+      EXPECT_LE(verdict.verdict, VerdictClass::inconclusive);
+      ++lawful;
+    }
+  }
+  EXPECT_GT(bit_for_bit, 150);
+  EXPECT_GT(lawful, 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Metamorphic, testing::Values("cpu", "cpu_fused", "cuda", "cuda_fused"),
+                         [](const auto& param_info) { return std::string(param_info.param); });
+
+// What was found, by exchanging, in a pattern's examples with a fault planted.
+std::optional<MetamorphicCheck::Broken> found_by_exchange(const char* fault, const char* pattern) {
+  CompileOptions options;
+  options.faults = Faults({fault});
+  Choices choices(9, 0, 0);
+  for (const GraphRecipe& recipe : find_pattern(pattern)->examples) {
+    const Graph graph = recipe.build(Dtype::f32, {});
+    const auto program = std::move(*find_backend("cpu_fused")->compile(graph, options));
+    for (const Exchange& exchange : exchanges_of(graph)) {
+      if (!exchange.bit_for_bit) continue;
+      const auto places = drawn_places(exchange.size, choices);
+      const auto result = check_exchange(*program, graph, inputs_of(graph, 3), exchange, places);
+      if (result.broken) return result.broken;
+    }
+  }
+  return std::nullopt;
+}
+
+TEST(MetamorphicFaults, ADroppedBatchIndexIsFoundByExchange) {
+  if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
+  for (const auto& [fault, pattern] : {std::pair("batched_weight_index_dropped", "einsum_to_gemm"),
+                                       std::pair("mask_batch_index_dropped", "sdpa")}) {
+    const auto broken = found_by_exchange(fault, pattern);
+    ASSERT_TRUE(broken) << fault;
+    EXPECT_FALSE(broken->region.empty());
+    EXPECT_NE(broken->got, broken->want);
+  }
+}
+
+// cpu with something added to every result.
+class Offset : public Program {
+ public:
+  explicit Offset(const Graph& graph) : program_(std::move(*find_backend("cpu")->compile(graph, {}))) {}
+  const Plan& plan() const override { return program_->plan(); }
+  Trace run(std::span<const TensorPtr> inputs) override {
+    Trace trace = program_->run(inputs);
+    for (const Region& region : plan().regions) {
+      for (ValueId v : region.outputs) {
+        Tensor moved = *trace.values[static_cast<size_t>(v)];
+        for (int64_t i = 0; i < moved.size(); ++i) moved.set(i, moved.value(i) + 0x1p-18);
+        trace.values[static_cast<size_t>(v)] = std::make_shared<const Tensor>(std::move(moved));
+      }
+    }
+    return trace;
+  }
+  std::optional<Disagreement> recheck(std::span<const TensorPtr>, const Trace&) override { return {}; }
+
+ private:
+  std::unique_ptr<Program> program_;
+};
+
+Graph sum_graph() {
+  Builder b;
+  const TensorType type{Dtype::f32, {4, 6}};
+  const ValueId x = b.input("x", type, Uniform{1, 2}), y = b.input("y", type, Uniform{1, 2});
+  b.output(b.node(Add{}, {x, y}, "sum"));
+  return *b.build();
+}
+
+TEST(MetamorphicFaults, AnAbsoluteErrorIsFoundByScaling) {
+  const Graph graph = sum_graph();
+  Offset program(graph);
+  const auto guard = std::move(*find_backend("cpu")->compile(graph, {}));
+  const auto result = check_scaling(program, *guard, graph, inputs_of(graph, 1), {2, 2, 2});
+  EXPECT_EQ(result.compared, 24);
+  ASSERT_TRUE(result.broken);
+  EXPECT_EQ(result.broken->region, "sum");
+}
+
+// x [4,3,8] w [4,8,5] + b [5], then the root of its square, normalised with a weight.
+Graph mixed_graph() {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {4, 3, 8}}, Normal{});
+  const ValueId w = b.input("w", {Dtype::f32, {4, 8, 5}}, Normal{});
+  const ValueId bias = b.input("b", {Dtype::f32, {5}}, Normal{});
+  const ValueId p = b.node(Matmul{}, {x, w}, "p"), sum = b.node(Add{}, {p, bias}, "sum");
+  const ValueId root = b.node(Sqrt{}, {b.node(Mul{}, {sum, p}, "square")}, "root");
+  b.output(b.node(ReduceMean{{1}}, {root}, "mean"));
+  return *b.build();
+}
+
+TEST(Symmetry, ScalingsSolveTheirEquations) {
+  const Graph graph = mixed_graph();
+  Choices choices(1, 0, 0);
+  int drawn = 0;
+  for (int i = 0; i < 40; ++i) {
+    const auto e = draw_scaling(graph, choices);
+    if (!e) continue;
+    ++drawn;
+    const auto at = [&](const char* value) { return (*e)[static_cast<size_t>(*graph.find(value))]; };
+    EXPECT_EQ(at("p"), at("x") + at("w"));
+    EXPECT_EQ(at("b"), at("p"));
+    EXPECT_EQ(at("square"), 2 * at("p"));
+    EXPECT_EQ(at("mean"), at("p"));
+  }
+  EXPECT_GT(drawn, 10);
+}
+
+TEST(Symmetry, ExpHasNoScaling) {
+  Builder b;
+  b.output(b.node(Exp{}, {b.input("x", {Dtype::f32, {4}}, Normal{})}));
+  const Graph graph = *b.build();
+  Choices choices(1, 0, 0);
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(draw_scaling(graph, choices));
+}
+
+TEST(Symmetry, AxesThatBelongTogetherAreExchangedTogether) {
+  const Graph graph = mixed_graph();
+  const auto exchanges = exchanges_of(graph);
+  ASSERT_EQ(exchanges.size(), 2U);  // the batch; the columns of w with the bias; rows are reduced
+  for (const Exchange& e : exchanges) {
+    const auto at = [&](const char* value) { return e.axes[static_cast<size_t>(*graph.find(value))]; };
+    const bool batch = e.size == 4;
+    EXPECT_EQ(e.bit_for_bit, batch);
+    EXPECT_EQ(at("x"), batch ? 0 : -1);
+    EXPECT_EQ(at("w"), batch ? 0 : 2);
+    EXPECT_EQ(at("b"), batch ? -1 : 0);
+    EXPECT_EQ(at("sum"), batch ? 0 : 2);
+    EXPECT_EQ(at("mean"), batch ? 0 : 1);
+  }
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz

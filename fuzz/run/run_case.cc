@@ -1,0 +1,152 @@
+#include "fuzz/run/run_case.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace fusesmith::fuzz {
+namespace {
+
+using Tensors = std::vector<TensorPtr>;
+
+TensorPtr shared(Tensor tensor) { return std::make_shared<const Tensor>(std::move(tensor)); }
+
+Tensors first_states(const Case& test_case) {
+  Tensors states;
+  for (const State& s : test_case.graph.states())
+    states.push_back(shared(materialize(s.fill, s.type, test_case.seed, s.name, 0)));
+  return states;
+}
+
+struct StepRun {
+  Trace trace;
+  std::optional<Disagreement> disagreement;
+};
+
+// Inputs are shared between the backends; each goes on from its own states.
+StepRun run_step(Program& program, const Graph& graph, const Tensors& inputs, Tensors& states) {
+  Tensors sources = inputs;
+  sources.insert(sources.end(), states.begin(), states.end());
+  StepRun run{program.run(sources), {}};
+  run.disagreement = overwritten_source(graph, program.plan(), sources, run.trace);
+  if (!run.disagreement) run.disagreement = program.recheck(sources, run.trace);
+  for (size_t i = 0; i < states.size(); ++i)
+    states[i] = run.trace.values[static_cast<size_t>(graph.states()[i].next)];
+  return run;
+}
+
+// Null, with the verdict set, where the backend cannot.
+std::unique_ptr<Program> compile(const Backend& backend, const Case& test_case, const RunOptions& options,
+                                 Verdict& verdict) {
+  CompileOptions compile_options{test_case.policy.skip_patterns, options.faults, test_case.policy.tf32};
+  auto program = backend.compile(test_case.graph, compile_options);
+  if (program) return std::move(*program);
+  verdict.verdict = VerdictClass::unsupported;
+  verdict.reason = std::string(backend.name()) + ": " + program.problem();
+  return nullptr;
+}
+
+Tensors inputs_of(const Case& test_case, int64_t step) {
+  Tensors inputs;
+  for (Tensor& tensor : make_inputs(test_case, step)) inputs.push_back(shared(std::move(tensor)));
+  return inputs;
+}
+
+// A finding is graver than any verdict that is none. `largest` is the step's own difference.
+auto gravity(const Verdict& verdict, double largest) {
+  return std::tuple(verdict.finding, verdict.verdict, largest);
+}
+
+// Adds to the verdict that is shown what another step has of the figures over all steps.
+void add_step(Verdict& shown, const Verdict& other) {
+  shown.unequal += other.unequal;
+  shown.output_elements += other.output_elements;
+  shown.max_difference = std::max(shown.max_difference, other.max_difference);
+  shown.deviations.insert(other.deviations.begin(), other.deviations.end());
+  shown.exact = shown.exact && other.exact;
+}
+
+CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                  const RunOptions& options) {
+  CaseRun run;
+  run.stand_ins = test_case.stand_ins;
+  run.verdict.steps = test_case.steps;
+  auto base = compile(baseline, test_case, options, run.verdict);
+  auto fused = base ? compile(candidate, test_case, options, run.verdict) : nullptr;
+  if (!fused) return run;
+  run.baseline = std::move(base);
+  run.candidate = std::move(fused);
+
+  Tensors base_states = first_states(test_case), fused_states = base_states;
+  double largest = 0;  // of the step that is shown
+  for (int64_t step = 0; step < test_case.steps; ++step) {
+    if (step > 0 && options.stop && options.stop()) throw Interrupted{};
+    const Tensors inputs = inputs_of(test_case, step);
+    StepRun base_run = run_step(*run.baseline, test_case.graph, inputs, base_states);
+    StepRun fused_run = run_step(*run.candidate, test_case.graph, inputs, fused_states);
+    put_stand_ins(test_case.graph, test_case.stand_ins, fused_run.trace);
+    Verdict verdict = judge(
+        test_case,
+        {std::string(baseline.name()), &run.baseline->plan(), &base_run.trace, base_run.disagreement},
+        {std::string(candidate.name()), &run.candidate->plan(), &fused_run.trace, fused_run.disagreement},
+        options.judge);
+    verdict.step = step;
+    verdict.steps = test_case.steps;
+    const double difference = verdict.max_difference;
+    if (step > 0 && gravity(verdict, difference) <= gravity(run.verdict, largest)) {
+      add_step(run.verdict, verdict);
+      continue;
+    }
+    if (step > 0) add_step(verdict, run.verdict);
+    largest = difference;
+    run.verdict = std::move(verdict);
+    run.baseline_trace = std::move(base_run.trace);
+    run.candidate_trace = std::move(fused_run.trace);
+  }
+  return run;
+}
+
+}  // namespace
+
+Case with_options(Case test_case, const RunOptions& options) {
+  if (options.implicit_casts) test_case.policy.implicit_casts = *options.implicit_casts;
+  auto& skipped = test_case.policy.skip_patterns;
+  for (const std::string& pattern : options.skip_patterns) {
+    if (std::find(skipped.begin(), skipped.end(), pattern) == skipped.end()) skipped.push_back(pattern);
+  }
+  return test_case;
+}
+
+void put_stand_ins(const Graph& graph, const std::vector<StandIn>& stand_ins, Trace& trace) {
+  for (const StandIn& pair : stand_ins) {
+    trace.values[static_cast<size_t>(*graph.find(pair.value))] =
+        trace.values[static_cast<size_t>(*graph.find(pair.by))];
+  }
+}
+
+CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                        const RunOptions& options) {
+  return run_steps(with_options(test_case, options), baseline, candidate, options);
+}
+
+Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                 const RunOptions& options) {
+  return run_case_traced(test_case, baseline, candidate, options).verdict;
+}
+
+Result<std::vector<TensorPtr>> final_states(const Case& test_case, const Backend& backend,
+                                            const RunOptions& options) {
+  Verdict verdict;
+  const auto program = compile(backend, test_case, options, verdict);
+  if (!program) return Problem{verdict.reason};
+  Tensors states = first_states(test_case);
+  for (int64_t step = 0; step < test_case.steps; ++step) {
+    Tensors sources = inputs_of(test_case, step);
+    sources.insert(sources.end(), states.begin(), states.end());
+    const Trace trace = program->run(sources);
+    for (size_t i = 0; i < states.size(); ++i)
+      states[i] = trace.values[static_cast<size_t>(test_case.graph.states()[i].next)];
+  }
+  return states;
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,55 @@
+// One case on two backends, judged: what a campaign does with every case, and what replay, explain, the
+// minimizer's question and the libFuzzer target all do with theirs.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "graph/case.h"
+#include "oracle/judge.h"
+
+namespace fusesmith::fuzz {
+
+struct RunOptions {
+  Faults faults;
+  std::vector<std::string> skip_patterns;               // beside those that the case itself turns off
+  std::optional<Policy::ImplicitCasts> implicit_casts;  // in place of the case's
+  JudgeOptions judge;
+  std::function<bool()> stop;  // asked between steps; true ends the case by throwing Interrupted
+};
+
+// A case was cut off between two steps: of what was judged until then, nothing is told. No std::exception,
+// which would be taken for a crash of the case.
+struct Interrupted {};
+
+// The case as it is judged under the options: its policy with their overrides.
+Case with_options(Case test_case, const RunOptions& options);
+
+// Compiles both (a backend that cannot: verdict `unsupported` with its reason), draws the inputs once for
+// both, runs and judges every step. The verdict is that of the gravest step: of several the one whose outputs
+// are furthest apart, then the earliest. Its figures of the outputs are over all steps.
+Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                 const RunOptions& options = {});
+
+// The same with what it was judged by, for reports and for extracting regions with the inputs they got.
+// Programs are null where the verdict is `unsupported`; the traces are those of the gravest step.
+struct CaseRun {
+  Verdict verdict;
+  std::unique_ptr<Program> baseline, candidate;
+  Trace baseline_trace, candidate_trace;  // the candidate's with the case's stand-ins in place
+  std::vector<StandIn> stand_ins;
+};
+// Puts what stands in for a value in its place.
+void put_stand_ins(const Graph& graph, const std::vector<StandIn>& stand_ins, Trace& trace);
+CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                        const RunOptions& options = {});
+
+// The states after the last step on one backend, nothing judged; or why it cannot.
+Result<std::vector<TensorPtr>> final_states(const Case& test_case, const Backend& backend,
+                                            const RunOptions& options = {});
+
+}  // namespace fusesmith::fuzz
