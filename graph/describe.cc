@@ -60,12 +60,12 @@ std::string op_table_markdown() {
       "output's dtype;\n"
       "ops of class movement and select round nothing.\n\n"
       "What is not finite, unless the line says otherwise: NaN makes NaN, and what rounds beyond the "
-      "output's "
-      "dtype an infinity.\n"
-      "Ops of class movement keep every bit, NaN, subnormals and the sign of zero too; select keeps values, "
-      "subnormals too. Elsewhere\n"
-      "subnormals are numbers like others, but a result may be off by 2^-126 where it underflows, and a "
-      "zero's sign is free.\n\n"
+      "output's\n"
+      "dtype an infinity. Ops of class movement keep every bit, NaN, subnormals and the sign of zero too; "
+      "select\n"
+      "keeps values, subnormals too. Elsewhere subnormals are numbers like others, but a result may be off "
+      "by\n"
+      "2^-126 where it underflows, and a zero's sign is free.\n\n"
       "| op | inputs | class | attributes | what it computes |\n|---|---|---|---|---|\n";
   for_each_op([&]<class T>(std::type_identity<T>) {
     const OpInfo& about = T::info;

@@ -65,12 +65,13 @@ def render(graph, outputs, expect, tf32=False, steps=1, skip_patterns=(), stand_
     def block(items, margin="    "):
         return "[\n" + ",\n".join(f"{margin}  " + json.dumps(item) for item in items) + f"\n{margin}]"
 
+    states = block(graph.states) if graph.states else "[]"
     skipped = f', "skip_patterns": {json.dumps(list(skip_patterns))}' if skip_patterns else ""
     stand_ins = f'  "stand_ins": {block(stand_ins, "  ")},\n' if stand_ins else ""
     return (
         f'{{\n  "fusesmith": 1,\n  "seed": {seed},\n  "steps": {steps},\n'
         f'  "policy": {{"tf32": {json.dumps(tf32)}, "implicit_casts": "may_elide"{skipped}}},\n'
-        f'  "graph": {{\n    "inputs": {block(graph.inputs)},\n    "states": {block(graph.states) if graph.states else "[]"},\n'
+        f'  "graph": {{\n    "inputs": {block(graph.inputs)},\n    "states": {states},\n'
         f'    "nodes": {block(graph.nodes)},\n    "outputs": {json.dumps(outputs)}\n  }},\n{stand_ins}'
         f'  "expect": {json.dumps(expect)}\n}}\n'
     )

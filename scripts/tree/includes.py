@@ -1,0 +1,125 @@
+"""The include rule: which folder and which room may include which headers. Everything points one way."""
+
+import os
+import re
+
+from tree.sources import CPP, TEST_FILE, blank
+
+# Who may include what of this tree. folder/ means all below it, folder/* only the files directly in it.
+CONTRACT_TYPES = ["oracle/contract.h", "oracle/plan.h"]
+ALLOWED = {
+    "graph": ["graph/"],
+    "oracle": ["oracle/", "graph/"],
+    "minimizer": ["minimizer/", "graph/"],
+    "fuzz": ["fuzz/", "minimizer/", "backends/", "oracle/", "graph/"],
+    "backends": ["backends/*", "backends/common/", "graph/"] + CONTRACT_TYPES,  # and its own folder
+}
+SIBLINGS = {"backends/cpu_fused": ["backends/rewrite/"],
+            "backends/cuda_fused": ["backends/rewrite/", "backends/cuda/"]}  # single nodes run unfused
+ACROSS_BACKENDS = re.compile(r"backends/[^/]+_test\.(cc|h)")
+BACKENDS_TESTS = ["oracle/"]  # tests of backends may use the judge
+
+# Folders with rooms: each room, and the rooms of the same folder that it may include besides itself. "." is the
+# folder's own files; those that are in no list here may include every room, so that they are the folder's front door.
+ROOMS = {
+    "fuzz": {
+        "base": [],
+        "generate": ["base"],
+        "run": ["base"],
+        "report": ["base", "run"],
+        "explain": ["base", "run", "report"],
+        "campaign": ["base", "generate", "run", "report"],
+        "cli": ["base", "generate", "run", "report", "explain", "campaign"],
+        "targets": ["base", "generate", "run", "campaign"],
+    },
+}
+
+# Where headers from outside may appear: (header, files).
+OUTSIDE = [
+    (r"nlohmann/", r"(graph|minimizer|fuzz)/"),
+    (r"(spdlog|fmt)/", r"fuzz/"),
+    (r"CLI/", r"fuzz/"),
+    (r"(unsupported/)?Eigen/", r"(oracle|backends)/"),
+    (r"(cuda|cublas|cudnn|curand|cusparse|nvrtc|nvtx|nvToolsExt|cooperative_groups|device_launch|mma\.h)|"
+     r"(cub|thrust|cute|cutlass)/", r"backends/cuda"),
+    (r"(gtest|gmock)/", r".*_test\.(cc|cu|h)$"),
+    (r"benchmark/", r".*_bench\.(cc|cu)$"),
+    (r"[^/]+$|(sys|linux|arpa|netinet|sanitizer|experimental)/", r""),  # the standard library and the system
+]
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.M)
+
+
+def includes(text):
+    """Yields (header, line) of each #include."""
+    code = blank(text, ("comment", "raw"))
+    for match in INCLUDE.finditer(code):
+        yield match.group(1), code.count("\n", 0, match.start(1)) + 1
+
+
+def allowed_in_tree(path):
+    """What of this tree the file at `path` may include, rooms aside."""
+    folder = path.split("/")[0]
+    allowed = list(ALLOWED[folder])
+    if folder == "backends":
+        own = os.path.dirname(path)
+        if own != "backends":
+            own = "/".join(own.split("/")[:2])
+            allowed += [own + "/"] + SIBLINGS.get(own, [])
+        elif ACROSS_BACKENDS.fullmatch(path):
+            allowed.append("backends/")
+        if re.search(r"_test\.(cc|cu|h)$", path):
+            allowed += BACKENDS_TESTS
+    return allowed
+
+
+def covers(rule, header):
+    if rule.endswith("/"):
+        return header.startswith(rule)
+    if rule.endswith("*"):
+        return os.path.dirname(header) == rule[:-2]
+    return header == rule
+
+
+def room_of(path, folder):
+    """The room of `path` below `folder`: its first subfolder, or "."."""
+    inner = path[len(folder) + 1:]
+    return inner.split("/")[0] if "/" in inner else "."
+
+
+def room_error(path, header):
+    """Why the room of `path` may not include `header`; None if it may. Tests may include every room."""
+    for folder, rooms in ROOMS.items():
+        if not (path.startswith(folder + "/") and header.startswith(folder + "/")) or TEST_FILE.search(path):
+            continue
+        own, other = room_of(path, folder), room_of(header, folder)
+        if own not in rooms and own != ".":
+            return f"{folder}/{own}/ is no room of {folder}/: add it to ROOMS in scripts/tree/includes.py"
+        if own in rooms and other != own and other not in rooms[own]:
+            known = ", ".join(rooms[own]) or "no other room"
+            return f"may not include {header}: {folder}/{own}/ includes {known}"
+    return None
+
+
+def include_error(path, header, root):
+    """Why `path` may not include `header`; None if it may."""
+    if header.split("/")[0] in ALLOWED and "/" in header:
+        allowed = allowed_in_tree(path)
+        if not any(covers(rule, header) for rule in allowed):
+            return f"may not include {header} (allowed: {', '.join(allowed)})"
+        return room_error(path, header)
+    if os.path.exists(os.path.join(root, os.path.dirname(path), header)):
+        return f'write {header} with its path from the repository root'
+    for headers, files in OUTSIDE:
+        if re.match(headers, header):
+            return None if re.match(files, path) else f"{header} may not appear here (only in {files})"
+    return f"{header} is in no list of scripts/tree/includes.py"
+
+
+def check_includes(path, text, root):
+    if not path.endswith(CPP) or path.startswith("scripts/"):
+        return
+    for header, line in includes(text):
+        error = include_error(path, header, root)
+        if error:
+            yield f"{path}:{line}: {error}"
