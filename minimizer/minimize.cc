@@ -4,7 +4,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "minimizer/extract.h"
+#include "graph/subgraph.h"
 #include "minimizer/fingerprint.h"
 
 namespace fusesmith::minimizer {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/subgraph.h"
+
 namespace fusesmith::oracle {
 namespace {
 
@@ -47,26 +49,11 @@ std::string to_string(const Deviation& deviation) {
 }
 
 Region make_region(const Graph& graph, std::vector<int> nodes) {
+  Boundary boundary = boundary_of(graph, nodes);
   Region region;
-  const auto& all = graph.nodes();
-  for (int n : nodes) {
-    for (ValueId v : all[static_cast<size_t>(n)].inputs) {
-      const auto producer = graph.producer(v);
-      if (!(producer && contains(nodes, *producer)) && !contains(region.inputs, v))
-        region.inputs.push_back(v);
-    }
-  }
-  const auto consumers = graph.consumers();
-  for (int n : nodes) {
-    const Node& node = all[static_cast<size_t>(n)];
-    for (ValueId v = node.first_output; v < node.first_output + node.output_count; ++v) {
-      const auto& readers = consumers[static_cast<size_t>(v)];
-      const bool read_outside =
-          std::any_of(readers.begin(), readers.end(), [&](int r) { return !contains(nodes, r); });
-      if (read_outside || graph.is_observed(v) || readers.empty()) region.outputs.push_back(v);
-    }
-  }
   region.nodes = std::move(nodes);
+  region.inputs = std::move(boundary.inputs);
+  region.outputs = std::move(boundary.outputs);
   return region;
 }
 

@@ -108,12 +108,12 @@ class CauseFinder {
       return {};
     }
     const Region& region = regions()[r];
-    const auto part = cut(run_.graph, {region.nodes.begin(), region.nodes.end()}, base_);
+    const auto part = subgraph_without_data(run_.graph, region.nodes, base_);
     if (!part) {
       not_measured(kWhat, r, "the baseline keeps its indices inside a region");
       return {};
     }
-    auto computed = run_cut(run_.graph, *part, run_.candidate, base_, true);
+    auto computed = run_part(run_.graph, *part, run_.candidate, base_, true);
     if (!computed) {
       not_measured(kWhat, r, computed.problem());
       return {};
@@ -145,13 +145,14 @@ class CauseFinder {
     Values changed = base_;  // the baseline's, with what the region makes of its inputs there
     for (size_t i = 0; i < region.outputs.size(); ++i)
       changed[static_cast<size_t>(region.outputs[i])] = cause.left[i];
-    std::set<int> nodes = nodes_after(run_.graph, region.outputs);
-    for (int n : region.nodes) nodes.erase(n);
+    std::vector<int> nodes = nodes_after(run_.graph, region.outputs);
+    std::erase_if(nodes,
+                  [&](int n) { return std::binary_search(region.nodes.begin(), region.nodes.end(), n); });
     if (!nodes.empty()) {
       if (out_of_time_()) return not_measured(kWhat, cause.region, "no time was left");
-      const auto part = cut(run_.graph, nodes, changed);
+      const auto part = subgraph_without_data(run_.graph, nodes, changed);
       if (!part) return not_measured(kWhat, cause.region, "the baseline keeps indices inside a region");
-      auto computed = run_cut(run_.graph, *part, run_.baseline, changed, true);
+      auto computed = run_part(run_.graph, *part, run_.baseline, changed, true);
       if (!computed) return not_measured(kWhat, cause.region, computed.problem());
       for (size_t v = 0; v < changed.size(); ++v) {
         if ((*computed)[v]) changed[v] = std::move((*computed)[v]);
@@ -192,7 +193,7 @@ class CauseFinder {
     cause.share = ratio(along, final_squares_);  // of their sum, once all are known
   }
 
-  void spread(Cause& cause, const Values& changed, const std::set<int>& nodes) const {
+  void spread(Cause& cause, const Values& changed, const std::vector<int>& nodes) const {
     std::vector<double> relative(base_.size(), 0);
     const auto look = [&](ValueId v) {
       const Difference found = difference(*at(base_, v), *at(changed, v));
@@ -201,7 +202,7 @@ class CauseFinder {
     };
     for (ValueId v : regions()[cause.region].outputs) look(v);
     for (const Region& region : run_.baseline.plan().regions) {
-      if (!nodes.contains(region.nodes.back())) continue;
+      if (!std::binary_search(nodes.begin(), nodes.end(), region.nodes.back())) continue;
       double before = 0, here = 0;
       for (ValueId v : region.inputs) before = std::max(before, relative[static_cast<size_t>(v)]);
       if (before == 0) continue;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "fuzz/run/cut.h"
 #include "fuzz/run/difference.h"
+#include "fuzz/run/side.h"
 #include "oracle/region_judge.h"
 
 namespace fusesmith::fuzz {

@@ -1,5 +1,6 @@
 // The swap table of a region: the candidate's formula on one inner value at a time of the baseline's.
 #include <algorithm>
+#include <set>
 
 #include "backends/inner_values.h"
 #include "fuzz/base/table.h"
@@ -55,15 +56,15 @@ class Swapper {
 
   void swap_node(const std::string& name, ValueId value) {
     const std::string what = "'" + name + "' of " + place() + " swapped: ";
-    const auto part = cut(run_.graph, needed_without(value), base_);
+    const auto part = subgraph_without_data(run_.graph, needed_without(value), base_);
     if (!part) return left_out_.push_back(what + "the baseline keeps indices inside a region");
-    auto computed = run_cut(run_.graph, *part, run_.candidate, base_, false);
+    auto computed = run_part(run_.graph, *part, run_.candidate, base_, false);
     if (!computed) return left_out_.push_back(what + computed.problem());
     swaps_.push_back({false, {name}, {}, left_of(*computed), patterns_of(*part)});
   }
 
   // The region's nodes that its outputs need when `value` is given.
-  std::set<int> needed_without(ValueId value) const {
+  std::vector<int> needed_without(ValueId value) const {
     std::set<int> needed;
     std::vector<ValueId> wanted = region_.outputs;
     while (!wanted.empty()) {
@@ -76,10 +77,10 @@ class Swapper {
       const Node& node = run_.graph.nodes()[static_cast<size_t>(*producer)];
       wanted.insert(wanted.end(), node.inputs.begin(), node.inputs.end());
     }
-    return needed;
+    return {needed.begin(), needed.end()};
   }
 
-  std::string patterns_of(const Cut& part) const {
+  std::string patterns_of(const Subgraph& part) const {
     const auto program = run_.candidate.backend->compile(part.graph, run_.candidate.options);
     std::vector<std::string> patterns;
     for (const Region& region : (*program)->plan().regions)
