@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kKept = 4;  // earlier cases to fall back on when the last one does not fail again
 constexpr int kMaxGrowth =
-    3;  // times that the guilty region is extended by what it reads, if it does not fail alone
+    3;  // times that the failing region is extended by what it reads, if it does not fail alone
 
 class Engine {
  public:
@@ -54,10 +54,7 @@ class Engine {
   bool take(std::string_view reduction, const std::string& edit, Case candidate) {
     const Measure size = measure(candidate);
     if (!(size < measure_)) return false;
-    if (tried_.count(fingerprint(candidate)) > 0) {
-      ++result_.cache_hits;
-      return false;
-    }
+    if (tried_.count(fingerprint(candidate)) > 0) return false;
     if (result_.queries + 1 >= options_.max_queries || seconds() >= options_.max_seconds) {
       result_.exhausted = true;
       return false;
@@ -83,10 +80,10 @@ class Engine {
     return true;
   }
 
-  // The guilty region alone, on the inputs it got; if that does not fail, with more and more of what it
+  // The failing region alone, on the inputs it got; if that does not fail, with more and more of what it
   // reads.
   void extract() {
-    std::vector<int> nodes = probe_.guilty_nodes;
+    std::vector<int> nodes = probe_.failing_nodes;
     for (int growth = 0; growth <= kMaxGrowth && !nodes.empty() && !result_.exhausted; ++growth) {
       auto candidate = extract_region(case_, nodes, probe_.values);
       const std::string edit = "extract the region of " + std::to_string(nodes.size()) + " nodes";

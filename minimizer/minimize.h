@@ -39,7 +39,6 @@ struct MinimizeResult {
   bool flaky = false;      // a case taken did not fail again: an earlier one is given
   bool exhausted = false;  // stopped by max_queries or max_seconds
   int64_t queries = 0;
-  int64_t cache_hits = 0;
   double seconds = 0;
   std::vector<std::string> edits;  // taken, in order
   Measure before, after;

@@ -13,8 +13,8 @@ namespace {
 
 using testing::ElementsAre;
 
-Probe failing(const Case& test_case, std::string signature, std::vector<int> guilty = {}) {
-  return {std::move(signature), some_bits(test_case.graph), std::move(guilty)};
+Probe failing(const Case& test_case, std::string signature, std::vector<int> failing_nodes = {}) {
+  return {std::move(signature), some_bits(test_case.graph), std::move(failing_nodes)};
 }
 
 // A softmax over a number of keys that 16 does not divide, of the product of two values.
@@ -75,7 +75,7 @@ TEST(Minimize, LeavesThePatternAndOnes) {
   EXPECT_FALSE(result.exhausted);
 }
 
-TEST(Minimize, ExtractsTheGuiltyRegionFirstAndFindsAThreshold) {
+TEST(Minimize, ExtractsTheFailingRegionFirstAndFindsAThreshold) {
   const MinimizeResult result = minimize(transformer_block(), wide_norm_bug);
   ASSERT_TRUE(result.fails);
   EXPECT_EQ(result.edits.front(), "extract the region of 1 nodes");

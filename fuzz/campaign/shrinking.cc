@@ -22,7 +22,7 @@ Probe probe_of(const CaseRun& run, const Judging& judging) {
   const bool of_candidate = guilty.backend->backend == judging.candidate;
   if (!of_candidate) probe.values = run.baseline_trace.values;
   const Program* program = of_candidate ? run.candidate.get() : run.baseline.get();
-  if (program) probe.guilty_nodes = program->plan().regions.at(guilty.region->region).nodes;
+  if (program) probe.failing_nodes = program->plan().regions.at(guilty.region->region).nodes;
   return probe;
 }
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "minimizer/reductions/list.h"
+#include "minimizer/reductions.h"
 
 namespace fusesmith::minimizer {
 namespace {
