@@ -19,9 +19,9 @@ class Engine {
   Engine(const Case& start, const Predicate& predicate, const MinimizeOptions& options)
       : predicate_(predicate), options_(options), case_(start), measure_(measure(start)) {}
 
-  MinimizeResult run() {
+  MinimizeResult run(std::optional<Probe> probe) {
     result_.before = result_.after = measure_;
-    auto probe = options_.max_queries > 0 ? ask(case_) : std::nullopt;
+    if (!probe && options_.max_queries > 0) probe = ask(case_);
     if (!probe) return finish();
     result_.fails = true;
     result_.signature = probe->signature;
@@ -96,7 +96,7 @@ class Engine {
 
   bool reduce(const Reduction& reduction) {
     if (result_.exhausted) return false;
-    const std::vector<Edits> proposals = reduction.propose({case_, probe_, options_.pattern_names});
+    const std::vector<Edits> proposals = reduction.propose({case_, probe_});
     bool smaller = false;
     for (const Edits& edits : proposals) {
       auto candidate = apply_edits(case_, edits);
@@ -142,8 +142,9 @@ class Engine {
 
 }  // namespace
 
-MinimizeResult minimize(const Case& start, const Predicate& predicate, const MinimizeOptions& options) {
-  return Engine(start, predicate, options).run();
+MinimizeResult minimize(const Case& start, const Predicate& predicate, const MinimizeOptions& options,
+                        std::optional<Probe> seen) {
+  return Engine(start, predicate, options).run(std::move(seen));
 }
 
 }  // namespace fusesmith::minimizer

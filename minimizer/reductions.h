@@ -23,8 +23,7 @@ struct Probe {
 // What a reduction may look at.
 struct Situation {
   const Case& test_case;
-  const Probe& probe;                          // of this case
-  std::span<const std::string> pattern_names;  // those that could be skipped
+  const Probe& probe;  // of this case
 };
 
 struct Reduction {
