@@ -68,9 +68,10 @@ class Naming {
   bool is_scores(const Node& node) const { return is_product(node.op) && trace(node.first_output).scores; }
 
   std::string source_name(ValueId v) const {
+    if (graph_.is_state(v)) return "state";
     const std::string& role = trace(v).role;
-    if (graph_.is_state(v) && (role.empty() || role == "x")) return "state";
-    return role.empty() ? "x" : role;
+    if (!role.empty() && role != "x") return role;
+    return graph_.type(v).dtype == Dtype::boolean ? "mask" : "x";
   }
 
   void trace_forwards(const Node& node) {

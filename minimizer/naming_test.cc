@@ -66,6 +66,14 @@ TEST(Naming, CachesAndTables) {
   EXPECT_THAT(names_of(case_of(b)), ElementsAre("source", "indices", "state", "index_copy0"));
 }
 
+TEST(Naming, ABooleanInSeveralRolesIsAMask) {
+  Builder b;
+  const TensorType type{Dtype::f32, {2, 2}};
+  const ValueId x = b.input("x1", type, Normal{}), m = b.input("x0", {Dtype::boolean, {2, 2}}, Bernoulli{});
+  b.output(b.node(Where{}, {m, b.node(MaskedFill{}, {x, m}, "f"), x}, "w"));
+  EXPECT_THAT(names_of(case_of(b)), ElementsAre("x", "mask", "masked_fill0", "where0"));
+}
+
 // Nodes with several outputs, states, dead code: the renames apply, leave nothing to rename and change
 // nothing else.
 TEST(Naming, OfEverySampleIsAFixedPoint) {

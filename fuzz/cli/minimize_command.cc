@@ -87,7 +87,7 @@ int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& wa
   if (auto problem = write_file(output, to_json(result.test_case)))
     return fail(console, kName, problem->what, kCannotWrite);
   if (flags.json)
-    print_json();
+    print_json(shrunk);
   else
     console.out << text_of(shrunk, output, flags, console);
   return kFindings;
