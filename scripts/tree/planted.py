@@ -4,6 +4,7 @@ import os
 import re
 import tempfile
 
+from tree import picture
 from tree.sources import CPP
 
 
@@ -118,4 +119,11 @@ def self_test(check):
         write(root, "fuzz/base/a.cc", "namespace fusesmith::fuzz {}\n" + "\n" * 120)
         if check(root)[0] != ["the median file has 121 lines, at most 120"]:
             failures.append("the median goes unnoticed")
+    if picture.reduced({("a", "b"), ("b", "c"), ("a", "c")}) != {("a", "b"), ("b", "c")}:
+        failures.append("include_graph draws an arrow that follows from others")
+    try:
+        picture.reduced({("a", "b"), ("b", "a")})
+        failures.append("include_graph draws a circle")
+    except ValueError:
+        pass
     return failures, f"self-test, {len(PLANTED) + 1} planted files"
