@@ -114,22 +114,22 @@ class Box:
 
     def arrow(self, children, path):
         """From the lower edge of its first box to the upper edge of its last, through the gaps between."""
+        def extent(name):
+            row = next(row for row in self.rows if children[name] in row)
+            return min(b.y for b in row), max(b.y + b.height for b in row)
+
         start, end = children[path[0]], children[path[-1]]
         out = self.port(children, path[0], [p[1] for p in self.paths if p[0] == path[0]])
         into = self.port(children, path[-1], [p[-2] for p in self.paths if p[-1] == path[-1]])
-        x, y = out[path[1]], start.y + start.height
-        line = f"M{x:.0f} {y:.0f}"
+        x, y = out[path[1]], extent(path[0])[1]
+        line = f"M{x:.0f} {start.y + start.height:.0f}V{y:.0f}"
         for name in path[1:]:
-            row = next(row for row in self.rows if children[name] in row)
-            top, bottom = min(b.y for b in row), max(b.y + b.height for b in row)
+            top, bottom = extent(name)
             next_x = children[name].x if name != path[-1] else into[path[-2]]
-            next_y = top if name != path[-1] else end.y - 3
-            bend = (next_y - y) / 2
-            line += f"C{x:.0f} {y + bend:.0f} {next_x:.0f} {next_y - bend:.0f} {next_x:.0f} {next_y:.0f}"
-            x, y = next_x, next_y
-            if name != path[-1]:
-                y = bottom
-                line += f"V{y:.0f}"
+            bend = (top - 3 - y) / 2
+            line += f"C{x:.0f} {y + bend:.0f} {next_x:.0f} {top - 3 - bend:.0f} {next_x:.0f} {top - 3:.0f}"
+            x, y = next_x, bottom if name != path[-1] else end.y - 3
+            line += f"V{y:.0f}"
         return f'<path d="{line}" fill="none" stroke="#4a6785" marker-end="url(#tip)"/>'
 
 
