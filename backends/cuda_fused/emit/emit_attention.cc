@@ -1,11 +1,11 @@
-// FusedAttention on the device: its operands as attention.h describes them. Larger heads than a block can
-// hold are left to the single nodes.
+// FusedAttention on the device: its operands as attention.h describes them. Heads too large for a block of
+// this device, and batches of too many axes, are left to the single nodes.
 #include <algorithm>
 #include <cmath>
 
 #include "backends/cuda/emit/dtype_storage.h"
 #include "backends/cuda/runtime/check.h"
-#include "backends/cuda_fused/attention/attention.h"
+#include "backends/cuda_fused/attention/attention_tiles.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
 
 namespace fusesmith::backends {
@@ -144,7 +144,7 @@ void place(const Buffers& buffers, const LaunchContext& at, AttentionParams& par
 
 Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter) {
-  if (std::max(attention.depth, attention.width) > kLargestHead) return false;
+  if (attention.batch.size() > size_t{kMaxAxes}) return false;
   check(attention.key_tile <= kSmallestKeyTile, "attention: the contract counts fewer rescales than happen");
   AttentionParams params{};
   Buffers buffers{scope.at(attention.q.value).buffer, scope.at(attention.k.value).buffer,
@@ -166,10 +166,12 @@ Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, con
   params.out_storage = storage_of(out.type.dtype);
   params.tf32 = emitter.tf32();
   plant(attention, scope, params, buffers);
-  emitter.launch([params, buffers](const LaunchContext& at) {
+  const auto tile = choose_attention_tile(params, attention_device());
+  if (!tile) return false;
+  emitter.launch([params, buffers, tile = *tile](const LaunchContext& at) {
     AttentionParams placed = params;
     place(buffers, at, placed);
-    check_cuda(launch_attention(placed, at.stream()), "kernel attention");
+    check_cuda(launch_attention(placed, tile, at.stream()), "kernel attention");
   });
   return true;
 }
