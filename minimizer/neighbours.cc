@@ -81,12 +81,14 @@ class Search {
 
   void add_choice(ChoiceNeighbours& choices, const std::string& value, const Edits& edits) {
     const auto outcome = outcome_of(edits);
-    if (!outcome || *outcome == Outcome::other) return;
-    (*outcome == Outcome::fails ? choices.failing : choices.passing).push_back(value);
+    if (outcome == Outcome::fails) choices.failing.push_back(value);
+    if (outcome == Outcome::passes) choices.passing.push_back(value);
+    if (outcome == Outcome::not_applied) choices.not_applied.push_back(value);
   }
 
   void keep(ChoiceNeighbours choices) {
-    if (!choices.failing.empty() || !choices.passing.empty()) result_.choices.push_back(std::move(choices));
+    const bool none = choices.failing.empty() && choices.passing.empty() && choices.not_applied.empty();
+    if (!none) result_.choices.push_back(std::move(choices));
   }
 
   // Of each group of values that must have one dtype.
@@ -151,11 +153,13 @@ class Search {
     sizes.size = axes[0].size;
     sizes.tried[sizes.size] = true;
     const auto ask_size = [&](int64_t size) {
-      if (size < 1 || sizes.tried.count(size) > 0) return;
+      if (size < 1 || sizes.tried.count(size) + sizes.not_applied.count(size) > 0) return;
       Edits edits;
       for (const Dimension& d : axes) edits.push_back(Resize{graph_.name(d.value), d.axis, size});
       const auto outcome = outcome_of(edits);
-      if (outcome && *outcome != Outcome::other) sizes.tried[size] = *outcome == Outcome::fails;
+      if (outcome == Outcome::not_applied) sizes.not_applied.insert(size);
+      if (outcome == Outcome::fails || outcome == Outcome::passes)
+        sizes.tried[size] = outcome == Outcome::fails;
     };
     for (const int64_t step : {1, 2}) ask_size(sizes.size - step), ask_size(sizes.size + step);
     for (const int64_t size : kSizes) ask_size(size);
@@ -172,8 +176,9 @@ class Search {
     std::map<int64_t, std::vector<Dimension>> bound;  // by size: axes that fail at no other one
     for (const Dimension& d : Dimensions(graph_).all()) {
       SizeNeighbours sizes = sizes_of({d});
-      if (sizes.tried.size() >= kFewest && fails_once(sizes)) bound[d.size].push_back(d);
-      if (sizes.tried.size() > 1) result_.sizes.push_back(std::move(sizes));
+      const size_t known = sizes.tried.size() + sizes.not_applied.size();
+      if (known >= kFewest && fails_once(sizes)) bound[d.size].push_back(d);
+      if (known > 1) result_.sizes.push_back(std::move(sizes));
     }
     for (const auto& [size, axes] : bound) {
       if (axes.size() > 1) add_together(axes);

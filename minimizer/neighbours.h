@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,15 +16,17 @@ namespace fusesmith::minimizer {
 enum class Outcome {
   fails,  // in the same way, but for the dtype
   passes,
-  other,  // fails in another way, or cannot be judged
+  not_applied,  // passes, but the rewrite that fails is not applied to it
+  other,        // fails in another way, or cannot be judged
 };
 using Trial = std::function<Outcome(const Case&)>;
 
 struct SizeNeighbours {
-  std::vector<std::string>
-      axes;            // that have this size, "x axis 1"; several where it fails only while they are equal
+  // That have this size, "x axis 1"; several where the case fails only while they are equal.
+  std::vector<std::string> axes;
   int64_t size = 0;    // in the case, where it fails
-  SizeOutcomes tried;  // this size among them; without those of outcome `other`
+  SizeOutcomes tried;  // sizes that fail or pass, this size among them
+  std::set<int64_t> not_applied;
   std::optional<SizeRule> rule;  // for which of the sizes tried it fails
 
   // The passing size closest to the case's.
@@ -31,9 +34,9 @@ struct SizeNeighbours {
 };
 
 struct ChoiceNeighbours {
-  std::string what;                           // "dtype", "alignment of causal_mask0"
-  std::string value;                          // in the case
-  std::vector<std::string> failing, passing;  // other values
+  std::string what;                                        // "dtype", "alignment of causal_mask0"
+  std::string value;                                       // in the case
+  std::vector<std::string> failing, passing, not_applied;  // other values
 };
 
 struct Neighbours {

@@ -111,6 +111,18 @@ TEST(Neighbours, OtherDataIsTriedBeforeASizePasses) {
   EXPECT_EQ(neighbours.sizes[0].rule->text(), "always");
 }
 
+// Sizes to which the rewrite does not apply say nothing about its kernel.
+TEST(Neighbours, WhatTheRewriteIsNotAppliedToStandsApart) {
+  const Trial even_only = [](const Case& test_case) {
+    const int64_t keys = test_case.graph.type(0).shape[1];
+    return keys % 2 == 0 ? Outcome::not_applied : keys >= 9 ? Outcome::fails : Outcome::passes;
+  };
+  const SizeNeighbours keys = find_neighbours(masked(), even_only).sizes[1];
+  EXPECT_EQ(keys.not_applied.count(16), 1u);
+  EXPECT_EQ(keys.tried.count(16), 0u);
+  EXPECT_FALSE(keys.rule.has_value());  // 8, the other side of the limit, cannot be tried
+}
+
 TEST(Neighbours, WhatCannotBeJudgedIsNotCounted) {
   const Trial narrow = [](const Case& test_case) {
     return test_case.graph.type(0).shape[1] > 20 ? Outcome::other : tile_bug(test_case);

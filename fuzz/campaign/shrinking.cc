@@ -30,9 +30,21 @@ Judging without_options(Judging judging) {
   return judging;
 }
 
-bool is_pass(VerdictClass verdict) {
-  return verdict == VerdictClass::identical || verdict == VerdictClass::reassociation ||
-         verdict == VerdictClass::precision_policy;
+bool is_pass(const Verdict& verdict) {
+  const VerdictClass found = verdict.verdict;
+  return !verdict.finding && (found == VerdictClass::identical || found == VerdictClass::reassociation ||
+                              found == VerdictClass::precision_policy);
+}
+
+// Whether the patterns that made the failing region made one of this run too; of a region that was not
+// rewritten, that can be said of every run.
+bool applies(const Guilty& failing, const Verdict& verdict) {
+  if (!failing.region || failing.region->patterns.empty()) return true;
+  const bool of_candidate = verdict.candidate.backend == failing.backend->backend;
+  const auto& regions = (of_candidate ? verdict.candidate : verdict.baseline).regions;
+  return std::any_of(regions.begin(), regions.end(), [&](const RegionVerdict& region) {
+    return region.patterns == failing.region->patterns;
+  });
 }
 
 // Whether both findings are of one kind, in whichever dtype.
@@ -76,12 +88,15 @@ Neighbours neighbours_of(const Case& test_case, const Reproduction& seen, const 
                          const Stop& stop, const NeighbourOptions& options) {
   const Judging by_case = without_options(judging.quick());
   const int trials = trials_for(seen.rate);
+  const Guilty failing = guilty_region(seen.run.verdict);
   const Trial trial = [&](const Case& neighbour) {
     Outcome outcome = Outcome::other;
     for (int i = 0; i < trials && !(stop && stop()); ++i) {
       const Verdict found = by_case.run(neighbour).verdict;
       if (found.finding && fail_alike(found, seen.run.verdict)) return Outcome::fails;
-      outcome = is_pass(found.verdict) && !found.finding ? Outcome::passes : Outcome::other;
+      outcome = !is_pass(found)           ? Outcome::other
+                : applies(failing, found) ? Outcome::passes
+                                          : Outcome::not_applied;
     }
     return outcome;
   };

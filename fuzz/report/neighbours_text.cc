@@ -1,5 +1,6 @@
 #include "fuzz/report/neighbours_text.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/base/table.h"
@@ -39,16 +40,24 @@ std::string axes_text(const SizeNeighbours& sizes) {
 }
 
 std::string size_line(const SizeNeighbours& sizes) {
-  const auto passing = sizes_that(sizes.tried, false);
+  const auto passing = sizes_that(sizes.tried, false), failing = sizes_that(sizes.tried, true);
   if (passing.empty())
     return sizes.axes.size() == 1 ? "" : "Fails only while " + axes_text(sizes) + ", at every size tried.\n";
   const std::string where = ", where N is " + axes_text(sizes) + " (" + std::to_string(sizes.size) + " here)";
-  if (sizes.rule)
-    return "Fails iff " + sizes.rule->text() + where + ": true of all " + std::to_string(sizes.tried.size()) +
-           " sizes tried, from " + std::to_string(sizes.tried.begin()->first) + " to " +
-           std::to_string(sizes.tried.rbegin()->first) + ".\n";
-  return "Fails for N in {" + sizes_text(sizes_that(sizes.tried, true)) + "} and passes for N in {" +
-         sizes_text(passing) + "}" + where + "; other sizes were not tried.\n";
+  const std::string tried = " all " + std::to_string(sizes.tried.size()) + " sizes tried, from " +
+                            std::to_string(sizes.tried.begin()->first) + " to " +
+                            std::to_string(sizes.tried.rbegin()->first) + ".\n";
+  if (failing.size() == 1 && passing.size() > 1)
+    return "Fails for N = " + sizes_text(failing) + " alone" + where + ", of" + tried;
+  if (sizes.rule) return "Fails iff " + sizes.rule->text() + where + ": true of" + tried;
+  return "Fails for N in {" + sizes_text(failing) + "} and passes for N in {" + sizes_text(passing) + "}" +
+         where + "; other sizes were not tried.\n";
+}
+
+bool some_not_applied(const Neighbours& neighbours) {
+  const auto some = [](const auto& of) { return !of.not_applied.empty(); };
+  return std::any_of(neighbours.sizes.begin(), neighbours.sizes.end(), some) ||
+         std::any_of(neighbours.choices.begin(), neighbours.choices.end(), some);
 }
 
 }  // namespace
@@ -63,22 +72,25 @@ std::string neighbours_summary(const Neighbours& neighbours) {
             ".\n";
   }
   if (text.empty() && neighbours.queries > 0)
-    text = "Fails with every size, dtype and attribute that was tried.\n";
+    text = std::string("Fails with every size, dtype and attribute that was tried") +
+           (some_not_applied(neighbours) ? " and for which the failing rewrite is applied.\n" : ".\n");
   if (neighbours.exhausted)
     text += "Not all neighbours were tried: the limit on cases or time was reached.\n";
   return text;
 }
 
 std::string neighbours_markdown(const Neighbours& neighbours) {
-  Table table({"changed", "here", "fails", "passes", "nearest that passes"});
+  Table table({"changed", "here", "fails", "passes", "rewrite not applied", "nearest that passes"});
   for (const SizeNeighbours& sizes : neighbours.sizes) {
     const auto nearest = sizes.nearest_passing();
     table.add({axes_text(sizes), std::to_string(sizes.size), sizes_text(sizes_that(sizes.tried, true)),
-               sizes_text(sizes_that(sizes.tried, false)), nearest ? std::to_string(*nearest) : ""});
+               sizes_text(sizes_that(sizes.tried, false)),
+               sizes_text({sizes.not_applied.begin(), sizes.not_applied.end()}),
+               nearest ? std::to_string(*nearest) : ""});
   }
   for (const ChoiceNeighbours& choices : neighbours.choices) {
     table.add({choices.what, choices.value, list_text(choices.failing), list_text(choices.passing),
-               choices.passing.empty() ? "" : choices.passing.front()});
+               list_text(choices.not_applied), choices.passing.empty() ? "" : choices.passing.front()});
   }
   std::string text = "Each neighbour differs from the case in one size, dtype or attribute (" +
                      counted(neighbours.queries, "case") + " judged in " + short_number(neighbours.seconds) +
@@ -98,6 +110,7 @@ Json to_json(const Neighbours& neighbours) {
                              {"size", sizes.size},
                              {"failing", sizes_that(sizes.tried, true)},
                              {"passing", sizes_that(sizes.tried, false)},
+                             {"not_applied", sizes.not_applied},
                              {"nearest_passing", nearest ? Json(*nearest) : Json()},
                              {"fails_iff", sizes.rule ? sizes.rule->text() : ""}});
   }
@@ -105,7 +118,8 @@ Json to_json(const Neighbours& neighbours) {
     json["choices"].push_back({{"what", choices.what},
                                {"value", choices.value},
                                {"failing", choices.failing},
-                               {"passing", choices.passing}});
+                               {"passing", choices.passing},
+                               {"not_applied", choices.not_applied}});
   }
   return json;
 }
