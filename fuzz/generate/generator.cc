@@ -7,7 +7,7 @@
 namespace fusesmith::fuzz {
 namespace {
 
-// As many nodes as are aimed at: 10 to the most allowed, sometimes fewer.
+// The number of nodes to aim for: usually between 10 and the maximum, sometimes fewer.
 int64_t target_nodes(Choices& choices, int max_nodes) {
   const int64_t most = std::max(1, max_nodes);
   if (choices.flip(0.15)) return choices.between(1, std::min<int64_t>(9, most));
@@ -19,7 +19,7 @@ bool is_wanted(const GeneratorOptions& options, const Piece& piece) {
          std::find(options.pieces.begin(), options.pieces.end(), piece.name) != options.pieces.end();
 }
 
-// Whether a scene of several steps, or an exact one, has what the piece needs.
+// Whether a scene with several steps, or with exact data, can use the piece.
 bool serves(const Piece& piece, bool steps, bool exact) {
   return piece.needs == Piece::Needs::nothing || (piece.needs == Piece::Needs::steps ? steps : exact);
 }
@@ -33,7 +33,7 @@ std::vector<int> weights_of(const GeneratorOptions& options, const Scene& scene)
   return weights;
 }
 
-// What several steps are for.
+// A case has several steps only in order to exercise states.
 void add_first_state(Scene& scene, const GeneratorOptions& options) {
   for (const Piece& piece : all_pieces()) {
     if (piece.needs != Piece::Needs::steps || !is_wanted(options, piece) || !scene.attempt(piece.add))
@@ -55,8 +55,8 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
     add_first_state(scene, options);
   }
   const std::vector<int> weights = weights_of(options, scene);
-  // Pieces that decline or leave the budget are taken back; after enough of them the graph is as full as it
-  // gets. Most pieces are not exact on most values.
+  // Pieces that decline or exceed the budget are undone. After this many of them in a row the graph is
+  // considered full. In exact scenes most pieces decline for most values.
   const int patience = scene.exact ? 60 : 12;
   for (int refused = 0; scene.sketch.node_count() < target && refused < patience;) {
     const Piece& piece = all_pieces()[choices.weighted(weights)];

@@ -1,6 +1,6 @@
-// The generator: case = f(seed, shard, counter), or f(bytes). Every graph is valid by construction:
-// transformer pieces (fuzz/generate/pieces/), examples and near misses of the rewrite patterns, and free ops,
-// joined through a pool of live values.
+// The generator: a case is a function of (seed, shard, counter), or of a byte string. Every graph is valid
+// by construction. It consists of parts of transformer models (fuzz/generate/pieces/), examples and near
+// misses of the rewrite patterns, and random ops, connected through a pool of live values.
 #pragma once
 
 #include <array>
@@ -14,12 +14,13 @@
 
 namespace fusesmith::fuzz {
 
-// How a case's data is made. `lattice`: graph and data together, so that every region is exact and no lawful
-// execution can differ; `special`: with infinities, NaN, subnormals and huge values; `mixed`: of all styles.
+// How the data of a case is generated. `lattice`: graph and data are chosen so that every region is exact
+// and all correct executions agree in every bit. `special`: with infinities, NaN, subnormals and huge
+// values. `mixed`: all styles.
 enum class DataMix { mixed, natural, lattice, special };
 inline constexpr std::array<std::string_view, 4> kDataMixes = {"mixed", "natural", "lattice", "special"};
-inline constexpr std::string_view kDataMixValue = "mixed|natural|lattice|special";  // in help
-// One of the words.
+inline constexpr std::string_view kDataMixValue = "mixed|natural|lattice|special";  // for help texts
+// `word` must be one of the words above.
 DataMix parse_data_mix(std::string_view word);
 std::vector<std::string> data_mixes();
 
@@ -28,16 +29,16 @@ struct GeneratorOptions {
   int64_t max_operations = int64_t{1}
                            << 22;  // multiply-adds of a graph; one in thirty may use four times as many
   int64_t max_elements = int64_t{1} << 18;  // elements of all its values together
-  std::vector<std::string> pieces;          // only these; empty: all (`piece_names`)
+  std::vector<std::string> pieces;          // names of the pieces to use (`piece_names`); empty: all
   DataMix data = DataMix::mixed;
 };
 
-// What a generated case was made of, for coverage; pattern names are those of backends/rewrite.
+// What a generated case consists of, for coverage. Pattern names are those of backends/rewrite.
 struct CaseParts {
   std::vector<std::string> pieces;
-  std::vector<std::string> examples;     // patterns whose example was planted
-  std::vector<std::string> near_misses;  // patterns of which a near miss was planted
-  std::string_view style;                // of the data; empty: not generated
+  std::vector<std::string> examples;     // patterns of which an example was inserted
+  std::vector<std::string> near_misses;  // patterns of which a near miss was inserted
+  std::string_view style;                // style of the data; empty: not a generated case
 };
 
 Case generate(Choices& choices, const GeneratorOptions& options = {}, CaseParts* parts = nullptr);
@@ -46,7 +47,7 @@ Case generate_case(uint64_t seed, uint64_t shard, uint64_t counter, const Genera
 
 std::vector<std::string_view> piece_names(DataMix data = DataMix::mixed);
 
-// Counts over many cases.
+// The same, summed over many cases.
 struct GenerationCoverage {
   int64_t cases = 0, nodes = 0;
   std::map<std::string, int64_t> ops, pieces, examples, near_misses, fills,

@@ -18,10 +18,10 @@ int64_t pick_at_most(Choices& choices, std::span<const int64_t> sizes, int64_t m
   return choices.pick(sizes.first(std::max<size_t>(1, static_cast<size_t>(end - sizes.begin()))));
 }
 
-// Values outside are left to stand as outputs: products of them would overflow f16, or vanish.
+// Values outside this range are left as outputs: their products would overflow or vanish in f16.
 constexpr double kLargest = 256, kSmallest = 1.0 / 1024;
 
-constexpr double kStepping = 0.08;  // the share of cases that run several steps
+constexpr double kStepping = 0.08;  // share of cases that run several steps
 
 }  // namespace
 
@@ -40,7 +40,7 @@ Scene::Scene(Choices& c, const GeneratorOptions& options)
   if (options.data == DataMix::special) style = DataStyle::special;
   max_operations = c.flip(1.0 / 32) ? options.max_operations * 4 : options.max_operations >> c.below(7);
   max_elements = options.max_elements >> c.below(5);
-  // A state leaves every grid in the end.
+  // Exact scenes have no states, because a state does not stay on a grid.
   steps = c.flip(kStepping) && !exact ? c.between(2, 6) : 1;
   max_operations = std::max<int64_t>(1, max_operations / steps);
   max_elements = std::max<int64_t>(64, max_elements / steps);
@@ -133,7 +133,7 @@ Scene::Value Scene::state(const TensorType& wanted) {
   return sketch.state("state", wanted, fill);
 }
 
-// Few numbers, and small ones: their sums of products soon need all the bits of a 16-bit dtype.
+// Few small numbers: their sums of products soon need all bits of a 16-bit dtype.
 Fill Scene::exact_fill(const TensorType& wanted, Role role) {
   const bool wide = wanted.dtype == Dtype::f32;
   switch (role) {
@@ -159,7 +159,7 @@ Fill Scene::fill_for(const TensorType& wanted, Role role, int64_t fan_in) {
     if (role == Role::gain) return Constant{1};
     return Lattice{choices.pick<int64_t>({2, 4, 8}), exponent - 1};
   };
-  // A bias or weight of one sign stays small: its sums over thousands of terms grow.
+  // A bias or weight of one sign stays small, because its sums over thousands of terms grow.
   const auto one_signed = [&]() -> Fill { return Uniform{0, role == Role::activation ? 1 : stddev}; };
   if (style == DataStyle::lattice) return lattice();
   if (style == DataStyle::one_signed && role == Role::activation) return one_signed();
@@ -173,7 +173,7 @@ Fill Scene::fill_for(const TensorType& wanted, Role role, int64_t fan_in) {
     case 3:
       return lattice();
     case 4:
-      // One weight for all terms would sum what a norm has centred: nothing but cancellation is left.
+      // Equal weights for all terms would sum what a norm has centred, which leaves only cancellation.
       if (role != Role::weight) return Constant{mean + stddev};
       return Normal{mean, stddev};
     case 5:
@@ -187,7 +187,7 @@ void Scene::keep(Value value) {
   const Magnitude& size = sketch.magnitude(value);
   const bool usable =
       size.finite && size.rms < kLargest && size.rms > kSmallest && is_float(type(value).dtype);
-  const bool anyway = style == DataStyle::special || exact;  // on a grid all are usable
+  const bool anyway = style == DataStyle::special || exact;  // all grid values are usable
   if (usable || (anyway && is_float(type(value).dtype))) pool_.push_back(value);
 }
 
@@ -212,7 +212,7 @@ bool Scene::attempt(const std::function<bool(Scene&)>& piece) {
 }
 
 Graph Scene::finish() {
-  // Now and then an inner value is observed: a fusion may then not swallow it.
+  // Occasionally an inner value becomes an output, which forbids its fusion.
   const double p = choices.pick({0.0, 0.0, 0.0, 0.05, 0.2});
   for (Value v = 0; v < sketch.value_count(); ++v) {
     if (!sketch.is_input(v) && sketch.consumed(v) && flip(p)) observed_.push_back(v);

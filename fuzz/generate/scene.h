@@ -1,5 +1,5 @@
-// Scene: what the pieces share while a graph is drawn: the choices, the sketch, the pool of live values that
-// they read from and add to, the sizes and dtype of the main stream, and the style of the data.
+// Scene: the state that the pieces share while a graph is generated: the choices, the sketch, the pool of
+// live values, the sizes and dtype of the main stream, and the style of the data.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace fusesmith::fuzz {
 
-// What an input is for: decides its fill.
+// The purpose of an input; decides its fill.
 enum class Role { activation, weight, bias, gain, denominator };
 
-// How the data of a whole case is made.
+// How the data of a whole case is generated.
 enum class DataStyle { natural, lattice, one_signed, special };
 inline constexpr std::array<std::string_view, 4> kDataStyles = {"natural", "lattice", "one_signed",
                                                                 "special"};
@@ -30,28 +30,28 @@ class Scene {
   const bool exact;  // every value lies on a grid
   Sketch sketch;
   CaseParts parts;
-  Dtype dtype;                   // of the main stream
+  Dtype dtype;                   // dtype of the main stream
   int64_t batch, tokens, width;  // the main stream is [batch, tokens, width]
   DataStyle style;
-  int64_t steps;  // that the case may run, if it comes to have states; then its budget is for all of them
+  int64_t steps;  // steps to run if the case has states; its budget is shared by all of them
   int64_t max_operations, max_elements;
 
   bool flip(double p = 0.5) { return choices.flip(p); }
   const TensorType& type(Value v) const { return sketch.type(v); }
   const Shape& shape(Value v) const { return sketch.type(v).shape; }
 
-  // Sizes: from a lattice of tile boundaries, powers of two and odd numbers; `wide` ones go on to 4096.
+  // Sizes around tile boundaries, powers of two and odd numbers. wide_dim goes up to 4096.
   int64_t dim(int64_t max = 128);
   int64_t wide_dim(int64_t max = 4096);
 
-  // A live value for a piece to read: from the pool, mostly a recent one of the main dtype, or a new input of
-  // the stream's type.
+  // A value for a piece to read: from the pool, usually a recent one of the main dtype, or a new input
+  // with the stream's type.
   Value any(int min_rank = 1, int max_rank = 5);
-  // One of exactly this float type: from the pool where it has one, more often than not, or a new input.
+  // A value of exactly this float type: usually from the pool if it has one, otherwise a new input.
   Value like(const TensorType& type);
-  // One of exactly this type from the pool, or nothing.
+  // A value of exactly this type from the pool, if there is one.
   std::optional<Value> live(const TensorType& type);
-  // One that broadcasts with the shape without enlarging it: the same shape, or some axes 1 or left out.
+  // A value that broadcasts to the given shape: the same shape, or with some axes of size 1 or left out.
   Value broadcastable(const TensorType& type, Role role = Role::activation);
 
   Value activation(const TensorType& type) { return source("x", type, Role::activation); }
@@ -64,20 +64,20 @@ class Scene {
   Value token_ids(const Shape& shape, int64_t count) {
     return sketch.input("ids", {Dtype::i32, shape}, Tokens{count});
   }
-  // Never near 0: sigmoid of a live value, or an input of one sign.
+  // A value that is never near 0: the sigmoid of a live value, or an input of one sign.
   Value denominator(const TensorType& type);
-  // A float tensor carried from step to step, of activations or zeros at first.
+  // A float state, initialised with activations or zeros.
   Value state(const TensorType& type);
   Value source(std::string_view role_name, const TensorType& type, Role role, int64_t fan_in = 1);
 
   Value op(Op op, std::vector<Value> inputs, std::optional<Grid> known = {}) {
     return sketch.node(std::move(op), std::move(inputs), known);
   }
-  // Makes a value available to the pieces that follow (unless it is too large or too small to go on with).
+  // Adds a value to the pool (unless its magnitude is too large or too small to continue with).
   void keep(Value value);
 
-  // Runs a piece; takes back what it added where it declines, adds no node, leaves the budget or, in an exact
-  // scene, the grids.
+  // Runs a piece. Undoes what it added if it declines, adds no node, exceeds the budget or, in an exact
+  // scene, leaves the grids.
   bool attempt(const std::function<bool(Scene&)>& piece);
   Graph finish();
 
@@ -91,7 +91,7 @@ class Scene {
   std::vector<Value> observed_;
 };
 
-// The smallest power of two, as an exponent, that is not below n's square root.
+// The exponent of the smallest power of two that is at least the square root of n.
 int root_exponent(int64_t n);
 
 }  // namespace fusesmith::fuzz

@@ -17,7 +17,7 @@ Sketch::Value Sketch::input(std::string_view role, TensorType type, Fill fill) {
 }
 
 Sketch::Value Sketch::state(std::string_view role, TensorType type, Fill fill) {
-  if (exact_) throw NotExact{};  // nothing keeps a state on a grid
+  if (exact_) throw NotExact{};  // a state does not stay on a grid
   const Value value = value_count();
   work_.elements += element_count(type);
   values_.push_back({std::move(type), magnitude_of(fill), {}, -1, 0});

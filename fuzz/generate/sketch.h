@@ -1,6 +1,6 @@
-// Sketch: a graph being drawn. Unlike Builder it takes inputs at any time and can go back to an earlier mark;
-// it knows what its values cost and roughly how large they are; an exact one also on which grids they lie.
-// Ops must accept their inputs: pieces are valid by construction.
+// Sketch: a graph under construction. Unlike Builder it accepts inputs at any time and can return to an
+// earlier mark. It knows what its values cost and their approximate magnitude; an exact sketch also knows
+// their grids. Ops must accept their inputs: pieces are valid by construction.
 #pragma once
 
 #include <deque>
@@ -20,24 +20,24 @@ class Sketch {
   // `exact`: every value must lie on a grid.
   explicit Sketch(bool exact = false) : exact_(exact) {}
 
-  // `role` ("x", "w", "mask", ...) and a number will be its name.
+  // The name will be `role` ("x", "w", "mask", ...) and a number.
   Value input(std::string_view role, TensorType type, Fill fill);
-  // A tensor carried from step to step; its next value must be set. An exact sketch has none: NotExact.
+  // A tensor carried from step to step; its next value must be set. Throws NotExact in an exact sketch.
   Value state(std::string_view role, TensorType type, Fill fill);
   void set_next(Value state, Value next);
-  // Thrown where a value would be larger than a graph may hold; the sketch is then as it was before the node.
+  // Thrown if a value would exceed the largest tensor; the sketch is unchanged.
   struct TooLarge {};
-  // Thrown, in an exact sketch, where a value is not known to lie on a grid; likewise.
+  // Thrown, in an exact sketch, if a value is not known to lie on a grid; the sketch is unchanged.
   struct NotExact {};
-  // The first output. `known`: the grid of the outputs where the inputs' grids do not tell. Aborts where the
-  // op does not accept the inputs for another reason.
+  // Returns the first output. `known`: the grid of the outputs, if it does not follow from the grids of
+  // the inputs. Aborts if the op does not accept the inputs for a reason other than the two above.
   Value node(Op op, std::vector<Value> inputs, std::optional<Grid> known = {});
 
   const TensorType& type(Value v) const { return values_[static_cast<size_t>(v)].type; }
   const Magnitude& magnitude(Value v) const { return values_[static_cast<size_t>(v)].magnitude; }
-  const Grid& grid(Value v) const { return values_[static_cast<size_t>(v)].grid; }  // of an exact sketch
+  const Grid& grid(Value v) const { return values_[static_cast<size_t>(v)].grid; }  // exact sketches only
   bool consumed(Value v) const { return values_[static_cast<size_t>(v)].consumers > 0; }
-  // Or a state.
+  // True for inputs and states.
   bool is_input(Value v) const { return values_[static_cast<size_t>(v)].node < 0; }
   int value_count() const { return static_cast<int>(values_.size()); }
   bool has_states() const { return !states_.empty(); }
@@ -51,8 +51,8 @@ class Sketch {
   Mark mark() const { return {values_.size(), inputs_.size(), states_.size(), nodes_.size(), work_}; }
   void rollback(const Mark& mark);
 
-  // Inputs that nothing reads are left out. Outputs: every node value that no node reads and no state takes,
-  // and those of `observed`; where there are none, the next values of the states.
+  // Removes inputs that no node reads. The outputs are all values that no node reads and no state takes,
+  // and those of `observed`; if there are none, the next values of the states.
   Graph build(const std::vector<Value>& observed) const;
 
  private:
@@ -83,7 +83,7 @@ class Sketch {
                   const std::optional<Grid>& known) const;
 
   bool exact_;
-  std::deque<Drawn> values_;  // references to types and shapes stay valid while values join
+  std::deque<Drawn> values_;  // a deque: references to types and shapes stay valid while values are added
   std::vector<DrawnInput> inputs_;
   std::vector<DrawnState> states_;
   std::vector<DrawnNode> nodes_;

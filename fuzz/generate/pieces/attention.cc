@@ -1,6 +1,6 @@
-// Attention in unfused ops, in the forms that frameworks and users write: scale before or after, multiplied
-// or divided, as a number or a tensor; masks of every kind in either operand order; K read transposed,
-// permuted or by einsum; one head or many; dropout.
+// Attention in unfused ops, in the forms that frameworks and users write: scale before or after the
+// product, as a multiplication or a division, by a number or a tensor; all kinds of masks in either
+// operand order; K transposed by matmul, by permute or by einsum; one head or several; dropout.
 #include <cmath>
 #include <limits>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
-// x times (or divided by the inverse of) a number, written in one of the usual ways.
+// x times `factor`, or divided by its inverse, in one of the common forms.
 Value scaled(Scene& s, Value x, double factor) {
   switch (s.choices.below(4)) {
     case 1:
@@ -41,7 +41,8 @@ Value scores_of(Scene& s, Value q, Value k) {
   }
   Permute transpose;
   for (int64_t axis = 0; axis < s.type(k).rank(); ++axis) transpose.dims.push_back(axis);
-  // Where sizes are equal by accident, k may also be read as it lies: no attention, though every shape fits.
+  // Where sizes happen to be equal, k may also be used untransposed: not attention, although the shapes
+  // fit.
   const bool as_it_lies =
       s.shape(k).end()[-1] == s.shape(k).end()[-2] && s.shape(k).back() > 1 && s.flip(0.3);
   if (!as_it_lies) std::swap(transpose.dims.end()[-1], transpose.dims.end()[-2]);
@@ -58,8 +59,8 @@ Shape mask_shape(Scene& s, const Shape& scores) {
   return shape;
 }
 
-// True where a key is hidden, or where it takes part. Mostly few keys are hidden; now and then all of some
-// row's, whose softmax is NaN.
+// A mask that is true where a key is hidden, or true where it is visible. Usually few keys are hidden;
+// occasionally all keys of a row, whose softmax is then NaN.
 Value bool_mask(Scene& s, const Shape& shape, bool true_hides) {
   const double hidden = s.choices.pick({0.1, 0.1, 0.1, 0.25, 0.25, 0.0, 0.0, 0.6});
   return s.mask(shape, true_hides ? hidden : 1 - hidden);
@@ -73,7 +74,7 @@ Value hide(Scene& s, Value scores, Value hidden) {
   return s.op(Where{}, {hidden, fill, scores});
 }
 
-// The mask added: a plain bias over positions, or zeros with -inf where a key is hidden.
+// A mask to add: a bias that depends on positions, or zeros with -inf where a key is hidden.
 Value additive_mask(Scene& s, const TensorType& scores) {
   const Shape shape = mask_shape(s, scores.shape);
   if (s.flip(0.6)) return s.source("m", {scores.dtype, shape}, Role::bias);
@@ -122,7 +123,7 @@ Value merge_heads(Scene& s, Value x) {
   return s.op(Reshape{{shape[0], shape[1], shape[2] * shape[3]}}, {x});
 }
 
-// [b, fewer, t, e] -> [b, heads, t, e], each head for its group of neighbours.
+// [b, key heads, t, e] -> [b, heads, t, e]: neighbouring query heads share a key head.
 Value repeat_heads(Scene& s, Value x, int64_t heads) {
   const Shape shape = s.shape(x);
   x = s.op(Unsqueeze{2}, {x});
@@ -130,7 +131,7 @@ Value repeat_heads(Scene& s, Value x, int64_t heads) {
   return s.op(Reshape{{shape[0], heads, shape[2], shape[3]}}, {x});
 }
 
-// PyTorch's pattern 11 writes one head as unsqueeze and a permutation that changes nothing.
+// PyTorch's SDPA pattern 11 contains a single head, written as an unsqueeze and an identity permutation.
 Value one_head(Scene& s, Value x, bool identity_permute) {
   x = s.op(Unsqueeze{1}, {x});
   return identity_permute ? s.op(Permute{{0, 1, 2, 3}}, {x}) : x;
@@ -141,7 +142,7 @@ Value one_head(Scene& s, Value x, bool identity_permute) {
 Value attend(Scene& s, Value q, Value k, Value v) {
   const double scale =
       s.flip(0.9) ? 1 / std::sqrt(static_cast<double>(s.shape(q).back())) : s.choices.pick({0.5, 0.125, 1.0});
-  const auto where = s.choices.below(5);  // on the scores, mostly
+  const auto where = s.choices.below(5);  // usually on the scores
   if (where == 3) q = scaled(s, q, scale);
   if (where == 4) {
     q = scaled(s, q, std::sqrt(scale));
@@ -205,7 +206,7 @@ std::optional<Value> self_attention(Scene& s, Value x) {
 }
 
 bool add_attention(Scene& s) {
-  if (s.flip(0.3)) {  // the core alone, on live values
+  if (s.flip(0.3)) {  // only the core, on live values
     const Value q = s.any(2, 4);
     TensorType key = s.type(q), value = key;
     key.shape.end()[-2] = s.choices.pick({key.shape.end()[-2], key.shape.back(), s.dim()});

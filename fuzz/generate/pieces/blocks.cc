@@ -1,4 +1,4 @@
-// Whole transformer blocks: attention and feed-forward with residuals, norms before or after.
+// Whole transformer blocks: attention and feed-forward layers with residuals, pre-norm or post-norm.
 #include "fuzz/generate/pieces/pieces.h"
 
 namespace fusesmith::fuzz {

@@ -1,5 +1,5 @@
-// Updates of caches as decoding does them: new slices written at positions, or behind the old ones. Rotary
-// embedding of what goes in.
+// Cache updates as in decoding: new slices are written at given positions, or appended. Includes rotary
+// embedding of the new slices.
 #include <algorithm>
 
 #include "fuzz/generate/pieces/pieces.h"
@@ -12,7 +12,7 @@ TensorType with_size(TensorType type, int64_t axis, int64_t size) {
   return type;
 }
 
-// The slices gathered in another order: shifted, mostly.
+// The slices in another order, gathered by index; usually shifted.
 Value reordered(Scene& s, Value cache, int64_t axis, int64_t n, int64_t shift) {
   const Value numbers = s.op(Arange{n}, {});
   const Value order = s.flip(0.9) ? s.op(Roll{0, -shift}, {numbers}) : s.op(Flip{{0}}, {numbers});

@@ -1,5 +1,5 @@
-// Embeddings: rows of a table by token ids, by positions (arange, expanded over the batch or not), or both
-// added.
+// Embeddings: table rows by token ids, by positions (arange, optionally broadcast over the batch), or the
+// sum of both.
 #include "fuzz/generate/pieces/pieces.h"
 
 namespace fusesmith::fuzz {

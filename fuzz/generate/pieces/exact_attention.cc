@@ -1,7 +1,7 @@
-// Attention on exact data. Either queries and keys are rows of a Hadamard matrix, so that the scores of a
-// query with its own keys lie 104 or more above all others, which are 0, and attention gathers the values of
-// those keys; masks never hide them. Or all keys are equal, and attention is the mean of 2^k values: there
-// alone a key too many shows.
+// Attention on exact data. In the first form, queries and keys are rows of a Hadamard matrix: the score of
+// a query with its own keys exceeds all others by 104 or more, so attention gathers the values of those
+// keys; masks never hide these keys. In the second form, all keys are equal and attention is the mean of
+// 2^k values. Only the second form detects one key too many.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -11,15 +11,15 @@
 namespace fusesmith::fuzz {
 namespace {
 
-// Sizes, and how many keys match each query: 2^k of them.
+// Sizes of the attention. Each query matches 2^k keys.
 struct KeyLookup {
   Shape leading;
   int64_t depth, queries, keys, matches;
-  double value;   // of the rows' elements
+  double value;   // magnitude of the elements of the rows
   bool in_order;  // query i matches key i
   bool flat;      // every query matches every key
 
-  // Whether each query sees its key, or 2^k of the equal ones, under a causal mask aligned top left.
+  // Whether each query sees its matching keys, or 2^k of the equal keys, under a top-left causal mask.
   bool may_be_causal() const { return flat ? queries <= 2 : in_order && matches == 1 && queries <= keys; }
   bool may_be_bottom_right() const { return !flat || queries == 1 || keys == 2; }
 };
@@ -60,7 +60,7 @@ CausalAlignment random_alignment(Scene& s, const KeyLookup& lookup) {
   return lookup.may_be_bottom_right() && s.flip() ? CausalAlignment::bottom_right : CausalAlignment::top_left;
 }
 
-// A causal mask, or none hidden, whichever lets every query see its key.
+// Applies a causal mask, or a mask that hides nothing, so that every query sees its matching keys.
 Value hide(Scene& s, const KeyLookup& lookup, Value scores) {
   constexpr double kHidden = -std::numeric_limits<double>::infinity();
   const Grid grid = s.sketch.grid(scores);
@@ -110,7 +110,7 @@ Value written_out(Scene& s, const KeyLookup& lookup, Value q, Value k, Value v, 
 
 Value composite(Scene& s, const KeyLookup& lookup, Value q, Value k, Value v, const Grid& grid) {
   Sdpa op;
-  // The root of the scale is a power of two at depth 16.
+  // At depth 16 the square root of the scale is a power of two.
   if (lookup.depth == 16 && s.flip()) op.scale_on = Sdpa::ScaleOn::both;
   op.upcast = s.flip(0.4);
   std::vector<Value> inputs = {q, k, v};
@@ -138,7 +138,7 @@ bool add_exact_attention(Scene& s) {
   if (lookup.flat) {
     q = s.like(queries);
     k = s.sketch.input("k", keys, Constant{s.choices.pick({1.0, -1.0, 0.5})});
-    // What the composite op does inside must be exact too, in the dtype of its inputs.
+    // The intermediate values of the composite op must be exact as well, in the dtype of its inputs.
     const Grid grids[] = {s.sketch.grid(q), s.sketch.grid(k)};
     const TensorType types[] = {queries, keys}, scores = rows(s, lookup, lookup.queries, lookup.keys);
     if (!grid_of(Matmul{false, true}, grids, types, scores)) return false;

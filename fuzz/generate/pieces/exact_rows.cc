@@ -1,6 +1,6 @@
-// Exact data for softmax, norms, variances, saturating functions and roots: rows of one value, made of live
-// values; rows of Hadamard's matrix, whose variance is a power of four; values so far from 0 that functions
-// have reached their ends.
+// Exact data for softmax, norms, variances, saturating functions and roots: constant rows made from live
+// values; rows of a Hadamard matrix, whose variance is a power of four; values that are large enough for
+// functions to saturate.
 #include <cmath>
 
 #include "fuzz/generate/pieces/pieces.h"
@@ -14,7 +14,7 @@ Grid on_either(const Grid& a, const Grid& b) {
   return {std::min(a.step, b.step), std::max(a.largest, b.largest)};
 }
 
-// Rows of n equal elements: x reduced over its last axis, and repeated.
+// Rows of n equal elements: the reduction of x over its last axis, repeated n times.
 Value flat_rows(Scene& s, Value x, int64_t n) {
   const Value one = s.flip(0.7) ? s.op(ReduceMax{{-1}, true}, {x}) : s.op(ReduceSum{{-1}, true}, {x});
   Shape shape = s.shape(one);
@@ -22,7 +22,7 @@ Value flat_rows(Scene& s, Value x, int64_t n) {
   return s.op(BroadcastTo{shape}, {one});
 }
 
-// exp(x - max) / sum, in ops of their own.
+// softmax as separate ops: exp(x - max) / sum.
 Value softmax_by_hand(Scene& s, Value x, int n_log2) {
   const Grid ones{0, 1, true};
   const Value shifted = s.op(Sub{}, {x, s.op(ReduceMax{{-1}, true}, {x})}, kZeros);
@@ -31,7 +31,8 @@ Value softmax_by_hand(Scene& s, Value x, int n_log2) {
   return s.op(Div{}, {e, sum});
 }
 
-// [.., n] normalised, the deviations from the mean on the grid `normal`: with or without weight and bias.
+// Normalises x [..., n], whose deviations from the mean lie on the grid `normal`, with or without weight
+// and bias.
 Value normalized(Scene& s, const Op& op, Value x, int64_t channels, bool may_have_bias, Grid normal) {
   const TensorType affine{s.type(x).dtype, {channels}};
   std::vector<Value> inputs = {x};
@@ -62,7 +63,7 @@ bool add_flat_rows(Scene& s) {
       s.keep(normalized(s, LayerNorm{random_eps(s)}, x, n, true, kZeros));
       return true;
     case 2: {
-      if (shape.size() != 3) return false;  // a group must be a row
+      if (shape.size() != 3) return false;  // one group is one row
       s.keep(normalized(s, GroupNorm{shape[1], random_eps(s)}, x, shape[1], true, kZeros));
       return true;
     }
@@ -105,7 +106,8 @@ bool add_spread_rows(Scene& s) {
   }
 }
 
-// x scaled until all but its zeros have saturated, then a function, and back where it was a ramp.
+// x is scaled until all nonzero elements saturate; then a function; then scaled back if it was a ramp
+// (relu, gelu, silu).
 bool add_saturation(Scene& s) {
   const Value x = s.any(1, 5);
   const int shift = 7 - s.sketch.grid(x).step;

@@ -20,7 +20,8 @@ Value activate(Scene& s, Value x) {
 
 namespace {
 
-// g(gate) * value, the gate a sigmoid or a silu (also written as x * sigmoid(x)), in either order.
+// activation(gate) * value in either order; the activation is sigmoid or silu (also written as x *
+// sigmoid(x)).
 Value gated(Scene& s, Value gate, Value value) {
   Value g;
   switch (s.choices.below(4)) {

@@ -1,6 +1,6 @@
-// Free ops: any op of the list on live values, its attributes drawn from the domains that its fields declare.
-// An op whose shapes depend on each other says below how its operands follow from its first; every other op
-// needs nothing here.
+// Random ops on live values: any op of the list, with attributes drawn from the domains that its fields
+// declare. Only an op whose operand shapes depend on each other needs a function below, which derives its
+// operands from the first one.
 #include <algorithm>
 #include <limits>
 
@@ -30,8 +30,8 @@ void draw_attribute(Scene& s, T& value, const Domain& domain, int rank) {
   }
 }
 
-// Adds operands to the first one (a live value of rank 1 to 4; none for sources), and sets the attributes
-// that depend on shapes. By default: floats that broadcast with the first.
+// Adds operands to the first one (a live value of rank 1 to 4; none for source ops) and sets the
+// attributes that depend on shapes. The default: float operands that broadcast with the first.
 template <class T>
 void complete(Scene& s, T&, Values& inputs) {
   const int64_t count = s.choices.between(T::info.min_inputs, T::info.max_inputs);
@@ -55,7 +55,7 @@ void complete(Scene& s, VarMean& op, Values& inputs) {
 void complete(Scene& s, Flip& op, Values& inputs) { op.axes = random_axes(s, s.type(inputs[0]).rank()); }
 void complete(Scene& s, Chunk& op, Values& inputs) { op = random_chunk(s, s.shape(inputs[0])).value_or(op); }
 
-// Shifts may be larger than the axis.
+// Shifts may exceed the size of the axis.
 void complete(Scene& s, Roll& op, Values&) { op.shift = s.choices.between(-150, 150); }
 
 void complete(Scene& s, Concat& op, Values& inputs) {
@@ -77,7 +77,7 @@ void complete(Scene& s, IndexCopy& op, Values& inputs) {
   inputs.push_back(s.like(source));
 }
 
-// The operands that follow from x, with an axis of even size.
+// Derives the operands from x, whose axis must have even size.
 void complete(Scene& s, Rope&, Values& inputs) {
   TensorType table = s.type(inputs[0]);
   table.shape.back() /= 2;
@@ -168,8 +168,8 @@ void complete(Scene& s, Sdpa& op, Values& inputs) {
   if (s.type(inputs[0]).rank() >= 2) inputs = sdpa_operands(s, op, inputs[0]);
 }
 
-// Letters for the axes of the first operand (a pair of equal sizes may share one: the diagonal is read), some
-// of them and new ones for the second, any of all for the output, in any order.
+// Chooses letters for the axes of the first operand (two axes of equal size may share one: the diagonal),
+// some of these and new ones for the second, and any of all for the output, in any order.
 void complete(Scene& s, Einsum& op, Values& inputs) {
   const TensorType type = s.type(inputs[0]);
   std::string a, b, out;

@@ -1,4 +1,4 @@
-// Movement: the same elements in another order or shape.
+// Movement ops: the same elements in another order or shape.
 #include <numeric>
 
 #include "fuzz/generate/pieces/pieces.h"
@@ -15,7 +15,7 @@ Value squeezed_or_not(Scene& s, Value x) {
   return s.op(Unsqueeze{s.choices.between(-rank - 1, rank)}, {x});
 }
 
-// Cut in parts, of which one goes on and the others stay live.
+// Splits x into parts. Returns one part; the others stay live.
 Value one_part(Scene& s, Value x, const Chunk& op) {
   const Value first = s.op(op, {x});
   const int64_t chosen = s.choices.below(op.chunks);
@@ -25,7 +25,7 @@ Value one_part(Scene& s, Value x, const Chunk& op) {
   return first + static_cast<Value>(chosen);
 }
 
-// x and one or two more along an axis, in any order.
+// Concatenates x with one or two more values along an axis, in any order.
 Value joined(Scene& s, Value x) {
   const int rank = s.type(x).rank();
   const int64_t axis = s.choices.below(rank);
@@ -61,7 +61,7 @@ Permute random_permute(Scene& s, const Shape& shape) {
   return op;
 }
 
-// One axis split in two, two neighbours merged, or all in one.
+// Splits one axis, merges two neighbouring axes, or flattens all of them.
 Reshape random_reshape(Scene& s, Shape shape) {
   const auto axis = static_cast<size_t>(s.choices.below(static_cast<int64_t>(shape.size())));
   const auto at = shape.begin() + static_cast<std::ptrdiff_t>(axis);
@@ -85,7 +85,7 @@ Slice random_slice(Scene& s, const Shape& shape) {
   return {s.flip(0.7) ? axis : axis - rank, start, stop, step};
 }
 
-// Axes of size 1 widened; a new leading axis where there are none, and sometimes otherwise.
+// Broadcasts axes of size 1. Adds a leading axis where there is none of size 1, and sometimes otherwise.
 BroadcastTo random_broadcast(Scene& s, Shape shape) {
   bool widened = false;
   for (int64_t& size : shape) {

@@ -1,12 +1,12 @@
-// LayerNorm, RMSNorm and GroupNorm on live values, before or after a residual, with and without affine part,
-// and in f32 between casts.
+// LayerNorm, RMSNorm and GroupNorm on live values, before or after a residual addition, with and without
+// weight and bias, and in f32 between casts.
 #include "fuzz/generate/pieces/pieces.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
-// Over groups of the channels, axis 1; weight and bias are of a channel.
+// Groups are formed along the channels, axis 1. Weight and bias have one element for each channel.
 Value group_norm(Scene& s, Value x, double eps) {
   const int64_t channels = s.shape(x)[1];
   std::vector<int64_t> divisors;
@@ -45,7 +45,7 @@ bool add_norm(Scene& s) {
   if (s.flip(0.4)) {
     const Value other = s.like(s.type(x));
     x = add_either_way(s, x, other);
-    if (s.flip(0.5)) s.keep(x);  // the sum goes on beside its norm, as in pre-norm blocks
+    if (s.flip(0.5)) s.keep(x);  // the sum has another reader, as in pre-norm blocks
   }
   Value y = normalize(s, x);
   if (s.flip(0.3)) y = add_either_way(s, residual, y);

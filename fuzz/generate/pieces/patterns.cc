@@ -1,13 +1,13 @@
-// Examples and near misses of the rewrite patterns, planted in the graph: some of their float inputs are live
-// values of equal type, and their results (now and then an inner value too, which a fusion may then not
-// swallow) go on into the graph.
+// Inserts examples and near misses of the rewrite patterns into the graph. Some of their float inputs are
+// live values of equal type. Their results are used later, and sometimes an inner value is, too, which
+// forbids its fusion.
 #include "backends/rewrite/pattern.h"
 #include "fuzz/generate/pieces/pieces.h"
 
 namespace fusesmith::fuzz {
 namespace {
 
-// Sizes that kernels have fast paths for: all multiples of a tile.
+// Sizes for which kernels have fast paths: multiples of a tile.
 ExampleDims aligned_dims(Scene& s) {
   ExampleDims dims;
   dims.batch = s.batch;
@@ -17,7 +17,7 @@ ExampleDims aligned_dims(Scene& s) {
   return dims;
 }
 
-// Long rows to multiply or to normalise, as little as can be beside them: recipes may square a size.
+// Long rows to multiply or to normalise. The other sizes stay small, because recipes may square a size.
 ExampleDims wide_dims(Scene& s) {
   ExampleDims dims{1, 1, s.dim(8), s.dim(17), s.dim(17), s.dim(17)};
   (s.flip() ? dims.cols : dims.depth) = s.choices.pick<int64_t>({1000, 1024, 1025, 2048});
@@ -38,7 +38,7 @@ ExampleDims random_dims(Scene& s) {
   dims.depth = s.width;
   dims.heads = s.choices.between(1, 4);
   dims.cols = s.flip() ? s.tokens : s.dim();
-  if (s.flip(0.3)) dims.cols = dims.depth;  // sizes that are equal by accident
+  if (s.flip(0.3)) dims.cols = dims.depth;  // sizes that happen to be equal
   if (s.flip(0.3)) dims.heads = dims.batch;
   dims.width = s.flip() ? s.width : s.dim(64);
   return dims;
@@ -57,7 +57,8 @@ Value planted_input(Scene& s, const Input& input, bool first) {
                   input.type.rank() > 0 ? input.type.shape.back() : 1);
 }
 
-// Planted from the outputs up: the order of a recipe's own nodes may depend on the compiler.
+// Copies nodes starting from the outputs, because the order of a recipe's own nodes may depend on the
+// compiler.
 class Planting {
  public:
   Planting(Scene& scene, const Graph& graph)
@@ -89,7 +90,7 @@ class Planting {
  private:
   Scene& s_;
   const Graph& graph_;
-  std::vector<Value> planted_;  // by the example's values
+  std::vector<Value> planted_;  // indexed by the example's values
   bool share_inner_;
   bool first_input_ = true;
 };

@@ -1,6 +1,6 @@
-// The pieces that graphs are made of, one file per family, and the building blocks that several families
-// share. A piece reads live values of the scene and keeps new ones; it returns false where the scene has
-// nothing for it (what it added is undone).
+// The pieces that graphs are made of, one file for each family, and building blocks that several families
+// share. A piece reads live values of the scene and adds new ones. It returns false where it cannot be
+// applied; the scene then undoes what it added.
 #pragma once
 
 #include <optional>
@@ -15,17 +15,17 @@ using Value = Scene::Value;
 
 struct Piece {
   std::string_view name;
-  int weight;  // how often it is tried, against the others
+  int weight;  // relative frequency
   bool (*add)(Scene&);
   enum class Needs : uint8_t {
     nothing,
-    steps,  // made for cases of several steps alone: it carries a state
-    exact,  // only in scenes whose every value lies on a grid
+    steps,  // only for cases with several steps: the piece adds a state
+    exact,  // only for scenes with exact data
   };
   Needs needs = Needs::nothing;
 };
 
-// The one list.
+// The one list of pieces.
 std::span<const Piece> all_pieces();
 
 bool add_projection(Scene&);
@@ -68,37 +68,36 @@ Value project(Scene& scene, Value x, int64_t n);
 Value add_bias(Scene& scene, Value x);
 // LayerNorm, RMSNorm or GroupNorm with or without weight and bias, sometimes computed in f32 between casts.
 Value normalize(Scene& scene, Value x);
-// relu, gelu, silu, sigmoid.
+// One of relu, gelu, silu and sigmoid.
 Value activate(Scene& scene, Value x);
-// a + b of one shape, in either order.
+// a + b or b + a; both have the same shape.
 Value add_either_way(Scene& scene, Value a, Value b);
-// Attention of x [b, t, d], with projections, over itself or another sequence -> [b, t, d]; nothing where its
-// scores would be too large.
+// Attention of x [b, t, d] with projections, to itself or to another sequence -> [b, t, d]. Empty where
+// the scores would be too large.
 std::optional<Value> self_attention(Scene& scene, Value x);
-// softmax(scale q k^T + mask) v in unfused ops; q [..., t, d], k [..., s, d], v [..., s, e], leading axes
+// softmax(scale q k^T + mask) v in unfused ops. q [..., t, d], k [..., s, d], v [..., s, e]; leading axes
 // broadcast.
 Value attend(Scene& scene, Value q, Value k, Value v);
-// x -> hidden -> back, with an activation or a gated one between.
+// Two linear layers with an activation or a gated activation between them; the result has the shape of x.
 Value feed_forward(Scene& scene, Value x);
 
-// Movement ops with attributes that fit a tensor of this shape (of rank 1 to 5).
+// Movement ops with attributes that fit a tensor of this shape (rank 1 to 5).
 Permute random_permute(Scene& scene, const Shape& shape);
 Reshape random_reshape(Scene& scene, Shape shape);
 Slice random_slice(Scene& scene, const Shape& shape);
 BroadcastTo random_broadcast(Scene& scene, Shape shape);
-// One or more axes of this rank, each once, some counted from the end.
+// One or more distinct axes of a tensor of this rank; some count from the end.
 Shape random_axes(Scene& scene, int rank);
-// Nothing where no axis can be cut.
+// Empty where no axis can be divided.
 std::optional<Chunk> random_chunk(Scene& scene, const Shape& shape);
-// i32[count], all different and in [0, size); count <= size.
+// i32[count], distinct and in [0, size). Requires count <= size.
 Value distinct_indices(Scene& scene, int64_t count, int64_t size);
-// The cache with new rows along the axis, in their type's number: appended behind the rest (or in its place),
-// or written at indices.
+// The cache with new rows along the axis: appended (or replacing the oldest rows), or written at indices.
 Value updated_cache(Scene& scene, Value cache, int64_t axis, Value rows);
-// Rotary embedding of x [..., d], d even.
+// Rotary embedding of x [..., d]; d is even.
 Value rotate(Scene& scene, Value x);
-// q, k, v and the mask that the op's attributes ask for, for a live q [..., t, d]; chooses the op's causal
-// alignment.
+// The operands k and v and the mask that the op's attributes require, for a live q [..., t, d]. Chooses
+// the op's causal alignment. Returns all operands.
 std::vector<Value> sdpa_operands(Scene& scene, Sdpa& op, Value q);
 
 }  // namespace fusesmith::fuzz

@@ -10,7 +10,7 @@ Value constant(Scene& s, Dtype dtype, double value) {
   return s.sketch.input("c", {dtype, {}}, Constant{value});
 }
 
-// A value above 0 everywhere (unless x has NaN), made from x as models do it.
+// A value that is positive everywhere (unless x contains NaN), computed from x as models do.
 Value above_zero(Scene& s, Value x) {
   const Dtype dtype = s.type(x).dtype;
   switch (s.choices.below(3)) {
@@ -56,7 +56,7 @@ Value binary(Scene& s, Value a, Value b) {
     case 3:
       return s.op(Mul{}, {a, b});
     case 4: {
-      // Mostly a denominator away from 0, but any is lawful.
+      // Usually the denominator is away from 0, but any denominator is valid.
       const Value d = s.flip(0.95) ? s.denominator(s.type(b)) : b;
       return s.op(Div{}, {a, d});
     }

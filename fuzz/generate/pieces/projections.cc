@@ -1,11 +1,12 @@
-// Projections: linear, matmul and einsum with shared, transposed and batch-specific weights, biases folded
-// in, added or sliced.
+// Projections: linear, matmul and einsum with shared, transposed and batch-specific weights. Biases are
+// part of the op, added, or slices of longer tensors.
 #include "fuzz/generate/pieces/pieces.h"
 
 namespace fusesmith::fuzz {
 namespace {
 
-// x [..., k] by an einsum whose weight may be transposed, or differ from batch to batch ("bid,bdh->bih").
+// Projects x [..., k] by an einsum whose weight may be transposed, or differ for each batch element
+// ("bid,bdh->bih").
 Value einsum_projection(Scene& s, Value x, int64_t n) {
   const Shape& shape = s.shape(x);
   const int64_t k = shape.back();
@@ -41,7 +42,7 @@ Value linear_projection(Scene& s, Value x, int64_t n, bool biased) {
   return s.op(Linear{}, inputs);
 }
 
-// A bias of x's shape, cut out of one that is longer in some axes.
+// A bias of this shape, sliced from a tensor that is longer along some axes.
 Value sliced_bias(Scene& s, const TensorType& type) {
   TensorType longer = type;
   std::vector<int64_t> cut;
@@ -90,7 +91,7 @@ bool add_projection(Scene& s) {
   return true;
 }
 
-// One product for q, k and v (or any two or three), cut into its parts.
+// One product for q, k and v (or any two or three values), split into its parts.
 bool add_merged_projection(Scene& s) {
   const Value x = s.any(2, 4);
   const int64_t parts = s.choices.between(2, 3), n = s.flip(0.5) ? s.width : s.dim(64);
@@ -102,8 +103,8 @@ bool add_merged_projection(Scene& s) {
   return true;
 }
 
-// Products of two live values: matmul with every transposition, broadcast leading axes, and einsums of other
-// forms.
+// Products of two live values: matmul with all transpositions and broadcast leading axes, and other forms
+// of einsum.
 bool add_batched_product(Scene& s) {
   const Value a = s.any(2, 4);
   const TensorType type = s.type(a);

@@ -1,4 +1,4 @@
-// Sums, means, maxima and variances along axes: alone, and as models spell softmax and normalisations out.
+// Sums, means, maxima and variances along axes: single ops, and softmax and norms written as separate ops.
 #include <algorithm>
 #include <numeric>
 
@@ -7,14 +7,14 @@
 namespace fusesmith::fuzz {
 namespace {
 
-// x - max, exp, / sum.
+// exp(x - max) / sum, as separate ops.
 Value softmax_by_hand(Scene& s, Value x, const Shape& axes) {
   const Value shifted = s.op(Sub{}, {x, s.op(ReduceMax{axes, true}, {x})});
   const Value e = s.op(Exp{}, {shifted});
   return s.op(Div{}, {e, s.op(ReduceSum{axes, true}, {e})});
 }
 
-// (x - mean) rsqrt(var + eps), or x rsqrt(mean(x^2) + eps).
+// (x - mean) rsqrt(var + eps), or x rsqrt(mean(x^2) + eps), as separate ops.
 Value norm_by_hand(Scene& s, Value x, const Shape& axes) {
   const Value eps = s.sketch.input("eps", {s.type(x).dtype, {}}, Constant{s.choices.pick({1e-5, 1e-3, 0.1})});
   if (s.flip()) {

@@ -5,7 +5,7 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-// Sometimes fewer heads, whose number divides that of q's.
+// Sometimes reduces the number of key heads to a divisor of the number of query heads.
 void group_heads(Scene& s, Sdpa& op, Shape& key) {
   op.grouped_heads = op.grouped_heads && key.size() > 2;
   if (!op.grouped_heads) return;
@@ -17,7 +17,7 @@ void group_heads(Scene& s, Sdpa& op, Shape& key) {
   heads = s.choices.pick(std::span<const int64_t>(divisors));
 }
 
-// No window where it cannot be, and none that hides whole rows, but now and then.
+// Removes a window where none is allowed, and, except occasionally, one that hides whole rows.
 void fit_window(Scene& s, Sdpa& op, int64_t queries, int64_t keys) {
   if (op.takes_mask() || (queries > keys && s.flip(0.9))) op.window = 0;
   if (op.window > keys && s.flip(0.8)) op.window = s.choices.between(1, keys);
@@ -34,7 +34,8 @@ std::vector<Value> sdpa_operands(Scene& s, Sdpa& op, Value q) {
   TensorType value = key;
   if (s.flip(0.3)) value.shape.back() = s.dim(64);
   const int64_t queries = type.shape.end()[-2], keys = key.shape.end()[-2];
-  // With more queries than keys, bottom_right hides every key of the first rows: NaN, so only now and then.
+  // With more queries than keys, bottom_right hides every key from the first queries: NaN, so only
+  // occasionally.
   op.alignment =
       s.flip(queries <= keys ? 0.5 : 0.1) ? CausalAlignment::bottom_right : CausalAlignment::top_left;
   fit_window(s, op, queries, keys);

@@ -1,4 +1,4 @@
-// Choices by masks: masked_fill and where on live values.
+// Selection by masks: masked_fill and where on live values.
 #include <limits>
 
 #include "fuzz/generate/pieces/pieces.h"

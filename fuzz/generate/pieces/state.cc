@@ -1,5 +1,5 @@
-// What decoding carries from step to step: key and value caches, recurrent states, rings that are read at one
-// place and written at another. The old value is mostly read by its update alone; now and then others see it.
+// States of decoding: key and value caches, recurrent states, ring buffers that are read at one place and
+// written at another. Usually only the update reads the old value; occasionally other nodes do.
 #include <algorithm>
 
 #include "fuzz/generate/pieces/pieces.h"
@@ -7,7 +7,7 @@
 namespace fusesmith::fuzz {
 namespace {
 
-// A state of this type with its update along the axis, or the value before it.
+// A state and its update along an axis, or the state's old value.
 struct Carried {
   Value old, next;
 };
@@ -23,7 +23,8 @@ Carried carried_cache(Scene& s, const TensorType& type, int64_t axis, Value rows
 
 }  // namespace
 
-// A few new queries, keys and values; attention over the caches that end with them, or over their last rows.
+// A few new queries, keys and values; attention over the caches that end with them, or over their last
+// rows.
 bool add_decoding(Scene& s) {
   constexpr int64_t kAxis = 2;
   const int64_t heads = s.choices.between(1, 4), size = s.choices.pick<int64_t>({2, 4, 8, 16, 32, 64}),
@@ -50,7 +51,7 @@ bool add_decoding(Scene& s) {
   return true;
 }
 
-// A gated recurrence, a running sum, mean or maximum.
+// A gated recurrence, or a running sum, mean or maximum.
 bool add_recurrence(Scene& s) {
   const Value x = s.any(1, 4);
   const Value h = s.state(s.type(x));
@@ -76,8 +77,8 @@ bool add_recurrence(Scene& s) {
   return true;
 }
 
-// Rows are read at some places and written at others, before the update or after it. Now and then the old
-// value goes on into a second state: a delay of one step.
+// A ring buffer: rows are read at some places and written at others, before or after the update.
+// Occasionally a second state stores the old value, which delays it by one step.
 bool add_ring(Scene& s) {
   const Value rows = s.any(1, 4);
   TensorType type = s.type(rows);

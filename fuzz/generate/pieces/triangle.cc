@@ -1,18 +1,17 @@
 // The triangle multiplication block of AlphaFold 2 (supplement, algorithms 11 and 12): norm, two gated
-// projections, mask, the halves multiplied over the third corner of each triangle, norm, gated output,
-// residual.
+// projections, mask, product of the two halves over the third index, norm, gated output, residual.
 #include "fuzz/generate/pieces/pieces.h"
 
 namespace fusesmith::fuzz {
 namespace {
 
-// value * sigmoid(gate), both projected without sharing anything but x.
+// value * sigmoid(gate); the two projections share only their input.
 Value gated_projection(Scene& s, Value x, Value gate_from, int64_t n) {
   const Value value = project(s, x, n), gate = s.op(Sigmoid{}, {project(s, gate_from, n)});
   return s.flip(0.7) ? s.op(Mul{}, {value, gate}) : s.op(Mul{}, {gate, value});
 }
 
-// Pairs without a residue are 0: by a factor 0 or 1, or filled in.
+// Sets masked pairs to 0, by multiplication with 0 or 1, or by masked_fill.
 Value masked_pairs(Scene& s, Value x) {
   const TensorType type = s.type(x);
   const Shape pairs = {type.shape[0], type.shape[1], type.shape[2], 1};

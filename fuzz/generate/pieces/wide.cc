@@ -1,5 +1,5 @@
-// Reductions over any axis, and wide ones: up to 4096 elements or terms in a row while the other sizes stay
-// small, so that the size thresholds of kernels are crossed.
+// Reductions along any axis, and wide ones: up to 4096 elements or terms in a row, with small other sizes,
+// so that the size thresholds of kernels are reached.
 #include "fuzz/generate/pieces/pieces.h"
 
 namespace fusesmith::fuzz {
