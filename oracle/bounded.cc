@@ -10,14 +10,14 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The rounding of a value that stays in f32, or passes through it.
+// The rounding error of a value that is stored in f32, or computed in f32 first.
 double f32_rounding(double v, double e) {
   if (e == 0 && static_cast<double>(static_cast<float>(v)) == v) return 0;
   return kU * (std::fabs(v) + e) + 0x1p-150;
 }
 
-// An f32 beyond the largest finite one may or may not have become infinite on the way. `exact_error` is e
-// without the last rounding: what is less than half an ulp beyond the largest f32 is rounded to it.
+// A value beyond the largest finite f32 may have become infinite. `exact_error` is e without the last
+// rounding: what exceeds the largest f32 by less than half an ulp is rounded to it.
 void saturate(double& v, double& e, double exact_error) {
   const double limit = max_finite(Dtype::f32);
   if (!(std::fabs(v) + exact_error > limit * (1 + kU / 2)) || std::isinf(v)) return;
@@ -29,8 +29,8 @@ void saturate(double& v, double& e, double exact_error) {
   }
 }
 
-// Zero and powers of two, known exactly, round nowhere: rows of probabilities that are equal, or 0 and 1,
-// stay exact in every algorithm, so that exact data demands equal bits of fused attention too.
+// Zero and powers of two that are known exactly round nowhere. Rows of equal probabilities, or of 0 and 1,
+// therefore stay exact in every algorithm, and exact data requires equal bits of fused attention as well.
 bool exact_at_any_scale(double v, double e) {
   int exponent = 0;
   return e == 0 && (v == 0 || std::fabs(std::frexp(v, &exponent)) == 0.5);

@@ -1,5 +1,6 @@
-// Bounded tensors: for each element v, the exact real result computed in f64, and e >= 0, how far any lawful
-// execution may be off before it stores. A value is stored lawfully when it lies in [rnd(v - e), rnd(v + e)].
+// Bounded tensors. For each element: v, the exact real result, computed in f64; and e >= 0, the largest
+// error of any correct execution before it stores its result. A stored element is within bounds if it lies
+// in [rnd(v - e), rnd(v + e)].
 #pragma once
 
 #include <memory>
@@ -11,8 +12,8 @@ namespace fusesmith::oracle {
 
 struct Bounded {
   TensorType type;
-  std::vector<double> v;  // NaN or an infinity with e = 0: exactly that is right
-  std::vector<double> e;  // empty: all zero. Infinity: nothing is known about the element
+  std::vector<double> v;  // NaN or an infinity with e = 0: only this value is correct
+  std::vector<double> e;  // empty: all zero; infinity: nothing is known of the element
 
   explicit Bounded(TensorType t) : type(std::move(t)), v(static_cast<size_t>(element_count(type))) {}
   explicit Bounded(const Tensor& tensor) : type(tensor.type), v(to_f64(tensor)) {}
@@ -32,16 +33,16 @@ struct Interval {
   double lo, hi;
 };
 
-// The error before storing to `dtype`: a computed 16-bit result passes through f32 first, which adds u (|v| +
-// e) unless v is known exactly and is an f32.
+// The error before storing to `dtype`. A computed 16-bit result is rounded to f32 first, which adds u (|v|
+// + e) unless v is known exactly and is an f32.
 double error_before_store(Dtype dtype, bool computed, double v, double e);
 
-// What may lawfully stand in memory; NaN bounds when NaN alone is right.
+// The stored values that are within bounds. Both ends are NaN where only NaN is correct.
 Interval stored_interval(Dtype dtype, bool computed, double v, double e);
 
-// An inner value after its rounding to its own dtype (`rounded`), or kept in f32: v and e as the next op sees
-// them. A further error of `relative` |v| + `absolute` is added (a rounding done elsewhere, an algorithm's
-// slack).
+// Makes v and e of an inner value what the next op reads: rounded to the value's own dtype (`rounded`), or
+// kept in f32. Adds a further error of `relative` |v| + `absolute` (a rounding at another place, or the
+// slack of an algorithm).
 void pass_on(Bounded& value, bool computed, bool rounded, double relative, double absolute = 0);
 
 }  // namespace fusesmith::oracle

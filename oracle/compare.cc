@@ -1,4 +1,4 @@
-// Stored bits against lawful intervals.
+// Compares stored bits with the intervals of a reading.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -9,17 +9,18 @@
 namespace fusesmith::oracle {
 namespace {
 
-// Half the distance between neighbours of the dtype around v, by v's exponent bits (this runs for every
-// element judged).
+// Half the distance between neighbours of the dtype around v. Uses exponent bits, because it runs for
+// every element.
 double half_ulp(Dtype dtype, double v) {
   const int exponent = static_cast<int>(std::bit_cast<uint64_t>(v) >> 52 & 0x7ff) - 1023;
   const int half = std::max(exponent, min_exponent(dtype)) - precision(dtype);
   return std::bit_cast<double>(static_cast<uint64_t>(half + 1023) << 52);
 }
 
-// Beside which values a bound is loose: the largest of the element's row (its last axis) and of its column,
-// the smaller one, so that neither large rows nor large columns hide what is said of the others. Lines of a
-// few elements may be small by chance: they count for twice their largest.
+// The magnitude against which a bound counts as loose: the smaller of the largest elements of the
+// element's row (last axis) and column, so that neither one large row nor one large column hides the
+// others. Lines of a few elements count for twice their largest, because they may be small by chance
+// (decision 48).
 class Scales {
  public:
   explicit Scales(const Bounded& b)
@@ -36,7 +37,7 @@ class Scales {
       largest_ = std::fmax(largest_, of_row_[row]);
     }
   }
-  // At least the element's own magnitude.
+  // At least the magnitude of the element itself.
   double at(size_t i) const {
     const double row = of_row_[i / columns_] * (columns_ < kLine ? kFew : 1),
                  column = of_column_[i % columns_] * (of_row_.size() < kLine ? kFew : 1);
@@ -83,7 +84,7 @@ class Comparer {
     if (e == 0) ++result_.exact;
     loose_ += is_loose(i, v, e);
     if (got == round_to(dtype_, v) &&
-        std::isfinite(got)) {  // lawful whatever e is: only its share is of interest
+        std::isfinite(got)) {  // within bounds for any e; only the ratio is needed
       const double share = share_of(got, v, e);
       if (sampled && e > 0) shares_.push_back(share);
       if (result_.outside + result_.outside_special > 0 || share <= result_.worst_share) return;
@@ -104,7 +105,7 @@ class Comparer {
   }
 
   bool is_loose(size_t i, double v, double e) {
-    // Nearly always answered by the element alone; the underflow floor is not looseness.
+    // The element alone usually decides. Errors below the underflow threshold do not count as loose.
     if (e * 16 <= std::fmax(std::fabs(v), 0x1p-96)) return false;
     if (!scales_) scales_.emplace(*output_.bounded);
     return e * 16 > scales_->at(i);
@@ -140,7 +141,7 @@ class Comparer {
   const RegionOutput& output_;
   std::vector<double> stored_;
   Dtype dtype_;
-  std::optional<Scales> scales_;  // made when first asked
+  std::optional<Scales> scales_;  // computed on first use
   size_t loose_ = 0;              // elements
   std::vector<double> shares_;
 };

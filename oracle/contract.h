@@ -1,6 +1,6 @@
-// Contract: how a region may legally differ from "compute every node exactly from its stored inputs, round
-// once to its dtype". Backends write contracts; the judge reads them, and tries the strict reading first, so
-// that what is used is reported.
+// Contract: how a region may differ from "compute every node exactly from its stored inputs, round once to
+// its dtype". Backends write contracts, and the judge reads them. The judge tries the strict reading
+// first, so that a verdict names the deviations that were really used.
 #pragma once
 
 #include <cmath>
@@ -12,13 +12,13 @@
 
 namespace fusesmith::oracle {
 
-// u, the unit roundoff of f32: every f32 error below is in this unit.
+// u, the unit roundoff of f32. All f32 errors below are in units of u.
 inline constexpr double kU = 0x1p-24;
 
-// How softmax, norms and reductions add up a row: in lanes, of which each takes about one in `lanes` terms,
-// one after the other, and which are then merged, with at most `merges` further steps on any term's way. One
-// lane: in any order. Rows of more than `long_row` terms may have more lanes, of which some take one step
-// more.
+// How softmax, norms and reductions sum a row: each lane sums about one in `lanes` terms sequentially,
+// then the lanes are merged, with at most `merges` further additions for any term. One lane: the order is
+// unknown. Rows of more than `long_row` terms may use `long_lanes` lanes, some of which take one more
+// step.
 struct RowSums {
   double lanes = 1, merges = 0;
   double long_row = std::numeric_limits<double>::infinity(), long_lanes = 1;
@@ -27,16 +27,15 @@ struct RowSums {
   double steps_of_lane(double n) const {
     return n > long_row ? std::ceil(n / long_lanes) + 1 : std::ceil(n / lanes);
   }
-  // Most additions that any of n terms meets.
+  // The largest number of additions that any of n terms passes.
   double height(double n) const { return std::fmin(n - 1, steps_of_lane(n) + merges); }
   bool operator==(const RowSums&) const = default;
 };
 
-// Worst relative errors of scalar functions, in units of u, and how variances are computed. Products and sums
-// accumulate in f32, in any order unless `sum_height` or `row_sums` say more. Whatever they are, functions
-// are exact where every one that is used is (glibc's; CUDA's, measured on an H100 over every f32): exp is 1
-// at 0 and 0 from -105 down, erf and tanh are 0 at 0 and +-1 beyond 16, 1 / sqrt of a power of four is a
-// power of two.
+// Worst relative errors of scalar functions, in units of u, and how variances are computed. Products and
+// sums accumulate in f32, in any order unless `sum_height` or `row_sums` says more. Every function in use
+// is exact at these points (glibc; CUDA, measured on an H100 over every f32): exp is 1 at 0, and 0 from
+// -105 down; erf and tanh are 0 at 0, and +-1 beyond 16; 1 / sqrt of a power of four is a power of two.
 struct Arithmetic {
   enum class Variance : uint8_t {
     two_pass,  // mean first, then squared differences
@@ -47,27 +46,27 @@ struct Arithmetic {
   double exp = 2;  // glibc documents 1 ulp for expf and erff, 2 for tanhf; an ulp is at most 2 u
   double erf = 2;
   double tanh = 4;
-  double rsqrt = 3;  // 1 / sqrtf: two correctly rounded steps and a reciprocal's share
+  double rsqrt = 3;  // 1 / sqrtf: two correctly rounded operations, and the propagated error of the first
   double div = 1;
-  double smallest = 0x1p-126;       // a function may be off by this much where it or a step of it underflows
-  double smallest_term = 0x1p-126;  // so may a term of a product's sum
-  // Products of f32 operands may round or truncate them to tf32 (f32 with 10 bits after the leading one).
+  double smallest = 0x1p-126;       // absolute error of a function where it or one of its steps underflows
+  double smallest_term = 0x1p-126;  // the same for one term of a product's sum
+  // Products of f32 operands may round or truncate them to tf32 (10 explicit significand bits).
   bool tf32 = false;
-  // Most roundings between a term of a product's sum and its result, the term's own included; 0: the sum may
-  // be taken in any order.
+  // The largest number of roundings between a term of a product's sum and the result, including the term's
+  // own. 0: the order is unknown.
   double sum_height = 0;
   RowSums row_sums;
   bool operator==(const Arithmetic&) const = default;
 };
 
-// The value inside softmax that libraries are known to store in 16 bits: "p/exponentials" for the node p.
+// An inner value of softmax that some libraries store in 16 bits: "p/exponentials" for the node p.
 inline constexpr const char* kExponentials = "/exponentials";
 
-// One implicit rounding that a region may leave out, do elsewhere or do in addition. `value` names an inner
-// value of the region: a node, or "node/inner" for an inner value of a composite op, or of softmax.
+// One implicit rounding that a region may drop, move or add. `value` names an inner value of the region: a
+// node, or "node/inner" for an inner value of a composite op or of softmax.
 struct Deviation {
   enum class Kind : uint8_t {
-    drop,  // the value is passed on in f32, without its rounding to `dtype`
+    drop,  // the value stays in f32; its rounding to `dtype` does not happen
     move,  // instead it is rounded to `dtype` at another place, on a scale of at most 1 / value: off by
            // `relative` of each element, or by half of the smallest subnormal of `dtype`
     add,   // a value inside one op, which the graph does not name, is rounded to `dtype`: the op's result is
@@ -81,8 +80,8 @@ struct Deviation {
   bool operator==(const Deviation&) const = default;
 };
 
-// An error that the region's algorithm adds to an inner value in any reading: |v| relative (online rescaling,
-// say).
+// An error that the algorithm of the region adds to an inner value in every reading, relative to |v| (for
+// example, by online rescaling).
 struct Slack {
   std::string value;
   double relative = 0;
@@ -94,13 +93,13 @@ struct Contract {
   Arithmetic arithmetic;
   std::vector<Deviation> deviations;
   std::vector<Slack> slacks;
-  // Products whose left operand is divided by its row's sum only afterwards: partial sums of a row may reach
-  // sum |b|, so that huge operands may overflow where the normalised product does not.
+  // Products whose left operand is divided by the sum of its row only afterwards. Partial sums of a row
+  // may reach sum |b|, so that they may overflow where the normalised product does not.
   std::vector<std::string> unnormalised;
   bool operator==(const Contract&) const = default;
 };
 
-// "drop scores", "move p": how reports and case files name a deviation.
+// "drop scores", "move p": the name of a deviation in reports and case files.
 std::string to_string(const Deviation& deviation);
 
 }  // namespace fusesmith::oracle

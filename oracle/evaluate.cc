@@ -34,10 +34,10 @@ using Values = std::vector<BoundedPtr>;  // by ValueId
 std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Values& values,
                                   const std::string& name, const Context& context);
 
-// Half of the smallest subnormal: how far a rounding is off at most where it underflows.
+// Half of the smallest subnormal: the largest error of a rounding that underflows.
 double half_subnormal(Dtype dtype) { return std::ldexp(1.0, min_exponent(dtype) - precision(dtype)); }
 
-// A rounding inside the op that the graph does not show.
+// Applies a rounding inside the op that the graph does not contain.
 void add_rounding(Bounded& value, const Deviation& added) {
   for (size_t i = 0; i < value.v.size(); ++i) {
     const double v = std::fabs(value.v[i]), e = value.error(i);
@@ -46,20 +46,20 @@ void add_rounding(Bounded& value, const Deviation& added) {
   }
 }
 
-// The value as its readers inside the region see it.
+// The value as other nodes of the region read it.
 Bounded round_inner(Bounded value, const Op& op, const std::string& name, const Context& context) {
   const bool computed = computes(op);
   const Deviation* deviation = context.deviation(name);
   const double relative = context.slack(name) + (deviation ? deviation->relative : 0);
-  // A rounding done elsewhere may also meet the subnormals of its dtype: then it is off by half of the
-  // smallest one.
+  // A moved rounding may produce subnormals of its dtype: it is then off by up to half of the smallest
+  // one.
   const bool moved = deviation && deviation->kind == Deviation::Kind::move;
   const double absolute = moved ? half_subnormal(deviation->dtype) : 0;
   if (computed || relative > 0) pass_on(value, computed, deviation == nullptr, relative, absolute);
   return value;
 }
 
-// A composite op: its expansion, whose last value is returned before its rounding, as any op's is.
+// Evaluates the expansion of a composite op. Its last value is returned before rounding, as for every op.
 Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>& inputs,
                           const std::string& name, const Context& context) {
   Values values(static_cast<size_t>(inner.value_count()));
@@ -76,18 +76,18 @@ Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>&
   return Bounded(inner.type(last));
 }
 
-// A product of unnormalised rows (exponentials, at most 1 each) knows nothing of the elements where its
+// Marks elements of a product of unnormalised rows (exponentials, at most 1 each) as unknown where their
 // partial sums, at most sum |b|, may overflow f32.
 void forget_overflowing(Bounded& product, const Op& op, const Bounded& left, const Bounded& right,
                         const Arithmetic& arithmetic) {
-  // Of elements that are not finite the products are not finite either.
+  // Products of elements that are not finite are not finite either.
   const auto magnitude = [&](size_t i) {
     const double m = std::fabs(right.v[i]) + right.error(i);
     return std::isfinite(m) ? m : 0;
   };
   double largest = 0;
   for (size_t i = 0; i < right.v.size(); ++i) largest = std::fmax(largest, magnitude(i));
-  constexpr double kRounded = 1.01;  // sums, exponentials of 0, and tf32 may round up
+  constexpr double kRounded = 1.01;  // margin for the sums, exponentials of 0, and tf32 rounding up
   const double safe = max_finite(Dtype::f32) / kRounded;
   if (largest * static_cast<double>(left.v.size()) < safe) return;
   Bounded ones(left.type), magnitudes(right.type);

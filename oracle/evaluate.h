@@ -1,5 +1,5 @@
-// Evaluates a region's nodes with the bounded reference, from the bits that the region got, under one reading
-// of its inner roundings.
+// Evaluates the nodes of a region with the bounded reference, from the bits that the region received,
+// under one reading of its inner roundings.
 #pragma once
 
 #include <map>
@@ -12,26 +12,26 @@
 
 namespace fusesmith::oracle {
 
-// How the inner roundings are read. Names as in Deviation::value.
+// A reading: which inner roundings happen. Names as in Deviation::value.
 struct Reading {
   std::vector<Deviation>
-      deviations;  // dropped or moved; every other inner value is rounded as the graph says
+      deviations;  // dropped, moved or added; all other inner values are rounded as in the graph
 };
 
-// A value whose rounding a region may leave out: computed, 16-bit, and read inside the region. Where it is an
-// output too, its readers may see it unrounded, but what is stored is rounded in any reading.
+// A value whose rounding a region may drop: computed, 16-bit, and read inside the region. If it is also an
+// output, its readers may use the unrounded value, but the stored value is rounded in any reading.
 struct InnerRounding {
   std::string value;
   Dtype dtype;
   bool is_explicit;  // made by a cast node
 };
 
-// A region output before it stores, and how it was made.
+// A region output before it is stored.
 struct RegionOutput {
   ValueId value;
   BoundedPtr bounded;
-  bool computed;        // by its last node, rather than moved or chosen
-  bool copied = false;  // the region only moves values: even the sign of a zero is kept
+  bool computed;        // its last node computes it, rather than moving or selecting elements
+  bool copied = false;  // the region only moves values: even the sign of zero is preserved
 };
 
 std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, const Trace& trace,

@@ -9,7 +9,7 @@ namespace {
 
 bool contains(const auto& list, auto x) { return std::find(list.begin(), list.end(), x) != list.end(); }
 
-// The disagreement with its first element that differs; nothing where the tensors are equal.
+// The disagreement at the first element that differs; empty if the tensors are equal.
 std::optional<Disagreement> difference(Disagreement blank, const TensorPtr& a, const TensorPtr& b) {
   if (a == b || (a && b && *a == *b)) return std::nullopt;
   if (!a || !b) return blank;
@@ -20,7 +20,7 @@ std::optional<Disagreement> difference(Disagreement blank, const TensorPtr& a, c
   return blank;
 }
 
-// The region that is to blame when this source was overwritten.
+// The region that caused the overwriting of this source.
 size_t culprit_of(const Graph& graph, const Plan& plan, ValueId source) {
   const auto input_count = static_cast<int>(graph.inputs().size());
   const ValueId next =

@@ -1,4 +1,4 @@
-// Plan and trace: how a backend cut a graph into regions, and the bits it left at every region's outputs.
+// Plan and trace: how a backend divides a graph into regions, and the bits that the regions stored.
 #pragma once
 
 #include <memory>
@@ -12,19 +12,22 @@
 
 namespace fusesmith::oracle {
 
-// Some nodes computed together. Regions stand in the order in which they run; together they cover every node
-// once.
+// Nodes that are computed together. Regions are listed in execution order, and together they contain every
+// node once.
 struct Region {
-  std::vector<int> nodes;       // in graph order
-  std::vector<ValueId> inputs;  // values from outside that the nodes read, each once, in order of first use
+  std::vector<int> nodes;  // in graph order
+  // values from outside the region that its nodes read, each once, in order of first use
+  std::vector<ValueId> inputs;
   std::vector<ValueId>
-      outputs;  // values that stand in memory afterwards: all that are read outside or observed
+      outputs;  // values that are in memory afterwards: all that other regions read or that are graph outputs
   std::vector<std::string>
-      patterns;  // that formed it; empty: a single unfused node. The first is the one to blame.
+      // the patterns that formed the region, the first one is reported; empty: a single unfused
+      // node
+      patterns;
   Contract contract;
 };
 
-// A rewrite that was recognised but not made, because one of the pattern's guards does not hold.
+// A rewrite that was recognised but rejected, because one of the pattern's guards does not hold.
 struct Refusal {
   std::string pattern, guard;
   int node = 0;
@@ -41,33 +44,33 @@ Region make_region(const Graph& graph, std::vector<int> nodes);
 
 using TensorPtr = std::shared_ptr<const Tensor>;
 
-// By ValueId: every input, state and region output of one step; null where a value never reached memory.
+// By ValueId: every input, state and region output of one step. Null where a value was never stored.
 struct Trace {
   std::vector<TensorPtr> values;
 };
 
-// What a second look at one execution showed: a defect that needs no bound.
+// A difference between two runs of the same program: a defect that needs no bound.
 struct Disagreement {
   enum class Kind : uint8_t {
-    guard,       // a write outside every tensor
-    poison,      // the result depends on what memory held before
-    repeat,      // the same run again gave other bits
-    production,  // memory used again and several streams gave other bits
-    source,      // an input or a state does not hold any more what the run was given
+    guard,       // a write outside of every tensor
+    poison,      // the result depends on the previous contents of memory
+    repeat,      // a second run gave different bits
+    production,  // with buffers reused and several streams, the bits differ
+    source,      // an input or a state was modified by the run
   };
   Kind kind = Kind::repeat;
-  size_t region = 0;  // the first one that disagrees
+  size_t region = 0;  // the first region that differs
   ValueId value = -1;
   int64_t element = 0;
-  double first = 0, second = 0;  // that element in both runs
+  double first = 0, second = 0;  // this element in both runs
 };
 
-// The first region in the plan's order that left other bits in one trace than in the other, on its first
-// element that differs.
+// The first region, in execution order, whose outputs differ between the traces, at its first differing
+// element.
 std::optional<Disagreement> first_difference(Disagreement::Kind kind, const Plan& plan, const Trace& first,
                                              const Trace& second);
-// The first input or state that the trace does not hold as it was `given`: what made a state's next value
-// from it is to blame, else whatever read it first.
+// The first input or state that differs from what was `given`. The reported region is the one that
+// computes the state's next value, otherwise the first one that reads it.
 std::optional<Disagreement> overwritten_source(const Graph& graph, const Plan& plan,
                                                std::span<const TensorPtr> given, const Trace& trace);
 

@@ -1,7 +1,7 @@
-// The bounded reference of every op: v in f64 and the bound e of DESIGN's table, given bounded inputs. One
-// overload per op struct, found through std::visit, so that an op without a reference does not compile. The
-// overloads return the result before its last rounding (bounded.h does that). Formulas and their sources
-// stand at the overloads.
+// The bounded reference of every op: v in f64 and the bound e (docs/bounds.md), given bounded inputs.
+// There is one overload for each op struct, called through std::visit, so that an op without a reference
+// does not compile. Overloads return the result before its last rounding, which bounded.h applies. Each
+// overload documents its formula and source.
 #pragma once
 
 #include <span>
@@ -14,11 +14,11 @@ namespace fusesmith::oracle {
 
 using BoundedSpan = std::span<const Bounded* const>;
 
-// Every output; composite ops are evaluated through their expansion (evaluate.h), never here.
+// All outputs of the op. Composite ops are evaluated through their expansion (evaluate.h), never here.
 std::vector<Bounded> reference(const Op& op, BoundedSpan inputs, TypeSpan outputs,
                                const Arithmetic& arithmetic);
 
-// Whether the op computes new values, which round, or only moves, chooses or lists values.
+// Whether the op computes new values, which are rounded, rather than moving, selecting or listing values.
 bool computes(const Op& op);
 
 }  // namespace fusesmith::oracle

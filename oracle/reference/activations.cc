@@ -37,7 +37,7 @@ Bounded smooth(BoundedSpan in, const TensorType& out, F f) {
     const Smooth r = f(x.v[i], dx);
     const double inputs = dx == 0 ? 0 : std::fabs(r.slope) * dx + 0.5 * r.curvature * dx * dx;
     y.v[i] = r.v;
-    // Computing happens at x', not x: its bound there differs by what x and y themselves differ.
+    // The function is computed at x', not x: the bound there differs by as much as x and y differ.
     y.e[i] = inputs + r.computing * (1 + 4 * dx) + 8 * kU * inputs;
   }
   return y;

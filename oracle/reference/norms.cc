@@ -59,7 +59,8 @@ bool is_exact(Element normal, Element w, Element b, double product, double v) {
   return b.v == 0 || (is_plain_f32(product) && v - product == b.v && v - b.v == product);
 }
 
-// normal w + b. A product that may overflow, or whose sign by an infinite weight is open, is unknown.
+// normal w + b. Unknown where the product may overflow, or where its sign with an infinite weight is
+// undetermined.
 Element affine_transform(Element normal, Element w, Element b, double smallest) {
   const double product = normal.v * w.v;
   const double dproduct =
@@ -73,15 +74,15 @@ Element affine_transform(Element normal, Element w, Element b, double smallest) 
   return {v, std::isnan(e) ? kInfinity : e};
 }
 
-// The elements [start, start + row.n) of y; a centred row is first freed of its mean.
+// The elements [start, start + row.n) of y. The mean is subtracted first if the row is centred.
 struct NormRow {
   RowView row;
   size_t start;
   double mean, mean_error;
   Element r;
   bool centred;
-  bool regular;  // every statistic is finite
-  bool known;    // none may have overflowed
+  bool regular;  // all statistics are finite
+  bool known;    // no sum may have overflowed
 };
 
 void write_row(const NormRow& norm, const Affine& affine, double smallest, Bounded& y) {
@@ -123,7 +124,7 @@ Bounded centred_norm(BoundedSpan in, const TensorType& out, size_t n, Affine aff
   return y;
 }
 
-// Whether every order of adding the squares is exact, and their mean too.
+// Whether adding the squares is exact in every order, and their mean is exact, too.
 bool exact_squares(const RowView& row, double squares) {
   int g = kAnyGranularity;
   for (size_t j = 0; j < row.n; ++j) g = std::min(g, 2 * granularity(row.x[j]));

@@ -1,4 +1,4 @@
-// The overload set behind oracle/reference.h.
+// The overloads behind oracle/reference.h.
 #pragma once
 
 #include "oracle/reference.h"
@@ -52,7 +52,7 @@ FUSESMITH_REFERENCE(CausalMask);
 FUSESMITH_REFERENCE(Rope);
 #undef FUSESMITH_REFERENCE
 
-// Ops of several outputs.
+// Ops with several outputs.
 #define FUSESMITH_REFERENCE(T) \
   std::vector<Bounded> reference(const T&, BoundedSpan in, TypeSpan out, const Arithmetic& arithmetic)
 FUSESMITH_REFERENCE(VarMean);

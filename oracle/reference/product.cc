@@ -43,8 +43,8 @@ bool is_tf32(double x) {
   return static_cast<double>(f) == x && (std::bit_cast<uint32_t>(f) & 0x1fffu) == 0;
 }
 
-// An f32 operand as tensor cores may read it. Subnormals lose up to w of the smallest normal number; what
-// rounds to more than the largest tf32 may become infinite.
+// An f32 operand as tensor cores may read it. Subnormals may be off by w times the smallest normal number.
+// A value that may round to more than the largest tf32 number may become infinite.
 Bounded read_as_tf32(const Bounded& x) {
   constexpr double w = 0x1p-10, overflows = 0x1.ffep127;
   Bounded read = x;
@@ -57,8 +57,8 @@ Bounded read_as_tf32(const Bounded& x) {
   return read;
 }
 
-// One operand of one batch entry, gathered: values, magnitudes, errors; and for each row (a) or column (b)
-// its granularity, how many elements are not 0, and whether a NaN stands there for certain.
+// One operand of one batch element, gathered: values, magnitudes and errors; for each row (of a) or column
+// (of b) its granularity, the number of nonzero elements, and whether it certainly contains NaN.
 struct Operand {
   Matrix v, magnitude, e;
   std::vector<int> granularities, nonzeros;
@@ -87,23 +87,24 @@ Operand gather(const Bounded& x, const std::vector<int64_t>& rows, const std::ve
       if (std::isnan(x.v[at]) && x.error(at) == 0) o.nan[line] = true;
     }
   }
-  // Tensor cores align terms by their factors' exponent fields, so that a subnormal takes the room of the
-  // smallest normal number: beside it, smaller terms are cut off sooner (seen on H200 with f16).
+  // Tensor cores align terms by the exponent fields of the factors, so a subnormal is aligned like the
+  // smallest normal number, and smaller terms beside it are truncated earlier (seen on an H200 with f16).
   const double normal = std::ldexp(1.0, min_exponent(x.type.dtype));
   o.magnitude = o.v.cwiseAbs().unaryExpr([=](double m) { return m > 0 && m < normal ? normal : m; });
   return o;
 }
 
-// A tf32 tensor core that adds slices of 4 products, aligned and cut off at one bit below u of the largest,
-// is off by 5 u of it per slice (an A100's; slices of 8 and more are off by less than 1 u per term).
+// A tf32 tensor core that adds slices of 4 products, aligned and truncated one bit below u of the largest,
+// has an error of 5 u of it for each slice (A100; with slices of 8 or more the error is below 1 u for each
+// term).
 double roundings(double k, const Arithmetic& arithmetic) {
   const double any_order = arithmetic.tf32 ? 1.25 * k + 4 : k + 2;
   return arithmetic.sum_height > 0 ? std::fmin(any_order, arithmetic.sum_height) : any_order;
 }
 
-// e of one element; K products, s the sum of the finite ones' magnitudes, `inputs` the share of inexact
-// inputs, g the terms' granularity, `lone`: at most one term is not 0. A partial sum may overflow in some
-// order, unless all terms have one sign: then every order does.
+// e of one element with K products. s: sum of the magnitudes of finite terms; `inputs`: contribution of
+// inexact inputs; g: granularity of the terms; `lone`: at most one term is nonzero. A partial sum may
+// overflow in some order; if all terms have one sign, it overflows in every order or in none.
 double product_error(double v, double s, double inputs, double k, int g, bool lone, bool one_sign,
                      const Arithmetic& arithmetic) {
   const double n = roundings(k, arithmetic) * kU, magnitude = s + inputs;
@@ -121,12 +122,12 @@ double product_error(double v, double s, double inputs, double k, int g, bool lo
 
 struct Factors {
   const Bounded &a, &b;
-  const Bounded* bias;  // read at the n axes
+  const Bounded* bias;  // indexed by the n axes
   const ProductView& view;
   const Arithmetic& arithmetic;
 };
 
-// The magnitudes' sum of the finite terms of one element that is infinite.
+// For an infinite element: the sum of the magnitudes of its finite terms.
 double finite_magnitude(const Operand& a, const Operand& b, Eigen::Index i, Eigen::Index j) {
   double sum = 0;
   for (Eigen::Index k = 0; k < a.v.cols(); ++k) {
@@ -136,7 +137,7 @@ double finite_magnitude(const Operand& a, const Operand& b, Eigen::Index i, Eige
   return sum;
 }
 
-// The share of inexact inputs where an infinity stands beside exact ones, which have none.
+// The contribution of inexact inputs in a sum that also contains exact infinities.
 double inputs_beside_infinity(const Operand& a, const Operand& b, Eigen::Index i, Eigen::Index j) {
   double sum = 0;
   for (Eigen::Index k = 0; k < a.v.cols(); ++k) {
@@ -147,7 +148,7 @@ double inputs_beside_infinity(const Operand& a, const Operand& b, Eigen::Index i
   return sum;
 }
 
-// Whether no two terms of one element have opposite signs.
+// Whether all terms of one element have the same sign.
 bool one_sign(const Operand& a, const Operand& b, Eigen::Index i, Eigen::Index j, double bias) {
   bool up = bias > 0, down = bias < 0;
   for (Eigen::Index k = 0; k < a.v.cols(); ++k) {
@@ -173,7 +174,7 @@ void multiply_batch(const Factors& p, const Operand& a, const Operand& b, int64_
     for (Eigen::Index j = 0; j < v.cols(); ++j) {
       const auto column = static_cast<size_t>(j);
       const auto at = static_cast<size_t>(out_base + out_m[static_cast<size_t>(i)] + out_n[column]);
-      if (a.nan[static_cast<size_t>(i)] || b.nan[column]) {  // whatever the other terms are
+      if (a.nan[static_cast<size_t>(i)] || b.nan[column]) {  // regardless of the other terms
         y.set(at, kNaN, 0);
         continue;
       }
@@ -189,7 +190,7 @@ void multiply_batch(const Factors& p, const Operand& a, const Operand& b, int64_
       }
       if (std::isnan(from_inputs)) from_inputs = kInfinity;
       const bool lone = !p.bias && std::min(a.nonzeros[static_cast<size_t>(i)], b.nonzeros[column]) <= 1;
-      const bool huge = !(sum < 1e38);  // only then do the terms' signs matter
+      const bool huge = !(sum < 1e38);  // only then does the sign of terms matter
       const bool same_signs = huge && one_sign(a, b, i, j, p.bias ? p.bias->v[column] : 0);
       y.set(at, value, product_error(value, sum, from_inputs, k, g, lone, same_signs, p.arithmetic));
     }
@@ -206,7 +207,7 @@ Bounded multiply_as_read(const Factors& p, const TensorType& out) {
   const auto k_a = offsets(view.k.sizes, view.k.a), k_b = offsets(view.k.sizes, view.k.b);
   Operand a, b;
   for (size_t i = 0; i < batch_out.size();
-       ++i) {  // an operand that a batch axis does not move is gathered once
+       ++i) {  // an operand with stride 0 along the batch is gathered once
     if (i == 0 || batch_a[i] != batch_a[i - 1]) a = gather(p.a, m, k_a, batch_a[i], true);
     if (i == 0 || batch_b[i] != batch_b[i - 1]) b = gather(p.b, k_b, n, batch_b[i], false);
     multiply_batch(p, a, b, batch_out[i], y);

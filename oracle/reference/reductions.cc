@@ -42,7 +42,7 @@ void for_each_reduced(const Bounded& x, const Shape& axes, F f) {
   }
 }
 
-// What is known of a row that is not of finite intervals alone: NaN, or unknown.
+// The result for a row that contains NaN or unknown elements.
 std::optional<Element> exceptional(const Row& row) {
   bool unknown = false;
   for (size_t k = 0; k < row.x.size(); ++k) {
@@ -72,13 +72,13 @@ struct Sum {
   bool exact() const { return inputs == 0 && sums_are_exact(g, magnitude); }
 };
 
-// Before its last rounding; `additions` of them round before.
+// The sum before its last rounding, of which `additions` round earlier.
 Element bounded_sum(const Row& row, double additions) {
   if (const auto special = exceptional(row)) return *special;
   const Sum sum(row);
   const auto n = static_cast<double>(row.x.size());
   const double roundings = std::fmax(additions, 0) * kU / (1 - n * kU) + n * 0x1p-53;
-  if (sum.may_overflow()) {  // in some order, but in every one where all terms have one sign
+  if (sum.may_overflow()) {  // in some order; in every order if all terms have one sign
     const bool always = sum.inputs == 0 && std::isfinite(sum.v) && !(sum.up && sum.down) &&
                         sum.magnitude * (1 - 2 * roundings) > max_finite(Dtype::f32) * (1 + kU);
     return {sum.v, always ? 0 : kInfinity};
@@ -120,7 +120,7 @@ Bounded reduced(const Bounded& x, const Shape& axes, const TensorType& out, F f)
   return y;
 }
 
-// The variance is off by `smallest` where squares underflow, and unknown where they may overflow.
+// The variance is off by up to `smallest` where squares underflow, and unknown where they may overflow.
 Element variance_of(const Row& row, const Statistics& s, double correction, double smallest) {
   const auto n = static_cast<double>(row.x.size());
   for (double x : row.x) {
@@ -152,7 +152,7 @@ Bounded reference(const ReduceMax& op, BoundedSpan in, const TensorType& out, co
   return reduced(*in[0], op.axes, out, max_of);
 }
 
-// Bounds of statistics.h; the mean of a row that is not finite is that of reduce_mean.
+// Uses the bounds of statistics.h. The mean of a row with non-finite elements is that of reduce_mean.
 std::vector<Bounded> reference(const VarMean& op, BoundedSpan in, TypeSpan out,
                                const Arithmetic& arithmetic) {
   std::vector<Bounded> y{Bounded(out[0]), Bounded(out[1])};

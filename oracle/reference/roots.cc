@@ -12,7 +12,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// f(x, dx, v, e) for every element whose interval is all of one kind.
+// Calls f(x, dx, v, e) for every element whose interval lies within the domain.
 template <class F>
 Bounded root(BoundedSpan in, const TensorType& out, F f) {
   const Bounded& x = *in[0];

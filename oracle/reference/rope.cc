@@ -16,14 +16,14 @@ struct Element {
 
 Element element(const Bounded& x, size_t i) { return {x.v[i], x.error(i)}; }
 
-// a b as it stands before the sum; what f64 loses is found by a fused multiply-add.
+// a b as it enters the sum. The f64 error is found by a fused multiply-add.
 Element product(Element a, Element b) {
   const double v = a.v * b.v;
   if (!std::isfinite(v)) return {v, a.e + b.e > 0 ? kInfinity : 0};
   const double e =
       std::fabs(a.v) * b.e + std::fabs(b.v) * a.e + a.e * b.e + std::fabs(std::fma(a.v, b.v, -v));
   if (e == 0 && static_cast<double>(static_cast<float>(v)) == v) return {v, 0};
-  // A product beyond f32 is an infinity, unless it is fused.
+  // A product beyond f32 is infinite, unless it is fused with the addition.
   if (!(std::fabs(v) + e < max_finite(Dtype::f32))) return {v, kInfinity};
   return {v, e + kU * (std::fabs(v) + e) + 0x1p-150};
 }

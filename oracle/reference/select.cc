@@ -5,7 +5,7 @@
 
 namespace fusesmith::oracle::ref {
 
-// max(x, 0) moves no two values further apart, so e passes through; NaN stays NaN.
+// max(x, 0) never increases a difference, so e passes through. NaN stays NaN.
 Bounded reference(const Relu&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
   const Bounded& x = *in[0];
   Bounded y(out);

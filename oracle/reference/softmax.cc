@@ -16,12 +16,12 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// One row, gathered; p and e are results.
+// One row, gathered. p and e are the results.
 struct Row {
   std::vector<double> x, dx, t, p, e;
 };
 
-// Whether the row has no finite softmax: every element is NaN.
+// Whether every element of the row's softmax is NaN.
 bool is_nan_row(const Row& row, double& max) {
   max = -kInfinity;
   for (double x : row.x) {
@@ -53,8 +53,8 @@ void exact_row(Row& row, double max) {
   row.e.assign(row.x.size(), 0);
 }
 
-// How far the maximum may be off: not by the error of an element far below it, which a mask of the least
-// finite number makes huge.
+// The error of the maximum. An element far below the maximum does not contribute, however large its error
+// is (a mask with the lowest finite number makes it huge).
 double reach_of_maximum(const Row& row, double max) {
   double least = -kInfinity, greatest = -kInfinity;
   for (size_t i = 0; i < row.x.size(); ++i) {
@@ -82,8 +82,8 @@ void softmax_row(Row& row, const Arithmetic& arithmetic) {
     widest = std::fmax(widest, row.t[i] + shift(i) > -150 ? shift(i) : 0);
     weighted += row.p[i] * shift(i);
   }
-  // Small shifts need no second exponential: exp(d) <= 1 + d + d^2 there, and the sums move by at most
-  // exp(+-d) likewise.
+  // For small shifts exp(d) <= 1 + d + d^2, and the sums change by at most exp(+-d), so no second
+  // exponential is needed.
   const bool small = widest < 1e-3;
   weighted /= sum;
   for (size_t i = 0; i < n && !small; ++i) {

@@ -25,7 +25,7 @@ bool constant_row(const RowView& row) {
   return true;
 }
 
-// Roundings, in units of u relative to mean|x|, of Welford's mean: in any order, or in lanes.
+// The number of roundings of Welford's mean, in units of u mean|x|: in an unknown order, or in lanes.
 double welford_roundings(double n, const RowSums& sums) {
   const auto running = [](double updates) { return updates + 3 * std::log(updates) + 8; };
   if (sums.any_order()) return running(n);
@@ -42,8 +42,8 @@ double mean_rounding(const RowView& row, double mean, double magnitude, const Ar
                                                      : (arithmetic.row_sums.height(n) + 3) * kU * magnitude;
 }
 
-// Whether every order of squaring and adding the differences from an exact mean is exact, and the sum's
-// division by n too.
+// Whether squaring and adding the differences from an exact mean is exact in every order, and the division
+// by n, too.
 bool exact_variance(const RowView& row, double mean, double squares) {
   int g = kAnyGranularity;
   for (size_t i = 0; i < row.n; ++i) {
@@ -105,7 +105,7 @@ Statistics statistics(const RowView& row, const Arithmetic& arithmetic) {
   }
   s.variance = squares / n;
   const double rounding = mean_rounding(row, s.mean, magnitude, arithmetic);
-  // f64's own error; an inexact mean may also lose subnormals.
+  // The f64 error of the reference; an inexact mean may also lose subnormals.
   s.mean_error = rounding > 0 ? rounding + n * 0x1p-53 * magnitude + mean_dx + n * 0x1p-149 : mean_dx;
   const bool exact = arithmetic.variance == Arithmetic::Variance::two_pass && rounding == 0 && !row.dx &&
                      exact_variance(row, s.mean, squares);

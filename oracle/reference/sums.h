@@ -1,5 +1,5 @@
-// What references of sums share: the elements that one result reads, whether every order of adding them is
-// exact, and of which numbers what follows is too.
+// Shared by the references of sums: which elements a result reads, whether every order of adding them is
+// exact, and properties of single numbers.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace fusesmith::oracle::ref {
 
-inline constexpr int kAnyGranularity = 4096;  // of zeros: they are multiples of everything
+inline constexpr int kAnyGranularity = 4096;  // granularity of 0, a multiple of everything
 
 // The exponent of the lowest set bit of x: x is a multiple of 2^that.
 inline int granularity(double x) {
@@ -18,24 +18,24 @@ inline int granularity(double x) {
   return exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(significand));
 }
 
-// Whether multiples of 2^g whose magnitudes add up to s are f32 in every partial sum of every order. No sum
-// of f32 is inexact for being small; products of them may be.
+// Whether multiples of 2^g whose magnitudes sum to s have f32 partial sums in every order. Sums of f32
+// numbers never lose bits by underflow; sums of products may.
 inline bool sums_are_exact(int g, double s, int smallest = -149) {
   return g >= smallest && s <= std::ldexp(1.0, std::min(24 + g, 1000));
 }
 
-// Whether x is an f32 that no rounding changes and no flushing of subnormals.
+// Whether x is an f32 that neither rounding nor flushing of subnormals changes.
 inline bool is_plain_f32(double x) {
   return x == 0 || (static_cast<double>(static_cast<float>(x)) == x && std::fabs(x) >= 0x1p-126);
 }
 
-// 4^k, of the normal f32: roots of these are powers of two.
+// 4^k within the normal range of f32: its square root is a power of two.
 inline bool is_power_of_four(double x) {
   int exponent = 0;
   return x >= 0x1p-126 && std::frexp(x, &exponent) == 0.5 && exponent % 2 != 0;
 }
 
-// Dividing by these, or multiplying by their inverse, rounds nothing.
+// Dividing by a power of two, or multiplying by its inverse, does not round.
 inline bool is_power_of_two(size_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
 // All offsets that the axes reach, in row-major order.
