@@ -82,7 +82,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
     }
   }
 
-  // Planted: every step updates what the first one found.
+  // Injected fault: every step updates what the first one found.
   void run_on_first_state(const Region& region, const FusedOp& op, std::span<TensorPtr> values) {
     const auto cache = static_cast<size_t>(std::get<CacheUpdate>(op).cache);
     std::vector<TensorPtr> seen(values.begin(), values.end());
@@ -91,7 +91,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
     for (ValueId v : region.outputs) values[static_cast<size_t>(v)] = seen[static_cast<size_t>(v)];
   }
 
-  // Planted: the memory of the old state, which others read later, holds the new one.
+  // Injected fault: the memory of the old state, which others read later, holds the new one.
   static void lose_old_state(const CacheUpdate& update, const Region& region, std::span<TensorPtr> values) {
     values[static_cast<size_t>(update.cache)] = values[static_cast<size_t>(region.outputs.front())];
   }

@@ -20,7 +20,7 @@ struct Epilogue {
   bool relu_drops_nan = false;  // planted
 };
 
-// Planted: relu makes 0 of NaN.
+// Injected fault: relu makes 0 of NaN.
 void relu_without_nan(std::span<float> x) {
   for (float& value : x) value = value > 0 ? value : 0;
 }

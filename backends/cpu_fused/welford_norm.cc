@@ -8,7 +8,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// Planted: the variance by two moments.
+// Injected fault: the variance by two moments.
 Statistics moments(std::span<const float> row) {
   float sum = 0, sum_of_squares = 0;
   for (float x : row) {

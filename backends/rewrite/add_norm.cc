@@ -1,7 +1,8 @@
-// add_norm: a residual addition and the layer_norm or rms_norm of its sum run as one pass over each row. The
-// norm reads the f32 sum; where others read the sum too (the residual stream of a pre-norm block), it is
-// stored beside the norm, rounded. Comes before gemm_bias_act: a product whose sum is normalised keeps its
-// own rounding, and the addition stays with the norm, as in the kernels of inference engines.
+// add_norm: computes a residual addition and the layer_norm or rms_norm of its sum in one pass over each
+// row. The norm reads the f32 sum. If other nodes read the sum, too (the residual stream of a pre-norm
+// block), it is also stored, rounded. The pattern comes before gemm_bias_act: a product whose sum is
+// normalised keeps its own rounding, and the addition is fused with the norm, as in the kernels of
+// inference engines.
 #include <algorithm>
 
 #include "backends/rewrite/matching/deviations.h"
@@ -16,7 +17,7 @@ constexpr std::string_view kOwnWeight = "sum_as_weight";
 constexpr std::string_view kPath = "path_outside";
 constexpr std::string_view kGuards[] = {kBroadcast, kOwnWeight, kPath};
 
-// The norm of the node, over its first input, if it is one.
+// The norm at this node over its first input, if it is one.
 std::optional<AddNorm> norm_of(const MatchContext& context, int n) {
   const auto* layer = context.op_as<LayerNorm>(n);
   const auto* rms = context.op_as<RmsNorm>(n);
@@ -53,7 +54,7 @@ std::optional<Match> match(const MatchContext& context, int n) {
   return found;
 }
 
-// x + residual. Rows of one element have a norm that knows nothing of them.
+// x + residual. Rejects rows of one element, whose norm does not depend on them.
 struct Residual {
   int64_t columns;
   ValueId x, residual;

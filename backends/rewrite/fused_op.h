@@ -1,6 +1,6 @@
-// Fused ops: what one region computes, as plain data. They stand in plans only, never in a Graph or a case
-// file. Every operand is a ValueId with strides in elements, so that any executor can run them without
-// looking at the graph again.
+// Fused ops: what one region computes, as plain data. They exist only in plans, never in a Graph or a case
+// file. Every operand is a ValueId with strides in elements, so that an executor needs no other
+// information about the graph.
 #pragma once
 
 #include <optional>
@@ -11,20 +11,20 @@
 
 namespace fusesmith::backends {
 
-// A node computed as the graph says.
+// A node computed as in the graph.
 struct SingleNode {
   int node = 0;
 };
 
-// One axis of a product, with the step of each operand along it (0 where the operand lacks the axis).
+// One axis of a product, with the stride of each operand along it (0 where the operand lacks the axis).
 struct ProductAxis {
   int64_t size = 1;
   int64_t a = 0, b = 0, out = 0, addend = 0;
 };
 
 // Sums of products. `batch` axes are in a, b and out; `m` in a and out; `n` in b and out; `k` in a and b,
-// summed. Axes of one group stand outermost first; neighbours that are contiguous for every operand are
-// merged, axes of size 1 left out.
+// and are summed. The axes of a group are listed outermost first. Neighbouring axes that are contiguous
+// for every operand are merged; axes of size 1 are omitted.
 struct BatchedProduct {
   ValueId a = -1, b = -1;
   std::vector<ProductAxis> batch, m, n, k;
@@ -32,7 +32,7 @@ struct BatchedProduct {
 
 using Activation = std::variant<Relu, Gelu, Silu, Sigmoid>;
 
-// activation(product + bias + addend), in f32, rounded once to the type of the output.
+// activation(product + bias + addend) in f32, rounded once to the output's type.
 struct FusedGemm {
   BatchedProduct product;
   std::optional<ValueId> bias;    // of linear: one element for each of n
@@ -40,28 +40,29 @@ struct FusedGemm {
   std::optional<Activation> activation;
 };
 
-// out = sum over `summed` of a b: an einsum that is no matrix product. `batch`, `m` and `n` are not told
-// apart.
+// out = sum over `summed` of a b: an einsum that is not a matrix product. All kept axes are in `batch`,
+// `m` or `n`, without distinction.
 struct MultiplyReduce {
   ValueId a = -1, b = -1;
   std::vector<ProductAxis> kept, summed;
 };
 
-// A matrix of each element of a batch: element (i, r, c) stands at batch_strides . i + r row + c column.
+// One matrix for each batch element: element (i, r, c) has the offset batch_strides . i + r row + c
+// column.
 struct MatrixOperand {
   ValueId value = -1;
   Shape batch_strides;
   int64_t row = 0, column = 0;
 };
 
-// A factor, or a divisor, rounded to f32: a number, or the one element of a tensor.
+// A factor or divisor, rounded to f32: a number, or a tensor with one element.
 struct AttentionScale {
   double factor = 1;
   bool divide = false;
-  std::optional<ValueId> tensor;  // takes the place of factor
+  std::optional<ValueId> tensor;  // replaces `factor`
 };
 
-// What happens to the scaled scores before softmax.
+// What is applied to the scaled scores before softmax.
 struct AttentionMask {
   enum class Kind : uint8_t {
     none,
@@ -72,16 +73,16 @@ struct AttentionMask {
   };
   Kind kind = Kind::none;
   bool hidden = true;
-  CausalMask causal;   // rows are queries, columns keys; its window too
-  MatrixOperand mask;  // rows are queries, columns keys
+  CausalMask causal;   // rows are queries, columns are keys; includes its window
+  MatrixOperand mask;  // rows are queries, columns are keys
   MatrixOperand other;
 };
 
-// softmax(mask(cap(scale (q_scale q) (k_scale k)^T))) v for every element of the batch, one pass over the
-// keys in tiles, with a running maximum (FlashAttention, Dao et al. 2022). The probabilities are rounded to
-// p_dtype before the second product and before their normalisation; their sum is not. Where groups of query
-// heads share a head of k and v, heads are two axes of the batch: [groups, heads of a group]; k and v do not
-// move along the second.
+// softmax(mask(cap(scale (q_scale q) (k_scale k)^T))) v for every batch element, in one pass over tiles of
+// keys with a running maximum (FlashAttention, Dao et al. 2022). The probabilities are rounded to p_dtype
+// before the second product and before they are normalised; their sum is not rounded. Where groups of
+// query heads share a head of k and v, the heads are two batch axes, [groups, heads of a group]; k and v
+// have stride 0 along the second.
 struct FusedAttention {
   Shape batch;
   int64_t queries = 1, keys = 1, depth = 1, width = 1;
@@ -89,7 +90,7 @@ struct FusedAttention {
   MatrixOperand k;  // [keys, depth]
   MatrixOperand v;  // [keys, width]
   std::optional<AttentionScale> q_scale, k_scale, score_scale;
-  double softcap = 0;  // scaled scores x become c tanh(x / c) with c rounded to f32; 0: they stay
+  double softcap = 0;  // scaled scores x become c tanh(x / c), c rounded to f32; 0: no softcap
   AttentionMask mask;
   Dtype p_dtype = Dtype::f32;
   int64_t query_tile = 16, key_tile = 32;
@@ -103,8 +104,8 @@ struct WelfordNorm {
   int64_t rows = 1, columns = 1;
 };
 
-// The norm of each row of x + addend, `columns` long: LayerNorm by Welford's method, or RMSNorm. The sum
-// stays in f32 on its way to the norm. Outputs: the norm, after the sum where that is read elsewhere too.
+// The norm of each row of x + addend, of length `columns`: LayerNorm by Welford's method, or RMSNorm. The
+// norm reads the sum in f32. Outputs: the sum, if other nodes read it, then the norm.
 struct AddNorm {
   enum class Kind : uint8_t { layer_norm, rms_norm };
   Kind kind = Kind::layer_norm;
@@ -114,8 +115,8 @@ struct AddNorm {
   int64_t rows = 1, columns = 1;
 };
 
-// activation(gate) value, element by element in f32. Element (r, c) of an operand stands at first + r pitch +
-// c; the output is contiguous. Where the graph casts the activation, it is rounded to that dtype.
+// activation(gate) * value, element by element in f32. Element (r, c) of an operand has the offset first +
+// r pitch + c; the output is contiguous. If the graph casts the activation, it is rounded to that dtype.
 struct Gate {
   struct Operand {
     ValueId value = -1;
@@ -127,22 +128,22 @@ struct Gate {
   std::optional<Dtype> cast;
 };
 
-// Products of one left operand x with several weights, as one product with all their columns side by side.
-// Outputs: one of each part, contiguous, in the parts' order.
+// Products of one left operand x with several weights, computed as one product with all columns side by
+// side. Outputs: one for each part, contiguous, in the order of the parts.
 struct MergedProduct {
   struct Part {
     ValueId weight = -1;
     std::optional<ValueId> bias;  // one element for each column
     int64_t columns = 1;
-    int64_t first = 0;  // the column of the whole product at which its result starts
+    int64_t first = 0;  // the first column of its result in the whole product
   };
   ValueId x = -1;
-  std::vector<ProductAxis> m, k;    // steps of x as `a`; rows are those of every output, in order
-  bool weights_transposed = false;  // weights are [columns, depth], else [depth, columns]
+  std::vector<ProductAxis> m, k;    // strides of x are in `a`; the rows of every output, in order
+  bool weights_transposed = false;  // true: weights are [columns, depth], otherwise [depth, columns]
   std::vector<Part> parts;
 };
 
-// A tree of pointwise and select ops, computed element by element in f32. Only casts round on the way.
+// A tree of pointwise and select ops, computed element by element in f32. Only casts round inside.
 struct PointwiseChain {
   struct Operand {
     ValueId value = -1;
@@ -150,7 +151,7 @@ struct PointwiseChain {
   };
   struct Step {
     Op op;
-    Dtype dtype = Dtype::f32;    // of its value in the graph
+    Dtype dtype = Dtype::f32;    // dtype of its value in the graph
     std::vector<int> arguments;  // i >= 0: the value of step i; i < 0: operands[-1 - i]
   };
   Shape shape;
@@ -158,13 +159,13 @@ struct PointwiseChain {
   std::vector<Step> steps;  // the last one is the output
 };
 
-// The output is the input, bit for bit.
+// The output is a copy of the input, bit for bit.
 struct Identity {
   ValueId input = -1;
 };
 
-// Element i of the output, in row-major order over `sizes`, is the input's element at i . strides, bit for
-// bit.
+// Element i of the output, in row-major order over `sizes`, is the input element with offset i . strides,
+// bit for bit.
 struct ViewCopy {
   ValueId input = -1;
   Shape sizes, strides;
@@ -174,16 +175,16 @@ struct ViewCopy {
 // of one tensor: out[b, i, j, c] = sum over k of left(i, k)[c] right(j, k)[c], in f32. Outgoing: (i, k) is
 // [b, i, k] of x; incoming: [b, k, i].
 struct TriangleProduct {
-  ValueId x = -1;  // [batch, size, depth, 2 channels], incoming [batch, depth, size, 2 channels]
+  ValueId x = -1;  // [batch, size, depth, 2 channels]; incoming: [batch, depth, size, 2 channels]
   int64_t batch = 1, size = 1, depth = 1, channels = 1;
   bool incoming = false;
-  int64_t left = 0, right = 0;  // the channel of x where each operand starts
+  int64_t left = 0, right = 0;  // the first channel of x that each operand reads
 };
 
-// A state's next value, made in the memory of the old one: of every one of `outer` runs of `size` slices of
-// `inner` elements, slice i becomes what slice (i + shift) mod size was; then slice i of the new rows,
-// `count` of them in each run, goes to `first` + i, or to where `indices` say. `count` is 0 where there are
-// none.
+// A state's next value, written in the memory of the old one. The state consists of `outer` runs of `size`
+// slices of `inner` elements. In every run, slice i becomes the old slice (i + shift) mod size. Then slice
+// i of the new rows, `count` in each run, is written to slice `first` + i, or to the slice that `indices`
+// gives. `count` is 0 if there are no new rows.
 struct CacheUpdate {
   ValueId cache = -1;
   int64_t outer = 1, size = 1, inner = 1;
@@ -191,7 +192,8 @@ struct CacheUpdate {
   ValueId rows = -1;
   int64_t count = 0, first = 0;
   std::optional<ValueId> indices;  // i32[count], in range and distinct
-  bool old_value_lost = false;  // planted: others read the old state later, in memory that it no more holds
+  // injected fault: nodes that run later read the old state from overwritten memory
+  bool old_value_lost = false;
 };
 
 using FusedOp =

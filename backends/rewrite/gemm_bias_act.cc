@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kName = "gemm_bias_act";
 
-// Planted: whether a node may go on from the match although others read its values. They must still come
-// later, or no order of the regions could run.
+// Injected fault: whether a node may go on from the match although others read its values. They must still
+// come later, or no order of the regions could run.
 bool may_go_on_regardless(const MatchContext& context, const std::vector<int>& matched, int next) {
   for (int n : matched) {
     for (int reader : context.consumers(context.output(n))) {
@@ -46,14 +46,14 @@ std::optional<ValueId> addend_of(const MatchContext& context, int add, ValueId v
   return node.inputs[0] == value ? node.inputs[1] : node.inputs[0];
 }
 
-// Planted: the addend is read where the tensor that it is a slice of starts.
+// Injected fault: the addend is read where the tensor that it is a slice of starts.
 ValueId without_offset(const MatchContext& context, ValueId addend) {
   const auto n = context.graph().producer(addend);
   const bool sliced = n && context.op_as<Slice>(*n) && context.faults().has("sliced_bias_without_offset");
   return sliced ? context.node(*n).inputs[0] : addend;
 }
 
-// The shape with which the addend is read. Planted: a vector is a column where the result is square.
+// The shape with which the addend is read. Injected fault: a vector is a column where the result is square.
 Shape addend_shape(const MatchContext& context, const FusedGemm& gemm, const Shape& out) {
   if (!gemm.addend) return {};
   Shape shape = context.shape(*gemm.addend);
@@ -62,7 +62,7 @@ Shape addend_shape(const MatchContext& context, const FusedGemm& gemm, const Sha
   return shape;
 }
 
-// Planted: n and k of a square weight change places.
+// Injected fault: n and k of a square weight change places.
 void read_weight_untransposed(BatchedProduct& product) {
   if (product.n.size() != 1 || product.k.size() != 1) return;
   ProductAxis &n = product.n[0], &k = product.k[0];

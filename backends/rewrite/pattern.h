@@ -1,6 +1,6 @@
-// Pattern: one rewrite of the graph compiler under test. A pattern file gives its name, matcher (with
-// legality and contract), examples that it must match as a whole, and near misses: graphs much like them that
-// it must leave alone.
+// Pattern: one rewrite of the graph compiler under test. A pattern file provides its name, a matcher (with
+// legality conditions and contract), examples that it must match completely, and near misses: similar
+// graphs that it must not match.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@
 
 namespace fusesmith::backends {
 
-// What a pattern found. The nodes may stand in any order. Where another value than that of the last one in
-// graph order leaves the region, the matcher asks can_run_together.
+// What a matcher found. Nodes in any order. If a value other than that of the last node in graph order
+// leaves the region, the matcher must check can_run_together.
 struct Match {
   std::vector<int> nodes;
-  std::vector<std::string> patterns;  // the first is the one to blame
+  std::vector<std::string> patterns;  // the first one is reported in signatures
   Contract contract;
   FusedOp op;
 };
 
-// Sizes for examples; each at least 1. A recipe raises a size where it needs more to be what its name says.
+// Sizes for examples, each at least 1. A recipe increases a size where its name requires it.
 struct ExampleDims {
   int64_t batch = 2;
   int64_t heads = 2;
@@ -38,24 +38,25 @@ struct ExampleDims {
 struct GraphRecipe {
   std::string_view name;
   Graph (*build)(Dtype dtype, const ExampleDims& dims);
-  bool unrecognised = false;  // of a near miss: no guard has to refuse it
+  bool unrecognised = false;  // of a near miss: no guard has to reject it
 };
-// Of a near miss that lacks an op of the pattern, or that an earlier pattern claims.
+// For a near miss that lacks an op of the pattern, or that an earlier pattern matches.
 inline constexpr bool kUnrecognised = true;
 
 struct Pattern {
   std::string_view name;
   std::string_view doc;  // one line
-  // The match whose last (sdpa, pointwise_chain, ...) or first (gemm_bias_act) node is this one, if there is
+  // Returns the match whose last node (sdpa, pointwise_chain, ...) or first node (gemm_bias_act) is this
   // one.
   std::optional<Match> (*match)(const MatchContext& context, int node) = nullptr;
   std::span<const GraphRecipe> examples;
   std::span<const GraphRecipe> near_misses;
-  // All that its matcher may name to MatchContext::refuse; none where it is legal wherever its ops stand.
+  // The names that its matcher may pass to MatchContext::refuse. Empty if the pattern is legal wherever
+  // its ops occur.
   std::span<const std::string_view> guards = {};
 };
 
-// The one list, in the order in which patterns claim nodes.
+// The one list of patterns, in the order in which they claim nodes.
 std::span<const Pattern> all_patterns();
 const Pattern* find_pattern(std::string_view name);
 

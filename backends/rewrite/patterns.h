@@ -1,4 +1,4 @@
-// One function per pattern file; patterns.cc puts them in order.
+// One function for each pattern file. patterns.cc defines their order.
 #pragma once
 
 #include "backends/rewrite/pattern.h"

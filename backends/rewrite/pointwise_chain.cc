@@ -25,7 +25,7 @@ std::vector<int> tree(const MatchContext& context, int root) {
   return nodes;
 }
 
-// Planted: what a compiler's own passes over a step may get wrong.
+// Injected fault: what a compiler's own passes over a step may get wrong.
 void rewrite_wrongly(const Faults& faults, PointwiseChain::Step& step) {
   if (auto* scale = std::get_if<Scale>(&step.op); scale && faults.has("constant_folded_at_wrong_dtype"))
     scale->factor = round_to(Dtype::bf16, scale->factor);
@@ -61,7 +61,7 @@ PointwiseChain program(const MatchContext& context, const std::vector<int>& node
   return chain;
 }
 
-// Planted: a vector is broadcast along the last axis but one, where sizes do not tell them apart.
+// Injected fault: a vector is broadcast along the last axis but one, where sizes do not tell them apart.
 void broadcast_along_wrong_axis(const MatchContext& context, PointwiseChain& chain) {
   const size_t rank = chain.shape.size();
   if (rank < 2 || chain.shape[rank - 1] != chain.shape[rank - 2]) return;

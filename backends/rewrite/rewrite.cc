@@ -7,7 +7,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// The pattern chose how variances are computed, the executor the rest.
+// The pattern determines how variances are computed; the executor determines the rest.
 FusedRegion region_of(const Graph& graph, Match match, Arithmetic arithmetic) {
   std::sort(match.nodes.begin(), match.nodes.end());
   FusedRegion fused{make_region(graph, std::move(match.nodes)), std::move(match.op)};
@@ -20,7 +20,7 @@ FusedRegion region_of(const Graph& graph, Match match, Arithmetic arithmetic) {
 
 constexpr std::string_view kLostOldValue = "new_state_seen_by_old_readers";
 
-// A region that would wait for itself if it wrote where the old state stands runs node by node instead.
+// Splits a state update into single nodes if the region would have to wait for itself.
 void split_update(const Graph& graph, const Arithmetic& arithmetic, const std::vector<size_t>& order,
                   std::vector<FusedRegion>& regions, std::vector<Refusal>* refusals) {
   for (size_t r = 0; r < regions.size(); ++r) {
@@ -34,7 +34,8 @@ void split_update(const Graph& graph, const Arithmetic& arithmetic, const std::v
   check(false, "rewrite: regions that wait for each other");
 }
 
-// Planted: an update that did not wait for the readers of the old state takes it from those that come later.
+// Injected fault: an update that did not wait for readers of the old state makes them read overwritten
+// memory.
 void lose_old_values(std::vector<FusedRegion>& regions) {
   for (size_t r = 0; r < regions.size(); ++r) {
     auto* update = std::get_if<CacheUpdate>(&regions[r].op);
@@ -56,7 +57,7 @@ std::vector<FusedRegion> rewrite(const Graph& graph, const CompileOptions& optio
   const int count = static_cast<int>(graph.nodes().size());
   for (const Pattern& pattern : all_patterns()) {
     if (!context.enabled(pattern.name)) continue;
-    for (int n = count - 1; n >= 0; --n) {  // from the end, so that trees are found from their roots
+    for (int n = count - 1; n >= 0; --n) {  // from the end, so that trees are matched at their roots
       if (!context.is_free(n)) continue;
       auto match = pattern.match(context, n);
       const auto guards = context.take_refusals();

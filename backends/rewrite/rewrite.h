@@ -1,4 +1,5 @@
-// The graph compiler under test: covers a graph with fused regions. Device-free; executors run what it plans.
+// The graph compiler under test: divides a graph into fused regions. Independent of devices; executors run
+// its plans.
 #pragma once
 
 #include <vector>

@@ -97,7 +97,7 @@ class CacheUpdateEmission {
 Emitted emit_fused(const CacheUpdate& update, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter) {
   const DeviceTensor& old = scope.at(update.cache);
-  // Planted: the old state's memory is used up in every run.
+  // Injected fault: the old state's memory is used up in every run.
   const DeviceTensor& cache = update.old_value_lost ? old : out;
   CacheUpdateEmission emission(update, cache, emitter);
   emission.copy(old, cache);

@@ -7,7 +7,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// Planted: the rounding of a cast is left out.
+// Injected fault: the rounding of a cast is left out.
 Op without_rounding(const Op& op, const FusedScope& scope) {
   const bool skipped = std::holds_alternative<Cast>(op) && scope.planted("explicit_cast_skipped");
   return skipped ? Op(Cast{Dtype::f32}) : op;

@@ -6,7 +6,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// Planted: the output is x / 0.9.
+// Injected fault: the output is x / 0.9.
 void emit_kept_dropout_scale(const DeviceTensor& in, const DeviceTensor& out, Emitter& emitter) {
   PointwiseBuilder builder(out.type.shape);
   const int x = builder.add_operand(in);

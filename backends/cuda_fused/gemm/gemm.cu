@@ -22,7 +22,7 @@ __device__ void write_share(const GemmShare<float>& share, const Piece& piece, P
     panel.at[share.depth + i * share.depth_step][share.line + i * share.line_step] = piece.value[i];
 }
 
-// Planted: the low 13 bits of each input are cut off.
+// Injected fault: the low 13 bits of each input are cut off.
 __device__ void cut_to_tf32(const GemmParams& p, Piece& piece) {
   if (!planted(p.faults.tf32_for_ieee)) return;
   for (float& x : piece.value) x = __uint_as_float(__float_as_uint(x) & 0xffffe000u);

@@ -163,7 +163,7 @@ __device__ void finish(const GemmParams& p, const GemmTile& tile, int r, int c, 
   static_cast<T*>(p.out)[at] = from_float<T>(sum);
 }
 
-// Planted: after every tile but the last, sums are stored in bf16.
+// Injected fault: after every tile but the last, sums are stored in bf16.
 template <int kCount>
 __device__ void store_partials(const GemmParams& p, int next_term, float (&sum)[kCount]) {
   if (!planted(p.faults.bf16_partials) || next_term >= p.k.extent) return;

@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kLines* kWarps) shift_slices(const __grid_cons
   T* const start =
       static_cast<T*>(shift.cache) + static_cast<int64_t>(run) * shape.size * shape.inner + place;
   const bool first_first = shift.from > shift.to;
-  // Planted: each warp goes through slices of its own.
+  // Injected fault: each warp goes through slices of its own.
   const bool races = planted(shift.races);
   const int share = (shift.count + kWarps - 1) / kWarps, warp = static_cast<int>(threadIdx.y);
   for (int round = 0; round < share; ++round) {

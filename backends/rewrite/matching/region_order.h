@@ -1,11 +1,11 @@
-// The order in which the regions of a plan run.
+// The execution order of the regions of a plan.
 #pragma once
 
 #include "backends/rewrite/rewrite.h"
 
 namespace fusesmith::backends {
 
-// The state in whose memory the region writes, if it does.
+// The state in whose memory the region writes, if any.
 std::optional<ValueId> overwritten_state(const FusedRegion& fused);
 
 // Places of the regions in an order in which they can run: after what makes their inputs, and, where a region

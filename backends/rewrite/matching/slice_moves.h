@@ -1,12 +1,12 @@
-// How a run of slices is shifted within its own memory: which slices move along, in which order, and which
-// ones go around the end and must be set aside first.
+// How a run of slices is shifted within its own memory: which slices move, in which order, and which
+// slices wrap around and must be saved first.
 #pragma once
 
 #include "backends/rewrite/fused_op.h"
 
 namespace fusesmith::backends {
 
-// `count` slices from `from` on become those from `to` on.
+// Moves `count` slices from `from` on to `to` on.
 struct SliceMove {
   int64_t from = 0, to = 0, count = 0;
 };
