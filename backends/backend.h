@@ -1,4 +1,4 @@
-// Backend: who computes. A backend compiles a graph to a Program, or says in one line why it cannot.
+// Backend: executes graphs. It compiles a graph to a Program, or says in one line why it cannot.
 #pragma once
 
 #include <memory>
@@ -21,28 +21,29 @@ struct CompileOptions {
   bool tf32 = false;
 };
 
-// A graph made ready to run; independent of the Graph's lifetime. One thread at a time.
+// A compiled graph; independent of the Graph's lifetime. Not thread-safe.
 class Program {
  public:
   virtual ~Program() = default;
   virtual const Plan& plan() const = 0;
-  // Inputs as the graph lists them, then states. The trace holds them, and every region output, at their
-  // ValueIds.
+  // Runs one step. `inputs`: the inputs in the graph's order, then the states. The trace contains these
+  // and every region output, by ValueId.
   virtual Trace run(std::span<const TensorPtr> inputs) = 0;
-  // Looks again at the run that left `trace`, the last one: repeats it, checks the memory around it.
+  // Checks the last run, which returned `trace`: repeats it, and checks guard zones and memory fill
+  // patterns.
   virtual std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) = 0;
 };
 
-// Stateless and shared between threads.
+// Stateless; may be shared between threads.
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view doc() const = 0;
-  // Why it cannot run here now, in a few words ("no NVIDIA driver"); nothing where it can. Asked when a pair
-  // is chosen; a device that fails later throws DeviceError.
+  // Why the backend cannot run on this machine ("no NVIDIA driver"); empty if it can. Queried when
+  // backends are selected; a device that fails later throws DeviceError.
   virtual std::optional<std::string> unavailable() const = 0;
-  // The problem is the reason for `unsupported`.
+  // An error is the reason for the verdict `unsupported`.
   virtual Result<std::unique_ptr<Program>> compile(const Graph& graph,
                                                    const CompileOptions& options) const = 0;
 };

@@ -1,5 +1,5 @@
-// Planted faults: small realistic mistakes in fused executors, selected by name in builds that carry them
-// (FUSESMITH_FAULTS). Everywhere else the list is empty and has() is a constant false.
+// Injected faults: small realistic mistakes in fused executors, selected by name in builds that contain
+// them (FUSESMITH_FAULTS). In other builds the list is empty and has() is a constant false.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,13 @@ inline constexpr bool kFaultsBuilt = true;
 inline constexpr bool kFaultsBuilt = false;
 #endif
 
-// Which fused executors carry a fault.
+// Which fused executors contain a fault.
 enum class FaultSite : uint8_t { both, cpu_fused, cuda_fused };
 
 struct FaultInfo {
   std::string_view name;
-  std::string_view pattern;  // the pattern that a finding must blame
-  std::string_view doc;      // what the mistake is, and the public bug it re-creates, if any
+  std::string_view pattern;  // the pattern that a finding must report
+  std::string_view doc;      // the mistake, and the public bug that it reproduces, if any
   FaultSite site = FaultSite::both;
 
   bool strikes(std::string_view backend) const {

@@ -1,5 +1,5 @@
-// A look into kernels: values that one computes on its way and never leaves in memory, such as a row's mean.
-// explain takes them from one backend and gives them to the other, to find the one that makes the difference.
+// Access to values that a kernel computes and never stores, such as the mean of a row. explain takes them
+// from one backend and gives them to the other, to find the one that causes a difference.
 #pragma once
 
 #include <map>
@@ -11,16 +11,16 @@
 
 namespace fusesmith::backends {
 
-// f32 tensors of one dimension, by name: "mean" and "rstd" hold one element for each row that is normalised.
+// One-dimensional f32 tensors, by name: "mean" and "rstd" have one element for each normalised row.
 using InnerValues = std::map<std::string, Tensor, std::less<>>;
 
-// What a kernel is asked, once: to show its inner values, and to go on from given ones in place of its own.
+// A request to a kernel for one run: record its inner values, and use given ones instead of its own.
 struct Probe {
-  InnerValues given = {};  // of names that the kernel does not know, or of another size: not used
-  InnerValues seen = {};   // what the kernel computed itself
+  InnerValues given = {};  // ignored if the kernel does not know the name or the size differs
+  InnerValues seen = {};   // what the kernel itself computed
 };
 
-// One inner value of `count` elements while its kernel runs; without a probe it does nothing.
+// One inner value of `count` elements in a running kernel; does nothing without a probe.
 class InnerValue {
  public:
   InnerValue(Probe* probe, std::string_view name, size_t count) {
@@ -31,7 +31,7 @@ class InnerValue {
     if (given != probe->given.end() && given->second.type == type)
       given_ = std::as_const(given->second).as<float>();
   }
-  // Shows x, which the kernel computed as element i; returns what it goes on from.
+  // Records x, the kernel's own element i. Returns the value with which the kernel continues.
   float operator()(size_t i, float x) const {
     if (seen_.empty()) return x;
     seen_[i] = x;
@@ -43,12 +43,12 @@ class InnerValue {
   std::span<const float> given_;
 };
 
-// A Program that is one of these can be looked into.
+// A Program whose inner values can be read and replaced.
 class Inspectable {
  public:
   virtual ~Inspectable() = default;
-  // Runs one region of the plan alone, with the kernel of every run. `values`, by ValueId, hold its inputs
-  // and receive its outputs.
+  // Runs one region of the plan by itself, with the same kernel as in every run. `values`, by ValueId,
+  // contain its inputs and receive its outputs.
   virtual void run_region(size_t region, std::span<TensorPtr> values, Probe& probe) const = 0;
 };
 

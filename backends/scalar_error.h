@@ -1,4 +1,5 @@
-// How far a device's scalar function is off, over all its inputs; CUDA-free, for `fusesmith calibrate`.
+// The worst error of a device's scalar function over all inputs; independent of CUDA, for `fusesmith
+// calibrate`.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@ struct ScalarError {
   std::string name;  // the figure's name in Arithmetic, or the function's
   double worst_error_u =
       0;                  // largest relative error in units of 2^-24 where the exact result is a normal f32
-  float at = 0;           // the input of it
-  double declared_u = 0;  // what contracts count on; 0: no contract speaks of it
+  float at = 0;           // the input at which it occurs
+  double declared_u = 0;  // the error that contracts assume; 0: in no contract
   double worst_tiny = 0;  // largest error in units of 2^-126 where |exact| is below that; contracts allow 1
 };
 

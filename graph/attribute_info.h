@@ -1,5 +1,4 @@
-// What a field's declaration says about one attribute, as values that tables and the JSON Schema are made
-// from.
+// The declaration of one attribute as plain values, from which tables and the JSON Schema are generated.
 #pragma once
 
 #include <string>
@@ -15,7 +14,7 @@ struct AttributeInfo {
   std::string lo, hi;               // as JSON; empty without a range
   std::string range_text;           // "between lo and hi", or empty
   std::vector<std::string> values;  // the names of a choice
-  std::string meaning;              // of an attribute without range or choice
+  std::string meaning;              // for attributes without range or choices
   std::string default_value;        // as JSON
   bool required = false;
 };

@@ -1,6 +1,6 @@
-// Attributes one at a time: the text of a value and the check of its declared range, for every type a Field
-// may have: bool, int64_t, double, std::string, Dtype, Shape, std::vector<std::string> and enums with AnyOf
-// names.
+// Single attributes: the text of a value and the check of its declared range, for every type that a Field
+// may have: bool, int64_t, double, std::string, Dtype, Shape, std::vector<std::string> and enums with
+// AnyOf names.
 #pragma once
 
 #include <concepts>
@@ -11,7 +11,7 @@
 
 namespace fusesmith::graph {
 
-// The value as people read it; enums by their names.
+// The value as text; enums by their names.
 template <class T, class Domain>
 std::string attribute_text(const T& value, [[maybe_unused]] const Domain& domain) {
   if constexpr (std::same_as<T, bool>)

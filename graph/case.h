@@ -1,5 +1,5 @@
-// Case: a graph, how its data is made, how many steps, what the user asked for. A case file is exactly this,
-// as JSON (docs/case.md, docs/case.schema.json).
+// Case: a graph, the recipe for its data, the number of steps, and the user's policy. A case file contains
+// exactly this, as JSON (docs/case.md, docs/case.schema.json).
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ inline constexpr int64_t kMaxSteps = 1 << 20;
 struct Policy {
   enum class ImplicitCasts : uint8_t {
     may_elide,  // a region may drop or add the roundings that its contract declares
-    strict,     // it may not: declared deviations are findings too
+    strict,     // a region may not: declared deviations are findings, too
   };
   static constexpr std::string_view kImplicitCasts[] = {"may_elide", "strict"};
 
@@ -30,7 +30,7 @@ struct Policy {
   bool operator==(const Policy&) const = default;
 };
 
-// What a corpus file promises; replay fails when it does not come true.
+// The result that a corpus file promises. replay fails if it differs.
 struct Expect {
   std::vector<std::string> backends;
   std::string verdict;
@@ -48,8 +48,8 @@ struct Expect {
   bool operator==(const Expect&) const = default;
 };
 
-// Two definitions of one thing, held against each other by one judgement: the candidate delivers the bits of
-// output `by` where the graph says `value`, an output of the same type that nothing else reads.
+// Compares two definitions in one case: the candidate delivers the bits of output `by` in place of
+// `value`, an output of the same type that no node reads (decision 37).
 struct StandIn {
   std::string value, by;
 
@@ -71,10 +71,10 @@ struct Case {
   bool operator==(const Case&) const = default;
 };
 
-// The tensors of every input at one step, in the graph's order; each distinct from every other.
+// The tensors of all inputs at one step, in the graph's order, in separate memory.
 std::vector<Tensor> make_inputs(const Case& test_case, int64_t step = 0);
 
-// "stand_ins[0].by: ..." for the first stand-in that does not say what StandIn asks for.
+// "stand_ins[0].by: ..." for the first stand-in that violates the rules of StandIn.
 std::optional<Problem> stand_in_problem(const Case& test_case);
 
 // JSON, both ways. Reading is strict: unknown keys, wrong types, forward references, bad shapes and absurd

@@ -1,5 +1,5 @@
-// Reading case files. Pipes and terminals may never give a byte: a writer that keeps silent for most of a
-// second is a problem like any other, so that no file makes a command wait for ever.
+// Reads case files. A pipe or terminal that delivers no byte for most of a second is an error, so that no
+// file makes a command wait forever.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ struct Descriptor {
 
 std::string errno_text() { return std::string("cannot be read: ") + std::strerror(errno); }
 
-// Waits for a byte or the end of the file; false where neither came in time.
+// Waits for a byte or the end of the file; false if neither arrives in time.
 bool wait_for_data(int file, Clock::time_point until) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
@@ -33,11 +33,11 @@ bool wait_for_data(int file, Clock::time_point until) {
     pollfd wanted{file, POLLIN, 0};
     const int ready = ::poll(&wanted, 1, static_cast<int>(left));
     if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) return true;  // reading says what is wrong
+    if (ready < 0 && errno != EINTR) return true;  // the read reports the error
   }
 }
 
-// All of the file, or as much as shows that it is too large.
+// The whole file, or enough of it to see that it is too large.
 Result<std::string> read_all(int file, size_t expected_size) {
   std::string text;
   text.reserve(expected_size);
@@ -61,7 +61,7 @@ Result<std::string> read_all(int file, size_t expected_size) {
 }
 
 Result<std::string> read_text(const std::string& path) {
-  // Without O_NONBLOCK a pipe that nobody writes to is not even opened.
+  // Without O_NONBLOCK, opening a pipe that has no writer would block.
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (file < 0) return Problem{errno_text()};
   const Descriptor closed_at_the_end{file};

@@ -7,8 +7,8 @@
 
 namespace fusesmith::graph {
 
-// docs/case.schema.json: JSON Schema 2020-12. Looser than the reader in what a schema cannot say: shapes,
-// names, integers written as fractions.
+// docs/case.schema.json: JSON Schema 2020-12. It is looser than the reader where a schema cannot express a
+// rule: shapes, names, integers written as fractions.
 std::string case_schema();
 
 // docs/ops.md: one row per op.

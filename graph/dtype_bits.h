@@ -43,13 +43,13 @@ inline uint16_t f32_to_f16(float x) {
   return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
 }
 
-// A real number as f32, inexact results with an odd last bit ("round to odd"): rounding once more to f16 or
-// bf16 then gives the nearest-even rounding of x itself (Boldo and Melquiond, "Emulation of FMA and correctly
+// A real number as f32, rounded to odd: an inexact result has an odd last bit. Rounding it again to f16 or
+// bf16 gives the nearest-even rounding of x itself (Boldo and Melquiond, "Emulation of FMA and correctly
 // rounded sums", 2008).
 inline float f64_to_f32_odd(double x) {
   const uint64_t bits = std::bit_cast<uint64_t>(x);
   if ((bits & 0x7ff0000000000000u) >=
-      0x3810000000000000u) {  // normal in f32: cut 29 bits, keep whether any was set
+      0x3810000000000000u) {  // normal in f32: truncate 29 bits, remember whether any was set
     const uint64_t lost = bits & 0x1fffffffu;
     return static_cast<float>(std::bit_cast<double>((bits - lost) | uint64_t{lost != 0} << 29));
   }

@@ -1,5 +1,6 @@
-// For tests: for every op, data on which no lawful execution can differ, in any order, tiling or fusion: the
-// oracle's reference must prove e = 0 for every element, and every backend give exactly these bits.
+// For tests: data for every op on which all correct executions agree in every bit, in any order, tiling or
+// fusion. The reference must prove e = 0 for every element, and every backend must give exactly these
+// bits.
 #pragma once
 
 #include <cmath>
@@ -18,7 +19,7 @@ struct ExactInput {
 struct ExactCase {
   Op op;
   std::vector<ExactInput> inputs;
-  bool two_pass = false;  // only for variances in two passes: a running mean rounds on these rows
+  bool two_pass = false;  // only for two-pass variances: a running mean rounds on these rows
 };
 
 // Small integers: no partial sum of products needs more than 24 bits.
@@ -33,7 +34,7 @@ inline std::vector<ExactCase> exact_products() {
           {Rope{Rope::Pairing::interleaved}, {{{2, 3, 8}, grid}, {{3, 4}, grid}, {{4}, grid}}}};
 }
 
-// 0 and the ends where functions have saturated; powers of four under roots.
+// 0 and saturated arguments; powers of four for roots.
 inline std::vector<ExactCase> exact_pointwise() {
   const Fill grid = Lattice{8, -1}, ends = Lattice{2, 7};
   return {{Add{}, {{{3, 5}, grid}, {{5}, grid}}},
@@ -58,7 +59,8 @@ inline std::vector<ExactCase> exact_pointwise() {
           {MaskedFill{-2.5}, {{{4, 5}, Normal{}}, {{5}, Bernoulli{}, Dtype::boolean}}}};
 }
 
-// Rows of 16. Hadamard's rows of +-16 have mean 0 and variance 256, the first one mean 16 and variance 0.
+// Rows of 16 elements. Hadamard rows of +-16 have mean 0 and variance 256; the first one has mean 16 and
+// variance 0.
 inline std::vector<ExactCase> exact_reductions() {
   const Fill grid = Lattice{8, -1}, deviations = Hadamard{16};
   return {{Softmax{}, {{{4, 16}, Constant{3}}}},
@@ -98,14 +100,15 @@ inline std::vector<ExactCase> exact_movement() {
           {CausalMask{4, 6, CausalAlignment::bottom_right}, {}}};
 }
 
-// Attention as a gather: a query's score with its own key is 128 or more above its scores with the others,
-// which are 0. And over constant scores, as a mean of 2^k values: an extra key of score 0 shows there alone.
+// Attention as a gather: the score of a query with its own key exceeds its other scores, which are 0, by
+// 128 or more. And attention over constant scores, a mean of 2^k values: only this detects an extra key
+// with score 0.
 inline std::vector<ExactCase> exact_attention() {
   constexpr auto kTopLeft = CausalAlignment::top_left;
   std::vector<ExactCase> cases;
   for (const bool upcast : {false, true}) {
     for (const auto on : {Sdpa::ScaleOn::scores, Sdpa::ScaleOn::both}) {
-      const bool both = on == Sdpa::ScaleOn::both;  // whose factor is the fourth root of the depth's inverse
+      const bool both = on == Sdpa::ScaleOn::both;  // whose factor is the fourth root of 1 / depth
       const int64_t depth = both ? 16 : 64;
       const double value = both ? 8 : 4;
       const ExactInput drawn{{2, 7, depth}, Hadamard{value, 16, true}},
@@ -124,7 +127,7 @@ inline std::vector<ExactCase> exact_attention() {
   return cases;
 }
 
-// At least one for every op.
+// At least one case for every op.
 inline std::vector<ExactCase> exact_cases() {
   std::vector<ExactCase> cases;
   for (const auto& family :

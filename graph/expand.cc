@@ -6,7 +6,7 @@
 namespace fusesmith::graph {
 namespace {
 
-// The mask step: hidden keys get -inf, an additive mask is added.
+// The mask step: hidden keys become -inf; an additive mask is added.
 ValueId apply_mask(Builder& b, const Sdpa& op, ValueId scores, int64_t t, int64_t s, ValueId mask) {
   constexpr double kHidden = -std::numeric_limits<double>::infinity();
   switch (op.mask) {

@@ -11,7 +11,8 @@
 namespace fusesmith::graph {
 namespace {
 
-// Sum of eight 16-bit uniforms, centred: an even integer / 2 with variance 8 (2^32 - 1) / 12; exact.
+// The centred sum of eight 16-bit uniform numbers: an even integer / 2 with variance 8 (2^32 - 1) / 12,
+// exact.
 double normal_of(const PhiloxBlock& block) {
   uint32_t sum = 0;
   for (uint32_t word : block) sum += (word & 0xffffu) + (word >> 16);
@@ -52,7 +53,7 @@ double special_of(const Special& fill, const PhiloxBlock& block, Dtype dtype) {
   }
 }
 
-// The real number that element i gets; block is its own 128 random bits.
+// The real number of element i, from its own 128 random bits `block`.
 double draw(const Normal& f, const PhiloxBlock& block, int64_t, Dtype) {
   return f.mean + f.stddev * normal_of(block);
 }
@@ -79,7 +80,7 @@ struct Stream {
   uint64_t step;
 };
 
-// Writes every element as store(draw(...)), in groups of lanes; the last group is cut short.
+// Writes every element as store(draw(...)), in groups of lanes; the last group may be shorter.
 template <class T, class F, class Store>
 void fill_elements(std::span<T> elements, const F& fill, Dtype dtype, const Stream& stream, Store store) {
   PhiloxLanes words;
@@ -121,7 +122,7 @@ Tensor fill_tensor(const F& fill, const TensorType& type, const Stream& stream) 
   return tensor;
 }
 
-// Element (i, j) of Sylvester's matrix is -1 to the number of ones that i and j share in binary.
+// Element (i, j) of Sylvester's matrix is (-1)^k, k being the number of binary ones that i and j share.
 Tensor fill_tensor(const Hadamard& fill, const TensorType& type, const Stream& stream) {
   Tensor tensor(type);
   const int64_t columns = type.rank() > 0 ? type.shape.back() : 1;

@@ -1,7 +1,6 @@
-// How the data of an input or state is made: recipes drawn by a counter-based generator, or exact literals.
-// A value depends on (case seed, tensor name, step, element) alone: deleting a node never changes another
-// tensor, and every platform and compiler draws the same bits (only integer arithmetic and single roundings
-// are used).
+// How the data of an input or state is made: random recipes, or exact literals. A value depends only on
+// (case seed, tensor name, step, element): removing a node never changes another tensor, and every
+// platform and compiler draws the same bits (only integer arithmetic and single roundings are used).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,8 @@
 
 namespace fusesmith::graph {
 
-// Each fill declares a name, a doc line and its fields, like an op. `check_fill` says which dtypes it serves.
+// Each fill declares a name, a doc line and its fields, like an op. `check_fill` knows which dtypes it
+// supports.
 struct Normal {  // float
   double mean = 0;
   double stddev = 1;
@@ -136,15 +136,16 @@ using Fill =
     std::variant<Normal, Uniform, Lattice, Hadamard, Tokens, Bernoulli, Special, Constant, OneHot, Literal>;
 
 std::string_view name(const Fill& fill);
-// Whether this kind of fill makes tensors of the dtype.
+// Whether this kind of fill supports the dtype.
 bool serves(const Fill& fill, Dtype dtype);
-// One line when this fill cannot make a tensor of this type.
+// The error if this fill cannot make a tensor of this type.
 std::optional<Problem> check_fill(const Fill& fill, const TensorType& type);
-// The tensor; the fill must have passed check_fill.
+// Draws the tensor. The fill must have passed check_fill.
 Tensor materialize(const Fill& fill, const TensorType& type, uint64_t seed, std::string_view tensor_name,
                    int64_t step);
 
-// The exact bits of a tensor as a literal, and the largest value an i32 fill can hold (nothing: unbounded).
+// The exact bits of a tensor as a literal; and the largest value that an i32 fill can produce (empty:
+// unbounded).
 Literal literal_of(const Tensor& tensor);
 struct IntegerRange {
   int64_t lo, hi;

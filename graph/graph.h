@@ -1,6 +1,6 @@
-// Graph: a value type in SSA form. A node's inputs always stand earlier; values fan out freely; a node may
-// have several outputs. A Graph is only made through Builder::build, so every Graph in the program is valid
-// and knows the type of every value.
+// Graph: a value type in SSA form. The inputs of a node always precede it. Values may have any number of
+// readers, and nodes several outputs. A Graph is created only by Builder::build, so every Graph in the
+// program is valid and knows the type of every value.
 #pragma once
 
 #include <map>
@@ -13,7 +13,8 @@
 
 namespace fusesmith::graph {
 
-// Values are numbered: the inputs, then the states (as read), then the outputs of each node in order.
+// Values are numbered: first the inputs, then the states (old values), then the outputs of each node in
+// order.
 using ValueId = int;
 
 struct Input {
@@ -23,17 +24,18 @@ struct Input {
   bool operator==(const Input&) const = default;
 };
 
-// A tensor carried from step to step: nodes read the old value; `next` is the value that becomes the new one.
+// A tensor carried from step to step. Nodes read the old value; `next` is the value that becomes the new
+// one.
 struct State {
   std::string name;
   TensorType type;
-  Fill fill;  // of the first step
+  Fill fill;  // for the first step
   ValueId next = -1;
   bool operator==(const State&) const = default;
 };
 
 struct Node {
-  std::string name;  // of its output; of output i of several: "name.i"
+  std::string name;  // name of its output; "name.i" for output i of several
   Op op;
   std::vector<ValueId> inputs;
   ValueId first_output = 0;
@@ -41,7 +43,7 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
-inline constexpr int kMaxNodes = 4096;  // and as many inputs and states
+inline constexpr int kMaxNodes = 4096;  // also the limit for inputs and states
 
 class Graph {
  public:
@@ -53,14 +55,14 @@ class Graph {
   int value_count() const { return static_cast<int>(types_.size()); }
   const TensorType& type(ValueId value) const { return types_[static_cast<size_t>(value)]; }
   const std::string& name(ValueId value) const { return names_[static_cast<size_t>(value)]; }
-  // The node that computes the value, or nothing for inputs and states.
+  // The node that computes the value; empty for inputs and states.
   std::optional<int> producer(ValueId value) const;
   bool is_input(ValueId value) const { return value < static_cast<int>(inputs_.size()); }
   bool is_state(ValueId value) const { return !is_input(value) && value < source_count(); }
   int source_count() const { return static_cast<int>(inputs_.size() + states_.size()); }
-  // Whether a graph output or a state's next value is this value.
+  // Whether the value is a graph output or a state's next value.
   bool is_observed(ValueId value) const;
-  // For each value, the nodes that read it (a node stands once for each time it reads it).
+  // For each value, the nodes that read it (a node is listed once for each time it reads it).
   std::vector<std::vector<int>> consumers() const;
   std::optional<ValueId> find(const std::string& name) const;
 
@@ -77,17 +79,17 @@ class Graph {
   std::vector<int> producers_;
 };
 
-// Builds a graph in order: inputs and states first, then nodes. The first problem is kept and returned by
-// build(); after it the add functions return value 0, so that callers need not look at every step.
+// Builds a graph in order: inputs and states first, then nodes. The first error is kept and returned by
+// build(). After an error the add functions return value 0, so that callers need not check every step.
 class Builder {
  public:
   ValueId input(std::string name, TensorType type, Fill fill);
   ValueId state(std::string name, TensorType type, Fill fill);
-  // An empty name is replaced by the op's name and a number. The id is of the first output.
+  // An empty name becomes the op's name and a number. Returns the id of the first output.
   ValueId node(Op op, std::vector<ValueId> inputs, std::string name = "");
   void output(ValueId value) { outputs_.push_back(value); }
   void next_state(int state_index, ValueId value);
-  // Puts "place: " before the problem, if there is one.
+  // Adds "place: " in front of the error, if there is one.
   Result<Graph> build();
 
   bool failed() const { return problem_.has_value(); }
@@ -112,7 +114,7 @@ class Builder {
   int64_t total_elements_ = 0;
 };
 
-// One line per input, state and node, for people.
+// One line of text for each input, state and node.
 std::string to_string(const Graph& graph);
 
 }  // namespace fusesmith::graph

@@ -14,7 +14,7 @@ bool all_differ(const Tensor& tensor) {
   return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
 }
 
-// Elements of both, in one value.
+// What holds for a value that contains the elements of both.
 Known joined(const Known& a, const Known& b) {
   if (!a || !b) return std::nullopt;
   const bool apart = a->range.hi < b->range.lo || b->range.hi < a->range.lo;
@@ -47,7 +47,7 @@ std::optional<IndexValues> index_values(const Op& op, std::span<const Known> inp
   }
   if (std::holds_alternative<IndexCopy>(op)) known = joined(known, inputs[2]);
   if (!known) return std::nullopt;
-  // Elements of x may be left out, or stand more than once.
+  // For ops that may omit or repeat elements of x.
   const bool repeats =
       std::holds_alternative<Gather>(op) ||
       (std::holds_alternative<BroadcastTo>(op) && element_count(types[0]) < element_count(output));

@@ -1,5 +1,5 @@
-// What is known about the elements of an i32 value without computing it: gather and index_copy take only
-// indices that are known to be in range, and index_copy distinct ones.
+// Facts about the elements of an i32 value that are known without computing it. gather and index_copy
+// require indices that are known to be in range, index_copy distinct ones.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@ namespace fusesmith::graph {
 
 struct IndexValues {
   IntegerRange range;
-  bool distinct;  // no two are known to be equal: none are
+  bool distinct;  // no two elements are equal
 };
 
 IndexValues index_values(const Fill& fill, const TensorType& type);
-// Of the op's outputs, from those of its inputs; nothing where they follow from none.
+// The facts about the op's outputs, given those about its inputs; empty if nothing follows.
 std::optional<IndexValues> index_values(const Op& op, std::span<const std::optional<IndexValues>> inputs,
                                         TypeSpan types, const TensorType& output);
-// Why the op may not be given these inputs, if so.
+// The reason why the op cannot have these inputs, if there is one.
 std::optional<Problem> index_problem(const Op& op, std::span<const std::optional<IndexValues>> inputs,
                                      TypeSpan types);
 

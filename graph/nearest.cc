@@ -6,7 +6,7 @@
 namespace fusesmith::graph {
 namespace {
 
-constexpr size_t kLongest = 64;  // longer words are no names
+constexpr size_t kLongest = 64;  // longer words are not names
 
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before, last(b.size() + 1), now(b.size() + 1);
@@ -28,7 +28,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest(std::string_view text, std::span<const std::string_view> choices) {
   if (text.size() > kLongest) return {};
-  size_t best = std::min(text.size(), text.size() / 3 + 2);  // farther ones are no help
+  size_t best = std::min(text.size(), text.size() / 3 + 2);  // more distant names do not help
   std::string_view nearest;
   for (std::string_view choice : choices) {
     const size_t distance = edit_distance(text, choice.substr(0, kLongest));

@@ -1,4 +1,4 @@
-// The word that was probably meant by a misspelt one.
+// Suggestions for misspelt words.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace fusesmith::graph {
 
-// The choice nearest to the text by edits (insert, delete, replace, swap of neighbours), the first of
-// several; empty where none is near enough to be meant.
+// The choice with the smallest edit distance (insert, delete, replace, swap of neighbours), the first of
+// several; empty if none is near enough.
 std::string_view nearest(std::string_view text, std::span<const std::string_view> choices);
 
 }  // namespace fusesmith::graph

@@ -58,7 +58,7 @@ inline void philox_lanes(uint64_t key, uint64_t counter_hi, uint64_t counter_lo,
   }
 }
 
-// FNV-1a: turns a name into part of a key.
+// FNV-1a: hashes a name to a part of a key.
 inline uint64_t hash_name(std::string_view text, uint64_t hash = 0xcbf29ce484222325u) {
   for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
   return hash;

@@ -1,5 +1,5 @@
-// Result<T>: a value, or one line that says what is wrong and how to mend it.
-// Expected outcomes travel as values; a broken invariant aborts through check().
+// Result<T>: a value, or one line that says what is wrong and how to correct it. Expected outcomes are
+// values; a broken invariant aborts through check().
 #pragma once
 
 #include <cstdio>
@@ -34,7 +34,7 @@ class [[nodiscard]] Result {
   std::variant<T, Problem> state_;
 };
 
-// Aborts with the place when an invariant of the program itself is broken (never for user input).
+// Aborts with the source location if an invariant of the program itself is broken (never for user input).
 inline void check(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "fusesmith: internal error: %s\n", what);

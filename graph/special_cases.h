@@ -1,5 +1,5 @@
-// For tests: what every op makes of NaN, infinities, subnormals, huge values and zeros of both signs, as its
-// doc line says: one outcome each, for the oracle's reference and on every backend.
+// For tests: the result of every op for NaN, infinities, subnormals, huge values and zeros of both signs,
+// as its doc line says. The reference and every backend must agree.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@ struct SpecialInput {
 struct SpecialCase {
   Op op;
   std::vector<SpecialInput> inputs;
-  std::vector<std::vector<double>> want;  // of each output, before it is rounded to its dtype
+  std::vector<std::vector<double>> want;  // for each output, before it is rounded to its dtype
 };
 
 class SpecialCases {
@@ -26,7 +26,7 @@ class SpecialCases {
   explicit SpecialCases(Dtype dtype)
       : max_(max_finite(dtype)), tiny_(std::ldexp(1.0, min_exponent(dtype) - precision(dtype) + 1)) {}
 
-  // At least one for every op that has inputs.
+  // At least one case for every op that has inputs.
   std::vector<SpecialCase> all() const {
     std::vector<SpecialCase> cases;
     for (const auto& family : {arithmetic(), functions(), products(), reductions(), norms(), movement(),
@@ -115,7 +115,7 @@ class SpecialCases {
              {{nan, nan, nan, nan, nan, 0, nan, 0, 0, 0, 0, 0}}}};
   }
 
-  // Every bit is kept.
+  // Movement ops preserve every bit.
   std::vector<SpecialCase> movement() const {
     const Row x = {nan, inf, -0.0, tiny_};
     const Row twice = {nan, inf, -0.0, tiny_, nan, inf, -0.0, tiny_};
@@ -144,7 +144,8 @@ class SpecialCases {
             unary(Cast{Dtype::bf16}, {nan, inf, -inf, max_, tiny_}, {nan, inf, -inf, max_, tiny_})};
   }
 
-  // A query without a key; one whose hidden key has a finite value, and an infinite one.
+  // A query without visible keys; one whose hidden key has a finite value, and one whose hidden key has an
+  // infinite one.
   std::vector<SpecialCase> attention() const {
     std::vector<SpecialCase> cases;
     for (const bool upcast : {false, true}) {

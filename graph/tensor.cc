@@ -15,7 +15,7 @@ std::optional<int64_t> parse_dim(std::string_view text) {
   return value;
 }
 
-// Calls f with the elements as their C++ storage type.
+// Calls f with the elements in their C++ storage type.
 template <class F>
 void visit_elements(const Tensor& t, F f) {
   switch (t.type.dtype) {

@@ -1,4 +1,4 @@
-// Tensors: a type (dtype and shape) and the bits of its elements, contiguous and row-major.
+// Tensors: a type (dtype and shape) and the bits of the elements, contiguous and row-major.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace fusesmith::graph {
 
 using Shape = std::vector<int64_t>;
 
-// More elements than this in one tensor is refused everywhere (2^27: 512 MiB of f32).
+// Tensors with more elements are rejected everywhere (2^27: 512 MiB of f32).
 inline constexpr int64_t kMaxElements = int64_t{1} << 27;
 inline constexpr int kMaxRank = 8;
 
@@ -39,9 +39,9 @@ std::string to_string(const TensorType& type);
 std::string to_string(const Shape& shape);
 std::optional<TensorType> parse_tensor_type(std::string_view text);
 
-// The shape that numpy's rules broadcast both to, or nothing.
+// The shape to which both broadcast under numpy's rules; empty if they do not.
 std::optional<Shape> broadcast(const Shape& a, const Shape& b);
-// Strides with which a tensor of shape `from` is read as one of shape `to` (0 along broadcast dimensions).
+// The strides for reading a tensor of shape `from` as one of shape `to` (0 along broadcast dimensions).
 Shape broadcast_strides(const Shape& from, const Shape& to);
 
 struct Tensor {
@@ -63,17 +63,17 @@ struct Tensor {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 
-  // One element as a real number, and the stored element nearest to x.
+  // One element as a real number; and the stored element nearest to x.
   double value(int64_t index) const;
   void set(int64_t index, double x);
 
   bool operator==(const Tensor&) const = default;  // same type and same bits
 };
 
-// Every element as f32 (exact for every dtype but large i32), and back with one rounding.
+// All elements as f32 (exact for every dtype except large i32 values); and back with one rounding.
 std::vector<float> to_f32(const Tensor& tensor);
 Tensor from_f32(std::span<const float> values, const TensorType& type);
-// Every element as a real number; exact.
+// All elements as real numbers, exactly.
 std::vector<double> to_f64(const Tensor& tensor);
 
 }  // namespace fusesmith::graph

@@ -1,12 +1,12 @@
-// What the kernels of `cpu` and `cpu_fused` may be off by.
+// The error bounds of the kernels of `cpu` and `cpu_fused`.
 #pragma once
 
 #include "oracle/contract.h"
 
 namespace fusesmith::backends {
 
-// Rows are added up by sum_of (reduce.h) and by Welford's statistics (cpu_fused/welford.h): eight lanes,
-// merged pairwise. Nothing flushes subnormals.
+// sum_of (reduce.h) and Welford's statistics (cpu_fused/welford.h) sum rows in eight lanes that are merged
+// pairwise. Subnormals are not flushed.
 inline Arithmetic cpu_arithmetic() {
   Arithmetic arithmetic;
   arithmetic.row_sums = {8, 3};

@@ -1,11 +1,11 @@
-// How flip reads its input.
+// flip as a strided read of its input.
 #pragma once
 
 #include "graph/op.h"
 
 namespace fusesmith::backends {
 
-// Element (i, j, ...) of the output stands at start + strides . (i, j, ...) of the input, which has its type.
+// Element (i, j, ...) of the output is the input element with offset start + strides . (i, j, ...).
 struct FlipView {
   int64_t start = 0;
   Shape strides;

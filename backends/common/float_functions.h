@@ -1,13 +1,13 @@
-// The scalar functions of pointwise ops in f32, as every CPU kernel computes them: one clear expression each,
-// every operation rounded once (the build forbids contraction). Their worst errors are asserted in
-// float_functions_test.cc.
+// The scalar functions of pointwise ops in f32 for all CPU kernels: one expression each, with every
+// operation rounded once (the build forbids contraction). float_functions_test.cc asserts their worst
+// errors.
 #pragma once
 
 #include <cmath>
 
 namespace fusesmith::backends {
 
-inline float relu(float x) { return x <= 0 ? 0.0f : x; }  // NaN is not <= 0: it stays
+inline float relu(float x) { return x <= 0 ? 0.0f : x; }  // NaN is not <= 0 and passes through
 inline float maximum(float a, float b) {
   if (a == b) return std::signbit(a) ? b : a;
   return a > b || std::isnan(a) ? a : b;

@@ -9,7 +9,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// Blocks of constant length: that is what g++ -O2 vectorises.
+// Blocks of constant length, which g++ -O2 vectorises.
 template <class From, class To, class F>
 void convert(const From* from, size_t n, To* to, F f) {
   constexpr size_t kBlock = 16;

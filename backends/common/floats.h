@@ -1,5 +1,5 @@
-// Elements of a tensor as f32, and f32 results stored with one rounding. The values of graph/dtype.h's
-// conversions, faster; only the payload of a NaN may differ.
+// Tensor elements as f32, and f32 results stored with one rounding: the conversions of graph/dtype.h,
+// faster. Only the payload of a NaN may differ.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,12 @@
 
 namespace fusesmith::backends {
 
-// Elements of a float dtype at `stored`, converted exactly; and values rounded once to the dtype.
+// Converts elements of a float dtype at `stored` exactly; and rounds values once to the dtype.
 void load_floats(Dtype dtype, const std::byte* stored, std::span<float> values);
 void store_floats(std::span<const float> values, Dtype dtype, std::byte* stored);
 
-// A float tensor's elements: borrowed where it stores f32, else a converted copy. The tensor must outlive it.
+// The elements of a float tensor: borrowed if it stores f32, otherwise a converted copy. The tensor must
+// outlive it.
 class Floats {
  public:
   explicit Floats(const Tensor& tensor);
@@ -28,7 +29,7 @@ class Floats {
   std::span<const float> values_;
 };
 
-// Calls compute(std::span<float>) for all elements of `out` and stores what it wrote there, rounded once.
+// Calls compute(std::span<float>) with memory for all elements of `out`, then stores them, rounded once.
 template <class F>
 void write_floats(Tensor& out, F compute) {
   if (out.type.dtype == Dtype::f32) return compute(out.as<float>());

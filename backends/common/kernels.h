@@ -1,5 +1,5 @@
-// The kernels behind run_node: one overload per op, chosen by the op's type. `out` is allocated with its
-// type; inputs have been checked by infer(). Kernels with inner values take a probe.
+// The kernels behind run_node: one overload for each op. `out` is allocated with its type; inputs were
+// checked by infer(). Kernels with inner values take a probe.
 #pragma once
 
 #include <span>
@@ -46,7 +46,7 @@ void compute(const ReduceMean& op, Inputs in, Outputs out);
 void compute(const ReduceMax& op, Inputs in, Outputs out);
 void compute(const VarMean& op, Inputs in, Outputs out);
 
-// movement.cc: elements are moved bit for bit.
+// movement.cc: elements are copied bit for bit.
 void compute(const Dropout& op, Inputs in, Outputs out);
 void compute(const Reshape& op, Inputs in, Outputs out);
 void compute(const Permute& op, Inputs in, Outputs out);
@@ -64,7 +64,7 @@ void compute(const IndexCopy& op, Inputs in, Outputs out);
 // rope.cc
 void compute(const Rope& op, Inputs in, Outputs out);
 
-// select.cc: elements are chosen bit for bit.
+// select.cc: elements are copied bit for bit.
 void compute(const Where& op, Inputs in, Outputs out);
 void compute(const MaskedFill& op, Inputs in, Outputs out);
 

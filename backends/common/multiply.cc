@@ -1,6 +1,7 @@
-// A product runs as one Eigen GEMM per batch element, where operands that are no matrix with a unit stride
-// are packed first. Small ones, and those with an axis that only one operand has and that is summed, run as
-// plain loops. (Summing such an axis first would be cheaper, but its sum could overflow where no term does.)
+// A product runs as one Eigen GEMM for each batch element; operands that are not a matrix with a unit
+// stride are packed first. Small products, and those that sum over an axis of only one operand, run as
+// plain loops. (Summing such an axis first would be cheaper, but its sum could overflow where no term
+// does.)
 #include "backends/common/multiply.h"
 
 #include <Eigen/Core>
@@ -13,7 +14,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// Below this many terms Eigen takes a path whose order of terms depends on the alignment of the result.
+// Below this number of terms, the order in which Eigen adds depends on the alignment of the result.
 constexpr int64_t kSmallestGemm = 512;
 
 // One operand or the result: a matrix for each batch element.
@@ -29,7 +30,7 @@ struct Part {
   const Shape &sizes, &strides;
 };
 
-// Nothing where rows or columns are not one axis each with a common stride, one of them 1.
+// Empty unless rows and columns each have one common stride, one of which is 1.
 std::optional<Matrices> as_matrices(Part batch, Part rows, Part cols) {
   const auto row_stride = joint_stride(rows.sizes, rows.strides),
              col_stride = joint_stride(cols.sizes, cols.strides);
@@ -46,7 +47,7 @@ struct Operand {
   std::unique_ptr<float[]> packed;
 };
 
-// The operand as it lies, or packed to [batch, rows, cols] without the batch axes that it broadcasts along.
+// The operand in place, or packed to [batch, rows, cols] without the batch axes along which it broadcasts.
 Operand make_operand(const float* data, Part batch, Part rows, Part cols) {
   if (auto matrices = as_matrices(batch, rows, cols)) return {data, std::move(*matrices), nullptr};
   Shape sizes = batch.sizes;
@@ -78,7 +79,7 @@ void with_map(const float* data, const Matrices& m, F f) {
     f(ConstMap<Eigen::ColMajor>(data, m.rows, m.cols, Eigen::OuterStride<>(m.col_stride)));
 }
 
-// The result, row-major: out = a b for one batch element.
+// The result is row-major: out = a b for one batch element.
 void gemm(const float* a, const Matrices& in_a, const float* b, const Matrices& in_b, float* out,
           int64_t out_stride) {
   Map<Eigen::RowMajor> result(out, in_a.rows, in_b.cols, Eigen::OuterStride<>(out_stride));
@@ -131,8 +132,8 @@ void multiply_by_loops(const Product& p, const float* a, const float* b, float* 
   });
 }
 
-// Where b is the same for the whole batch and the rows of a and of the result follow each other, it is one
-// tall matrix.
+// If b is the same for the whole batch and the rows of a and of the result are consecutive, the batch is
+// one tall matrix.
 Product fold_batch(const Product& p) {
   const bool shared =
       std::all_of(p.batch.b.begin(), p.batch.b.end(), [](int64_t stride) { return stride == 0; });

@@ -1,12 +1,11 @@
-// Sums of products over strided operands in f32: what matmul, linear and einsum come down to.
+// Sums of products over strided f32 operands: the common form of matmul, linear and einsum.
 #pragma once
 
 #include "graph/tensor.h"
 
 namespace fusesmith::backends {
 
-// Axes that play one part in a product: their sizes, and the stride of each in both operands and in the
-// result.
+// Axes with the same role in a product: their sizes, and their strides in both operands and in the result.
 struct ProductAxes {
   Shape sizes, a, b, out;
   void add(int64_t size, int64_t a_stride, int64_t b_stride, int64_t out_stride);

@@ -7,7 +7,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// An operand as the product reads it.
+// An operand as the product reads it: its elements in f32, rounded to tf32 where asked.
 class Operand {
  public:
   Operand(const Tensor& tensor, F32Products products) : stored_(tensor) {

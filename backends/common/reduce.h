@@ -5,8 +5,7 @@
 
 namespace fusesmith::backends {
 
-// term(0) + ... + term(n - 1), in eight interleaved partial sums: lawful as any order is, and not bound by
-// the latency of one.
+// term(0) + ... + term(n - 1) in eight interleaved partial sums, to hide the latency of additions.
 template <class F>
 float sum_of(size_t n, F term) {
   constexpr size_t kLanes = 8;

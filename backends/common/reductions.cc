@@ -1,4 +1,5 @@
-// Reductions along axes: the tensor is read with the reduced axes last, so that each result is of one row.
+// Reductions along axes: the tensor is read with the reduced axes last, so that each result comes from one
+// row.
 #include <algorithm>
 #include <limits>
 #include <vector>

@@ -5,7 +5,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// Values that the region computed but did not leave in memory stay out of the trace.
+// Values that the region computed but did not store are not part of the trace.
 void forget_inner(const Node& node, const Region& region, std::span<TensorPtr> values) {
   for (ValueId v = node.first_output; v < node.first_output + node.output_count; ++v) {
     const bool stored = std::find(region.outputs.begin(), region.outputs.end(), v) != region.outputs.end();

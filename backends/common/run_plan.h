@@ -1,4 +1,4 @@
-// One step of a program: regions in the plan's order, each by the executor's own means.
+// Runs one step of a program: the regions in the plan's order, each by a function of the executor.
 #pragma once
 
 #include <functional>
@@ -9,15 +9,16 @@
 
 namespace fusesmith::backends {
 
-// Reads region.inputs and sets region.outputs, both by ValueId; it may set inner values of the region too,
-// they are forgotten.
+// Reads region.inputs and sets region.outputs, both by ValueId. It may also set inner values of the
+// region, which are discarded.
 using RunRegion = std::function<void(const Region& region, std::span<TensorPtr> values)>;
 
-// Inputs as the graph lists them, then states. The trace holds them and every region output, nothing else.
+// `inputs`: the inputs in the graph's order, then the states. The trace contains these and every region
+// output.
 Trace run_plan(const Graph& graph, const Plan& plan, std::span<const TensorPtr> inputs,
                const RunRegion& run_region);
 
-// The same again, twice: the first region whose outputs are other bits than those of `trace`.
+// Runs the program twice more. Returns the first region whose outputs differ from `trace`.
 std::optional<Disagreement> repeat_plan(Program& program, std::span<const TensorPtr> inputs,
                                         const Trace& trace);
 

@@ -11,8 +11,8 @@
 namespace fusesmith::backends {
 namespace {
 
-// The maximum passes over NaN, but exp(x - max) does not: a NaN or +inf, or -inf alone, makes the sum NaN and
-// so the whole row.
+// The maximum ignores NaN, but exp(x - max) does not: NaN, +inf, or a row of only -inf makes the sum NaN,
+// and thereby the whole row.
 void softmax_row(std::span<float> row, size_t number, const InnerValue& sums) {
   float max = -std::numeric_limits<float>::infinity();
   for (float x : row) max = x > max ? x : max;

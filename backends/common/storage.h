@@ -1,4 +1,4 @@
-// Elements in their storage type, for kernels that move bits and compute nothing.
+// Elements in their storage type, for kernels that copy bits and compute nothing.
 #pragma once
 
 #include <type_traits>

@@ -1,5 +1,5 @@
-// Walks over strided index spaces, several operands at once: what broadcasting, permuting, slicing and
-// packing share.
+// Loops over strided index spaces with several operands: the basis of broadcasting, permuting, slicing and
+// packing.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@ struct Strided {
   std::array<Shape, N> strides;
 };
 
-// Drops axes of size 1, and merges neighbours that every operand reads as one; the order of elements stays.
+// Drops axes of size 1 and merges neighbouring axes that are contiguous for every operand. Keeps the order
+// of elements.
 void merge_axes(Shape& sizes, std::span<Shape> strides);
 // The single stride with which the axes are read as one (0 if there is but one element), or nothing.
 std::optional<int64_t> joint_stride(Shape sizes, Shape strides);

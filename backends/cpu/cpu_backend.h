@@ -1,5 +1,5 @@
-// The backend `cpu`: unfused, one kernel and one region per node, storage dtypes rounded where the graph puts
-// it. It needs no GPU and fires no pattern: the baseline that fusing executors are compared with.
+// The backend `cpu`: unfused, one kernel and one region for each node; storage dtypes are rounded where
+// the graph has them. Needs no GPU and uses no pattern: the baseline for fused executors.
 #pragma once
 
 #include "backends/backend.h"

@@ -1,5 +1,4 @@
-// How long the kernels of `cpu` take: one node each, and a small transformer block as campaigns run them by
-// the thousand.
+// Times the kernels of `cpu`: single nodes, and a small transformer block as campaigns run it.
 #include <benchmark/benchmark.h>
 
 #include "backends/common/run_node.h"

@@ -1,4 +1,5 @@
-// AddNorm: each row of the sum is made in f32, normalised as it is, and stored rounded where others read it.
+// AddNorm: each row of the sum is computed in f32 and normalised; it is stored, rounded, if other nodes
+// read it.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,7 +32,7 @@ struct NormFaults {
         eps_outside_sqrt(scope.planted("add_norm_eps_outside_sqrt")) {}
 };
 
-// What a row is freed of, then multiplied by.
+// The value that is subtracted from a row, and the factor that it is then multiplied by.
 struct Normaliser {
   float mean = 0, scale = 1;
 };

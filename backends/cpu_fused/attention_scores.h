@@ -17,12 +17,12 @@ class ScoreTiles {
  public:
   ScoreTiles(const FusedAttention& attention, const RegionScope& scope);
 
-  // Goes to a batch element, then to a tile of its queries.
+  // Selects a batch element, then a tile of its queries.
   void start(const Shape& batch_index);
   void load_queries(int64_t first, int64_t rows);
 
-  // Scores of the queries just loaded for the keys of the tile that begins at `key`: row r at scores + r
-  // key_tile. The caller may overwrite them.
+  // Computes the scores of the current queries for the tile of keys that starts at `key`: row r at scores
+  // + r key_tile. The caller may overwrite them.
   struct Tile {
     float* scores;
     int64_t keys;  // fewer than key_tile at the end
@@ -48,14 +48,14 @@ class ScoreTiles {
 
   const FusedAttention& op_;
   CausalMask causal_;
-  float cap_, hidden_;  // what hidden scores become
+  float cap_, hidden_;  // the value of hidden scores
   Faults faults_;
   Floats q_, k_;
   bool tf32_q_, tf32_k_;
   std::optional<Factor> q_scale_, k_scale_, score_scale_;
   const uint8_t* flags_ = nullptr;  // the boolean mask
   std::optional<Floats> addend_;    // the additive mask
-  std::optional<Floats> other_;     // what select puts in place of hidden scores
+  std::optional<Floats> other_;     // the value that select uses for hidden scores
   int64_t q_start_ = 0, mask_start_ = 0, other_start_ = 0;
   Panels keys_;  // [depth, keys], keys padded with zeros to whole tiles
   std::vector<float> queries_, scores_;

@@ -1,5 +1,5 @@
-// CacheUpdate: the new state starts as a copy of the old one; from there on every run of slices is shifted
-// and overwritten in its own memory.
+// CacheUpdate: the new state starts as a copy of the old one; then every run of slices is shifted and
+// overwritten in place.
 #include <cstring>
 
 #include "backends/cpu_fused/now_and_then.h"

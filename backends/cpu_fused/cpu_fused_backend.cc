@@ -75,14 +75,14 @@ class CpuFusedProgram final : public Program, public Inspectable {
             run_fused(fused, scope, *out);
         },
         op);
-    // One output, unless a planted fault let others read inner values.
+    // One output, unless an injected fault lets other nodes read inner values.
     for (ValueId v : region.outputs) {
       TensorPtr& value = values[static_cast<size_t>(v)];
       if (!value) value = out;
     }
   }
 
-  // Injected fault: every step updates what the first one found.
+  // Injected fault: every step updates the buffer of the first step.
   void run_on_first_state(const Region& region, const FusedOp& op, std::span<TensorPtr> values) {
     const auto cache = static_cast<size_t>(std::get<CacheUpdate>(op).cache);
     std::vector<TensorPtr> seen(values.begin(), values.end());

@@ -1,6 +1,6 @@
-// The backend `cpu_fused`: runs the rewritten plan (backends/rewrite) with the algorithms of fused GPU
-// kernels: tiled online softmax, Welford statistics, epilogues on the f32 accumulator, inner values that are
-// never rounded to 16 bits.
+// The backend `cpu_fused`: executes the rewritten plan (backends/rewrite) with the algorithms of fused GPU
+// kernels: tiled online softmax, Welford statistics, epilogues on the f32 accumulator, inner values that
+// are not rounded to 16 bits.
 #pragma once
 
 #include "backends/backend.h"

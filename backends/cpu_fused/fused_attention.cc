@@ -1,7 +1,8 @@
-// FusedAttention: for each tile of queries, one pass over the keys in tiles with a running maximum;
-// accumulator and sum are rescaled when it moves (FlashAttention, Dao et al. 2022). Scores, probabilities'
-// sum and accumulator stay in f32; only the probabilities are rounded, before the second product. NaN and
-// infinities come out as softmax defines them: no key is skipped, a row of -inf alone is 0/0.
+// FusedAttention: for each tile of queries, one pass over tiles of keys with a running maximum;
+// accumulator and sum are rescaled when the maximum changes (FlashAttention, Dao et al. 2022). Scores, the
+// sum of probabilities and the accumulator stay in f32; only the probabilities are rounded, before the
+// second product. NaN and infinities give the results that softmax defines: no key is skipped, and a row
+// of only -inf is 0/0.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,8 +28,8 @@ struct RunningRow {
   float maximum = kNothing;
   float sum = 0;
 
-  // Turns scores into exponentials below the new maximum; returns the factor by which everything before
-  // shrinks.
+  // Turns scores into exponentials relative to the new maximum. Returns the factor that rescales the
+  // previous sums.
   float advance(std::span<float> scores) {
     float next = maximum;
     for (float s : scores) next = s > next ? s : next;

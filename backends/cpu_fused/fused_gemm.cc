@@ -17,18 +17,18 @@ constexpr int64_t kStrip = 64;  // rows of the result that are accumulated toget
 struct Epilogue {
   std::optional<Floats> bias, addend;
   std::optional<Activation> activation;
-  bool relu_drops_nan = false;  // planted
+  bool relu_drops_nan = false;  // injected fault
 };
 
-// Injected fault: relu makes 0 of NaN.
+// Injected fault: relu turns NaN into 0.
 void relu_without_nan(std::span<float> x) {
   for (float& value : x) value = value > 0 ? value : 0;
 }
 
 class Gemm {
  public:
-  // `split`: terms after which a partial sum is rounded to bf16 (planted), or `depth`. tf32_a, tf32_b:
-  // whether the operand is rounded as it is packed.
+  // `split`: number of terms after which a partial sum is rounded to bf16 (injected fault), otherwise
+  // `depth`. tf32_a, tf32_b: whether the operand is rounded while it is packed.
   Gemm(const BatchedProduct& product, int64_t depth, int64_t split, Epilogue epilogue, bool tf32_a,
        bool tf32_b)
       : batch_(product.batch),

@@ -1,4 +1,4 @@
-// Where the elements along a group of axes lie in each operand of a product.
+// Offsets of elements along a group of axes, for each operand of a product.
 #pragma once
 
 #include <vector>

@@ -6,7 +6,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// Eight floats in one register where the machine has such; the compiler splits them where it has not.
+// Eight floats in one register, if the machine has such registers; otherwise the compiler splits them.
 using Vector = float __attribute__((vector_size(32)));
 
 constexpr int64_t kRowBlock = 4;

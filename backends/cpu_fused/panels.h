@@ -1,6 +1,6 @@
-// The inner loops of products: a right operand packed into panels of 16 columns, and f32 accumulators in
-// registers. The sum over k is cut into blocks that are summed apart, as a tiled GPU kernel does, so no
-// term's place depends on the other dimensions.
+// The inner loops of products: the right operand is packed into panels of 16 columns, and sums accumulate
+// in f32 registers. The sum over k is divided into blocks that are summed separately, as in a tiled GPU
+// kernel, so that the place of a term does not depend on the other dimensions.
 #pragma once
 
 #include <algorithm>

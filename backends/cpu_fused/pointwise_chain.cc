@@ -128,7 +128,8 @@ void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& ou
   std::vector<Block> blocks(chain.steps.size());
   write_floats(out, [&](std::span<float> y) {
     const size_t all = scope.planted("chain_tail_block_skipped") ? y.size() - y.size() % 32 : y.size();
-    std::fill(y.begin() + static_cast<std::ptrdiff_t>(all), y.end(), 0.0f);  // what the planted fault leaves
+    // not written under the injected fault
+    std::fill(y.begin() + static_cast<std::ptrdiff_t>(all), y.end(), 0.0f);
     for (size_t at = 0; at < all; at += kBlock) {
       const size_t count = std::min(kBlock, all - at);
       for (size_t s = 0; s < chain.steps.size(); ++s) {

@@ -1,5 +1,5 @@
-// TriangleProduct: for each pair (i, j) a row of f32 sums, one for each channel, gathers the products of two
-// rows of x that lie apart by half of its channels; nothing is packed or transposed.
+// TriangleProduct: for each pair (i, j), a row of f32 sums, one for each channel, accumulates the products
+// of two rows of x that are half of the channels apart. Nothing is packed or transposed.
 #include "backends/common/floats.h"
 #include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"

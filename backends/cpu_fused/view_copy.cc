@@ -1,4 +1,4 @@
-// ViewCopy: elements of any dtype moved as they are.
+// ViewCopy: copies elements of any dtype.
 #include "backends/common/storage.h"
 #include "backends/common/strided.h"
 #include "backends/cpu_fused/run_fused.h"

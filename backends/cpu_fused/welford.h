@@ -8,7 +8,7 @@
 
 namespace fusesmith::backends {
 
-// Of `count` elements: their mean, and the sum of their squared distances from it.
+// The mean of `count` elements, and the sum of their squared differences from it.
 struct Statistics {
   float count = 0, mean = 0, squares = 0;
 
