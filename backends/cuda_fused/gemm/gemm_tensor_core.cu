@@ -68,31 +68,22 @@ __global__ void __launch_bounds__(kGemmThreads, 2) gemm_mma(const __grid_constan
   __shared__ GemmTile tile;
   __shared__ Panel<T> a_panel, b_panel;
   locate_tile(p, tile);
-  const T *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b);
-  const GemmShare<T> a_share(p.read_a), b_share(p.read_b);
-  const int rows = p.m.extent - tile.row, columns = p.n.extent - tile.column;
   const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
   const int row = warp / 4 * 32, column = warp % 4 * 16;
   float sum[2][2][4] = {};
-  GemmPiece<T> a_next = read_share(a_share, p.read_a.vectors, a, tile.a, rows, p.k, 0, true);
-  GemmPiece<T> b_next = read_share(b_share, p.read_b.vectors, b, tile.b, columns, p.k, 0, false);
-  for (int from = 0; from < p.k.extent; from += kDepth) {
-    if (from > 0) barrier_between_uses(p);  // everyone has read the last tile
-    write_share(a_share, p.read_a, a_next, a_panel);
-    write_share(b_share, p.read_b, b_next, b_panel);
-    if (from + kDepth < p.k.extent) {
-      a_next = read_share(a_share, p.read_a.vectors, a, tile.a, rows, p.k, from + kDepth, true);
-      b_next = read_share(b_share, p.read_b.vectors, b, tile.b, columns, p.k, from + kDepth, false);
-    }
-    if (from > 0)
-      barrier_between_uses(p);
-    else
-      __syncthreads();
-    multiply(a_panel, b_panel, row, column, g, t, sum);
-    for (auto& lines : sum) {
-      for (auto& piece : lines) store_partials(p, from + kDepth, piece);
-    }
-  }
+  for_each_tile_of_terms<T>(
+      p, tile,
+      [&](const GemmShare<T>& a_share, const GemmPiece<T>& a, const GemmShare<T>& b_share,
+          const GemmPiece<T>& b) {
+        write_share(a_share, p.read_a, a, a_panel);
+        write_share(b_share, p.read_b, b, b_panel);
+      },
+      [&](int next_term) {
+        multiply(a_panel, b_panel, row, column, g, t, sum);
+        for (auto& lines : sum) {
+          for (auto& piece : lines) store_partials(p, next_term, piece);
+        }
+      });
 #pragma unroll
   for (int f = 0; f < 16; ++f) {
     const int i = f / 8, j = f / 4 % 2, e = f % 4;

@@ -179,6 +179,33 @@ __device__ inline void barrier_between_uses(const GemmParams& p) {
     __syncthreads();
 }
 
+// Goes along k in tiles of kTileDepth terms. Calls write(a_share, a_piece, b_share, b_piece), which puts this
+// thread's shares of a tile into shared memory, then multiply(next_term) once the tile is there; the next
+// tile is on its way from memory while this one is multiplied. `tile` has been located.
+template <class T, class Write, class Multiply>
+__device__ void for_each_tile_of_terms(const GemmParams& p, const GemmTile& tile, Write write,
+                                       Multiply multiply) {
+  constexpr int kDepth = kTileDepth<T>;
+  const T *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b);
+  const GemmShare<T> a_share(p.read_a), b_share(p.read_b);
+  const int rows = p.m.extent - tile.row, columns = p.n.extent - tile.column;
+  GemmPiece<T> a_next = read_share(a_share, p.read_a.vectors, a, tile.a, rows, p.k, 0, true);
+  GemmPiece<T> b_next = read_share(b_share, p.read_b.vectors, b, tile.b, columns, p.k, 0, false);
+  for (int from = 0; from < p.k.extent; from += kDepth) {
+    if (from > 0) barrier_between_uses(p);  // everyone has read the last tile
+    write(a_share, a_next, b_share, b_next);
+    if (from + kDepth < p.k.extent) {
+      a_next = read_share(a_share, p.read_a.vectors, a, tile.a, rows, p.k, from + kDepth, true);
+      b_next = read_share(b_share, p.read_b.vectors, b, tile.b, columns, p.k, from + kDepth, false);
+    }
+    if (from > 0)
+      barrier_between_uses(p);
+    else
+      __syncthreads();
+    multiply(from + kDepth);
+  }
+}
+
 inline unsigned gemm_blocks(const GemmParams& p) {
   const auto tiles = [](int extent) { return static_cast<unsigned>((extent + kTile - 1) / kTile); };
   return static_cast<unsigned>(p.batch.extent) * tiles(p.m.extent) * tiles(p.n.extent);

@@ -31,10 +31,6 @@ struct SummedRow {
   }
 };
 
-struct Normal {
-  float mean, scale;
-};
-
 template <class Row, int kWarps>
 __device__ Normal normal_of(const LaneOfRow<Row, kWarps>& lane, const Row& row, const AddNormParams& p) {
   Normal normal{0, 1};
@@ -57,15 +53,6 @@ __device__ Normal normal_of(const LaneOfRow<Row, kWarps>& lane, const Row& row, 
   normal.scale =
       planted(p.faults.eps_outside_sqrt) ? 1.0f / (sqrtf(power) + p.eps) : reciprocal_sqrt(power + p.eps);
   return normal;
-}
-
-template <class T>
-__device__ void store_rounded(T* row, int column, int columns,
-                              const typename SummedRow<T>::Elements& values) {
-  Piece<T> piece;
-#pragma unroll
-  for (int j = 0; j < Piece<T>::kSize; ++j) piece.at[j] = from_float<T>(values[j]);
-  store(row, column, columns, piece);
 }
 
 template <class T, int kWarps>
@@ -98,48 +85,26 @@ __global__ void __launch_bounds__(kWarps == 1 ? kWarp * kBlockWarps : kWarp * kW
       Elements kept = from;
       if (after) kept = SummedRow<T>{x, addend, p.columns}.piece(column);
       if (planted(p.faults.kept_without_addend)) kept = SummedRow<T>{x, nullptr, p.columns}.piece(column);
-      store_rounded(static_cast<T*>(p.sum) + first, column, p.columns, kept);
+      store_rounded(static_cast<T*>(p.sum) + first, column, p.columns, kept.at);
     }
-    Piece<T> weight, bias;
-    if (p.weight) weight = load(static_cast<const T*>(p.weight), column, p.columns);
-    if (p.bias) bias = load(static_cast<const T*>(p.bias), column, p.columns);
-    Elements y;
-#pragma unroll
-    for (int j = 0; j < Elements::kSize; ++j) {
-      float value = (from[j] - normal.mean) * normal.scale;
-      if (p.weight) value *= weight[j];
-      if (p.bias) value += bias[j];
-      y.at[j] = value;
-    }
+    float y[Elements::kSize];
+    normalize<T>(from, normal, p.weight, p.bias, column, p.columns, y);
     if (after) {
       const Elements residual = SummedRow<T>{addend, nullptr, p.columns}.piece(column);
-      for (int j = 0; j < Elements::kSize; ++j) y.at[j] += residual[j];
+      for (int j = 0; j < Elements::kSize; ++j) y[j] += residual[j];
     }
     store_rounded(out, column, p.columns, y);
   });
 }
 
-template <class T>
-cudaError_t launch(const AddNormParams& p, cudaStream_t stream) {
-  for_normed_rows(p.rows, p.columns, [&](unsigned blocks, unsigned threads, auto warps) {
-    add_norm<T, decltype(warps)::value><<<blocks, threads, 0, stream>>>(p);
-  });
-  return cudaGetLastError();
-}
-
 }  // namespace
 
 cudaError_t launch_add_norm(const AddNormParams& params, cudaStream_t stream) {
-  switch (params.storage) {
-    case Storage::f32:
-      return launch<float>(params, stream);
-    case Storage::f16:
-      return launch<__half>(params, stream);
-    case Storage::bf16:
-      return launch<__nv_bfloat16>(params, stream);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  return for_normed_rows(params.storage, params.rows, params.columns,
+                         [&](auto element, unsigned blocks, unsigned threads, auto warps) {
+                           add_norm<decltype(element), decltype(warps)::value>
+                               <<<blocks, threads, 0, stream>>>(params);
+                         });
 }
 
 }  // namespace fusesmith::backends

@@ -8,10 +8,6 @@ namespace {
 
 using namespace device;
 
-struct Normal {
-  float mean, scale;
-};
-
 __device__ Normal normal_of(Statistics s, const WelfordParams& p) {
   if (planted(p.faults.moments)) {
     s.mean /= s.count;
@@ -47,41 +43,20 @@ __global__ void __launch_bounds__(kWarps == 1 ? kWarp * kBlockWarps : kWarp * kW
   if (previous) lane.read(x);
   T* out = static_cast<T*>(p.out) + row * p.columns;
   lane.each_piece(x, p.columns, [&](int, int column, const Piece<T>& from) {
-    Piece<T> weight, bias, y;
-    if (p.weight) weight = load(static_cast<const T*>(p.weight), column, p.columns);
-    if (p.bias) bias = load(static_cast<const T*>(p.bias), column, p.columns);
-#pragma unroll
-    for (int j = 0; j < Piece<T>::kSize; ++j) {
-      float value = (from[j] - normal.mean) * normal.scale;
-      if (p.weight) value *= weight[j];
-      if (p.bias) value += bias[j];
-      y.at[j] = from_float<T>(value);
-    }
-    store(out, column, p.columns, y);
+    float y[Piece<T>::kSize];
+    normalize<T>(from, normal, p.weight, p.bias, column, p.columns, y);
+    store_rounded(out, column, p.columns, y);
   });
-}
-
-template <class T>
-cudaError_t launch(const WelfordParams& p, cudaStream_t stream) {
-  for_normed_rows(p.rows, p.columns, [&](unsigned blocks, unsigned threads, auto warps) {
-    welford<T, decltype(warps)::value><<<blocks, threads, 0, stream>>>(p);
-  });
-  return cudaGetLastError();
 }
 
 }  // namespace
 
 cudaError_t launch_welford(const WelfordParams& params, cudaStream_t stream) {
-  switch (params.storage) {
-    case Storage::f32:
-      return launch<float>(params, stream);
-    case Storage::f16:
-      return launch<__half>(params, stream);
-    case Storage::bf16:
-      return launch<__nv_bfloat16>(params, stream);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  return for_normed_rows(params.storage, params.rows, params.columns,
+                         [&](auto element, unsigned blocks, unsigned threads, auto warps) {
+                           welford<decltype(element), decltype(warps)::value>
+                               <<<blocks, threads, 0, stream>>>(params);
+                         });
 }
 
 }  // namespace fusesmith::backends

@@ -151,6 +151,34 @@ struct LaneOfRow {
   }
 };
 
+struct Normal {
+  float mean, scale;
+};
+
+// Elements of a row, from `column` on: (x - mean) scale, then weight and bias of their columns where there
+// are any.
+template <class T, class Elements>
+__device__ void normalize(const Elements& x, const Normal& normal, const void* weights, const void* biases,
+                          int column, int columns, float (&y)[Elements::kSize]) {
+  Piece<T> weight, bias;
+  if (weights) weight = load(static_cast<const T*>(weights), column, columns);
+  if (biases) bias = load(static_cast<const T*>(biases), column, columns);
+#pragma unroll
+  for (int j = 0; j < Elements::kSize; ++j) {
+    y[j] = (x[j] - normal.mean) * normal.scale;
+    if (weights) y[j] *= weight[j];
+    if (biases) y[j] += bias[j];
+  }
+}
+
+template <class T>
+__device__ void store_rounded(T* row, int column, int columns, const float (&values)[Piece<T>::kSize]) {
+  Piece<T> piece;
+#pragma unroll
+  for (int j = 0; j < Piece<T>::kSize; ++j) piece.at[j] = from_float<T>(values[j]);
+  store(row, column, columns, piece);
+}
+
 // Every lane of the row's warps gets the sum of all their values.
 template <int kWarps>
 __device__ float sum_over_row(float x) {
@@ -166,14 +194,14 @@ __device__ float sum_over_row(float x) {
   return x;
 }
 
-// Calls launch(blocks, threads, std::integral_constant of the warps that share a row): one up to 1024
-// columns, 4 or 8 beyond.
-template <class F>
-void for_normed_rows(int rows, int columns, F launch) {
+// Calls launch(T{}, blocks, threads, std::integral_constant of the warps that share a row): T is the type of
+// the storage, and one warp takes a row of up to 1024 columns, 4 or 8 a longer one.
+template <class T, class F>
+void for_normed_rows_of(int rows, int columns, F launch) {
   constexpr int kWarpColumns = kWarp * kLaneColumns;
   const auto with_warps = [&](auto warps) {
     constexpr int kWarps = decltype(warps)::value, kRows = kWarps == 1 ? kBlockWarps : 1;  // of a block
-    launch(static_cast<unsigned>((rows + kRows - 1) / kRows), unsigned{kWarp * kWarps * kRows}, warps);
+    launch(T{}, static_cast<unsigned>((rows + kRows - 1) / kRows), unsigned{kWarp * kWarps * kRows}, warps);
   };
   if (columns <= kWarpColumns)
     with_warps(std::integral_constant<int, 1>{});
@@ -181,6 +209,24 @@ void for_normed_rows(int rows, int columns, F launch) {
     with_warps(std::integral_constant<int, 4>{});
   else
     with_warps(std::integral_constant<int, 8>{});
+}
+
+template <class F>
+cudaError_t for_normed_rows(Storage storage, int rows, int columns, F launch) {
+  switch (storage) {
+    case Storage::f32:
+      for_normed_rows_of<float>(rows, columns, launch);
+      break;
+    case Storage::f16:
+      for_normed_rows_of<__half>(rows, columns, launch);
+      break;
+    case Storage::bf16:
+      for_normed_rows_of<__nv_bfloat16>(rows, columns, launch);
+      break;
+    default:
+      return cudaErrorInvalidValue;
+  }
+  return cudaGetLastError();
 }
 
 }  // namespace fusesmith::backends::device
