@@ -1,4 +1,5 @@
-# The rules of the tree, its picture, and every planted fault through a campaign, as tests.
+# The rules of the tree, its picture, every planted fault through a campaign, and every command while allocations
+# fail, as tests.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(NOT Python3_FOUND)
   message(NOTICE "scripts/check_tree: not a test here (no python3)")
@@ -15,4 +16,14 @@ add_test(NAME include_graph
 if(FUSESMITH_FAULTS AND TARGET fusesmith)
   add_test(NAME fault_sweep
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/fault_sweep" --binary=$<TARGET_FILE:fusesmith>)
+endif()
+
+string(FIND "${CMAKE_CXX_FLAGS}" "-fsanitize" sanitized)  # a sanitizer has its own malloc
+if(TARGET fusesmith AND sanitized EQUAL -1 AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  add_library(failing_malloc MODULE "${PROJECT_SOURCE_DIR}/scripts/failing_malloc.cc")
+  target_link_libraries(failing_malloc PRIVATE ${CMAKE_DL_LIBS})
+  set_target_properties(failing_malloc PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  add_test(NAME out_of_memory_sweep
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/out_of_memory_sweep"
+                   --binary=$<TARGET_FILE:fusesmith> --shim=$<TARGET_FILE:failing_malloc>)
 endif()

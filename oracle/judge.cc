@@ -108,11 +108,12 @@ void compare_outputs(const Graph& graph, const Trace& a, const Trace& b, Verdict
   }
 }
 
-// A region that disagrees with itself is guilty whatever its bounds say: what it holds in one run proves
+// A region that disagrees with itself fails whatever its bounds say: what it holds in one run proves
 // nothing of the next.
-void convict_disagreement(const Graph& graph, const Execution& execution, BackendVerdict& verdict) {
-  if (!execution.disagreement) return;
-  const Disagreement& found = *execution.disagreement;
+void mark_disagreement(const Graph& graph, const std::optional<Disagreement>& disagreement,
+                       BackendVerdict& verdict) {
+  if (!disagreement) return;
+  const Disagreement& found = *disagreement;
   RegionVerdict& region = verdict.regions.at(found.region);
   region.verdict =
       found.kind == Disagreement::Kind::repeat ? VerdictClass::nondeterministic : VerdictClass::defect;
@@ -183,7 +184,7 @@ BackendVerdict judge_regions(const Graph& graph, const Execution& execution,
   verdict.regions = judge_each(graph, execution.plan->regions.size(), [&](size_t r) {
     return judge_region(graph, *execution.plan, r, *execution.trace, options);
   });
-  convict_disagreement(graph, execution, verdict);
+  mark_disagreement(graph, execution.disagreement, verdict);
   verdict.verdict = gravest(verdict.regions);
   return verdict;
 }
@@ -222,8 +223,19 @@ std::string_view name(Disagreement::Kind kind) {
       return "production_differs";
     case Disagreement::Kind::source:
       return "source_overwritten";
+    case Disagreement::Kind::scaling:
+      return "scaling_differs";
+    case Disagreement::Kind::exchange:
+      return "exchange_differs";
   }
   return "";
+}
+
+void add_disagreement(const Case& test_case, const Disagreement& found, BackendVerdict& backend,
+                      Verdict& verdict) {
+  mark_disagreement(test_case.graph, found, backend);
+  backend.verdict = gravest(backend.regions);
+  if (!verdict.finding) conclude(test_case, {}, verdict);
 }
 
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
@@ -247,7 +259,7 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
       known = inherit(graph, region, r, *baseline.plan, verdict.baseline);
     return known ? *known : judge_region(graph, *candidate.plan, r, *candidate.trace, region_options);
   });
-  convict_disagreement(graph, candidate, verdict.candidate);
+  mark_disagreement(graph, candidate.disagreement, verdict.candidate);
   verdict.candidate.verdict = gravest(verdict.candidate.regions);
   compare_outputs(graph, *baseline.trace, *candidate.trace, verdict);
   verdict.verdict = std::max(verdict.baseline.verdict, verdict.candidate.verdict);

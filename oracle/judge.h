@@ -104,6 +104,11 @@ struct JudgeOptions {
 Verdict judge(const Case& test_case, const Execution& baseline, const Execution& candidate,
               const JudgeOptions& options = {});
 
+// Adds what a check after the judgement found in one of the verdict's backends: its region fails, and the
+// verdict, unless it was a finding before, is the one of that region.
+void add_disagreement(const Case& test_case, const Disagreement& found, BackendVerdict& backend,
+                      Verdict& verdict);
+
 // One backend alone (its regions, no comparison).
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution,
                              const JudgeOptions& options = {});

@@ -54,12 +54,14 @@ struct Disagreement {
     repeat,      // the same run again gave other bits
     production,  // memory used again and several streams gave other bits
     source,      // an input or a state does not hold any more what the run was given
+    scaling,     // inputs scaled by powers of two did not scale the values so
+    exchange,    // inputs exchanged along a batch axis did not exchange the values so
   };
   Kind kind = Kind::repeat;
   size_t region = 0;  // the first one that disagrees
   ValueId value = -1;
   int64_t element = 0;
-  double first = 0, second = 0;  // that element in both runs
+  double first = 0, second = 0;  // that element in both runs; or what it must be, and what it is
 };
 
 // The first region in the plan's order that left other bits in one trace than in the other, on its first

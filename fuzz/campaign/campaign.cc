@@ -8,10 +8,12 @@
 #include <thread>
 
 #include "fuzz/base/interrupt.h"
+#include "fuzz/base/table.h"
 #include "fuzz/campaign/campaign_run.h"
 #include "fuzz/campaign/summary.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/known_names.h"
+#include "fuzz/run/metamorphic.h"
 
 namespace fusesmith::fuzz {
 
@@ -21,6 +23,18 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view kName = "fuzz";
 
 constexpr int kMaxOutOfMemory = 20;  // cases in a row
+
+// Writing a case and reading it again takes a tenth of its time. One generated case in so many is a sample of
+// the generator; every case that is saved is read again too.
+constexpr uint64_t kReadAgainEvery = 64;
+
+// The case as a file, which reads back as the same case; else what is wrong with it.
+Result<std::string> file_text(const Case& test_case) {
+  std::string text = to_json(test_case);
+  const auto again = parse_case(text);
+  if (again && *again == test_case) return text;
+  return Problem{"invalid case: " + (again ? "reads back as another" : again.problem())};
+}
 
 GeneratorOptions generator_options(const FuzzFlags& flags) {
   GeneratorOptions options;
@@ -54,13 +68,13 @@ Campaign::Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& dire
   stats_.shard = flags.shard;
   if (stats_.corpus_digest != digest) {
     stats_.corpus_done = 0;
-    std::erase_if(stats_.convicted, [](const auto& entry) { return entry.first.starts_with(kCorpusPrefix); });
+    std::erase_if(stats_.device_failures, [](const auto& entry) { return entry.first.starts_with(kCorpusPrefix); });
   }
   stats_.corpus_digest = std::move(digest);
   first_counter_ = stats_.next;
   skipped_ = static_cast<size_t>(stats_.corpus_done);
   for (const std::string& signature : directory.unfinished_findings()) to_finish_.push_back(signature);
-  for (const auto& [name, signature] : stats_.convicted) {
+  for (const auto& [name, signature] : stats_.device_failures) {
     settled_[name].verdict = VerdictClass::crash;
     settled_[name].signature = signature;
   }
@@ -80,51 +94,76 @@ std::string Campaign::name(uint64_t position) const {
 
 Result<Finished> Campaign::judge(uint64_t position) {
   CaseParts parts;
-  const Case test_case = is_corpus(position)
-                             ? corpus_[skipped_ + position]
-                             : generate_case(flags_.seed, shard_, counter(position), generator_, &parts);
+  Case test_case;
+  bool read_again = false;
+  if (is_corpus(position)) {
+    test_case = corpus_[skipped_ + position];
+  } else {
+    const uint64_t number = counter(position);
+    test_case = generate_case(flags_.seed, shard_, number, generator_, &parts);
+    if (flags_.metamorphic > 0 && number % flags_.metamorphic == 0)
+      test_case.policy.metamorphic.assign(kMetamorphicChecks.begin(), kMetamorphicChecks.end());
+    read_again = number % kReadAgainEvery == 0;
+  }
+  // With the options inside, a saved case needs no flags but the faults to show the same.
+  test_case = with_options(std::move(test_case), judging_.options);
+  test_case.expect.reset();  // speaks of the corpus file, not of findings made from it
+  if (read_again) {
+    if (const auto text = file_text(test_case); !text) return invalid(text.problem());
+  }
   return on_device(name(position), [&] { return judge_case(name(position), test_case, parts); });
 }
 
-Result<Finished> Campaign::judge_case(const std::string& name, const Case& raw_case, const CaseParts& parts) {
-  // With the options inside, a saved case needs no flags but the faults to show the same.
-  Case test_case = with_options(raw_case, judging_.options);
-  test_case.expect.reset();  // speaks of the corpus file, not of findings made from it
+Finished Campaign::invalid(const std::string& problem) {
+  status_.note(problem);
   Finished finished;
-  const std::string text = to_json(test_case);
-  if (const auto again = parse_case(text); !again || !(*again == test_case)) {
-    status_.note("invalid case: " + (again ? "reads back as another" : again.problem()));
-    finished.outcome.invalid = true;
-    return finished;
-  }
-  const auto settled = settled_.find(name);
-  Result<CaseOutcome> outcome = settled != settled_.end() ? settled->second : outcome_of(test_case, text);
-  if (!outcome) return Problem{outcome.problem()};
-  finished.outcome = std::move(*outcome);
-  finished.outcome.coverage.add(test_case, parts);
-  add_graph_events(finished.outcome.events, test_case.graph, parts.style);
-  const std::lock_guard guard(mutex_);
-  if (!stats_.news(finished.outcome).empty()) finished.text = text;
+  finished.outcome.invalid = true;
   return finished;
 }
 
+Result<Finished> Campaign::judge_case(const std::string& name, const Case& test_case,
+                                      const CaseParts& parts) {
+  const auto settled = settled_.find(name);
+  Result<CaseOutcome> outcome = settled != settled_.end() ? settled->second : outcome_of(test_case);
+  if (!outcome) return Problem{outcome.problem()};
+  Finished finished;
+  finished.outcome = std::move(*outcome);
+  if (finished.outcome.invalid) return finished;
+  finished.outcome.coverage.add(test_case, parts);
+  add_graph_events(finished.outcome.events, test_case.graph, parts.style);
+  if (!shows_new_features(finished.outcome)) return finished;
+  auto text = file_text(test_case);
+  if (!text) return invalid(text.problem());
+  finished.text = std::move(*text);
+  return finished;
+}
+
+bool Campaign::shows_new_features(const CaseOutcome& outcome) {
+  const std::lock_guard guard(mutex_);
+  return !stats_.new_features(outcome).empty();
+}
+
 // Judges it; a new finding is on disk then.
-Result<CaseOutcome> Campaign::outcome_of(const Case& test_case, const std::string& text) {
+Result<CaseOutcome> Campaign::outcome_of(const Case& test_case) {
   CaseOutcome outcome;
   const auto see_plan = [&](CaseRun& run) {
     if (run.candidate) add_plan_events(outcome.events, test_case.graph, run.candidate->plan());
   };
-  const Verdict verdict = judging_.run(test_case, see_plan).verdict;
+  const CaseRun run = judging_.run(test_case, see_plan);
+  const Verdict& verdict = run.verdict;
   outcome.verdict = verdict.verdict;
   if (verdict.verdict == VerdictClass::unsupported) outcome.unsupported = verdict.reason;
   outcome.exact = verdict.exact;
+  outcome.metamorphic = run.metamorphic;
   if (verdict.verdict == VerdictClass::out_of_memory) outcome.out_of_memory = verdict.reason;
   for (const RegionVerdict& region : verdict.candidate.regions) {
     outcome.patterns.insert(outcome.patterns.end(), region.patterns.begin(), region.patterns.end());
   }
   if (verdict.finding) {
     outcome.signature = verdict.signature;
-    const auto added = directory_.add_finding(verdict.signature, text);
+    const auto text = file_text(test_case);
+    if (!text) return invalid(text.problem()).outcome;
+    const auto added = directory_.add_finding(verdict.signature, *text);
     if (!added) return Problem{added.problem()};
     if (*added) announce("finding", verdict.signature);
   }
@@ -137,13 +176,13 @@ std::optional<Problem> Campaign::count(uint64_t position, const Finished& finish
     ++stats_.corpus_done;
   } else {
     const uint64_t counter = stats_.next++;
-    if (!finished.outcome.invalid && !finished.text.empty() && !stats_.news(finished.outcome).empty()) {
+    if (!finished.outcome.invalid && !finished.text.empty() && !stats_.new_features(finished.outcome).empty()) {
       if (auto problem = directory_.save_corpus_case(std::to_string(counter) + ".json", finished.text))
         return problem;
     }
   }
   stats_.add(finished.outcome);
-  stats_.convicted.erase(name(position));
+  stats_.device_failures.erase(name(position));
   out_of_memory_ = finished.outcome.verdict == VerdictClass::out_of_memory ? out_of_memory_ + 1 : 0;
   if (out_of_memory_ < kMaxOutOfMemory || end_) return {};
   end_ = {kOutOfMemory, std::to_string(out_of_memory_) +
@@ -240,6 +279,10 @@ std::optional<Problem> Campaign::work() {
 }
 
 int Campaign::run() {
+  if (directory_.resumed()) {
+    status_.note("resuming the campaign in " + directory_.path().string() + " after " +
+                 counted(directory_.stats().cases, "case"));
+  }
   std::optional<Problem> problem = work();
   const Stats stats = snapshot();
   const auto saving = directory_.save(stats);

@@ -164,6 +164,44 @@ TEST_F(CampaignWithFault, LeavesAFolderPerFinding) {
   EXPECT_EQ(fuzz(folder / "w", {"--runs=1", flag}).code, kFindings) << "old findings count";
 }
 
+// Nothing but a metamorphic check finds this one: every bound holds.
+TEST_F(CampaignWithFault, MetamorphicFindingsAreReplayedAndMinimized) {
+  const TemporaryFolder folder;
+  const std::string flag = "--faults=welford_order_by_row";
+  EXPECT_EQ(fuzz(folder / "none", {"--runs=100", "--metamorphic=0", flag}).code, kClean);
+  const Ran ran = fuzz(folder / "w", {"--runs=400", "--metamorphic=1", "--max_findings=1", flag});
+  ASSERT_EQ(ran.code, kFindings) << ran.err << ran.out;
+  const Json stats = Json::parse(ran.out);
+  EXPECT_GT(stats["metamorphic"]["cases"], 0);
+  EXPECT_GT(stats["metamorphic"]["checks"]["exchange"], 0);
+  for (const auto& [signature, count] : stats["findings"].items()) {
+    EXPECT_TRUE(signature.ends_with("-exchange_differs")) << signature;
+    const std::string min = folder / ("w/findings/" + signature + "/min.json");
+    const Ran replayed = on_cpu({"replay", "--json", flag, min});
+    EXPECT_EQ(replayed.code, kFindings);
+    EXPECT_EQ(Json::parse(replayed.out)["cases"][0]["signature"], signature);
+    EXPECT_EQ(read_case_file(min)->graph.nodes().size(), 1U);
+    EXPECT_EQ(on_cpu({"replay", min}).code, kClean) << "the fault is what fails";
+  }
+}
+
+// A campaign of a version without this flag goes on with it.
+TEST(Campaign, GoesOnWhereCampaignJsonLacksALaterFlag) {
+  const TemporaryFolder folder;
+  fuzz(folder / "w", {"--runs=2"});
+  Json identity = Json::parse(*read_file(folder / "w/campaign.json"));
+  EXPECT_EQ(identity["metamorphic"], 32);
+  EXPECT_EQ(fuzz(folder / "w", {"--runs=1", "--metamorphic=1"}).code, kUsage);
+  identity.erase("metamorphic");
+  folder.file("w/campaign.json", identity.dump());
+  Json stats = Json::parse(*read_file(folder / "w/stats.json"));
+  stats.erase("metamorphic");
+  folder.file("w/stats.json", stats.dump());
+  const Ran ran = fuzz(folder / "w", {"--runs=1"});
+  EXPECT_EQ(ran.code, kClean) << ran.err;
+  EXPECT_EQ(Json::parse(ran.out)["cases"], 3);
+}
+
 // A campaign that was killed between finding and reporting.
 TEST_F(CampaignWithFault, AResumedCampaignFinishesReports) {
   const TemporaryFolder folder;

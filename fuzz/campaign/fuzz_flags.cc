@@ -42,6 +42,14 @@ void add_flags(FuzzFlags& f, std::vector<Flag>& flags) {
                           "differ in a bit, which makes the judge strictest.",
                    .choices = data_mixes(),
                    .identity = true});
+  flags.push_back({.name = "metamorphic",
+                   .target = &f.metamorphic,
+                   .value = "N",
+                   .doc = "One generated case in N is run again with inputs scaled by powers of two, and with "
+                          "batch elements exchanged; its values must follow, bit for bit. 0: none.",
+                   .hi = 1e6,
+                   .identity = true,
+                   .added_later = true});
   flags.push_back({.name = "minimize",
                    .target = &f.minimize,
                    .value = "0|1",
@@ -62,7 +70,7 @@ void add_flags(FuzzFlags& f, std::vector<Flag>& flags) {
 FlagTable FuzzFlags::table() {
   FlagTable table;
   table.command = "fuzz";
-  table.doc = "judge random graphs on two backends, and shrink what is convicted.";
+  table.doc = "judge random graphs on two backends, and shrink what fails.";
   table.details =
       "Runs any corpus cases first, then generated ones, until --runs or --max_total_time is reached, or for "
       "ever; both "

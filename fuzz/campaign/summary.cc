@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "fuzz/base/table.h"
-#include "fuzz/campaign/holes.h"
+#include "fuzz/campaign/coverage_gaps.h"
 
 namespace fusesmith::fuzz {
 
@@ -62,8 +62,8 @@ std::string summary_text(const Stats& stats, const WorkDirectory& directory, con
   if (!stats.unsupported.empty())
     text += counts_table("unsupported, because", "cases", stats.unsupported).text() + "\n";
   text += counts_table("pattern", "fired", stats.patterns).text() + "\n";
-  if (const std::string holes = holes_text(holes_of(stats.met, stats.cases)); !holes.empty())
-    text += holes + "All counts: " + program + " list coverage " + shell_quoted(directory.path().string()) +
+  if (const std::string gaps = gaps_text(coverage_gaps(stats.met, stats.cases)); !gaps.empty())
+    text += gaps + "All counts: " + program + " list coverage " + shell_quoted(directory.path().string()) +
             "\n\n";
   if (stats.invalid > 0)
     text += "Invalid graphs: " + std::to_string(stats.invalid) + " (a mistake in the generator)\n\n";

@@ -45,7 +45,7 @@ std::optional<Problem> Campaign::check_suspects() {
 }
 
 std::optional<Problem> Campaign::check_suspect(const std::string& name) {
-  if (stats_.convicted.contains(name)) {  // a campaign that was killed right then
+  if (stats_.device_failures.contains(name)) {  // a campaign that was killed right then
     directory_.drop_suspect(name);
     return {};
   }
@@ -53,7 +53,7 @@ std::optional<Problem> Campaign::check_suspect(const std::string& name) {
   const auto test_case = read_case_file(file);
   if (!test_case) return end(kUsage, test_case.problem() + "; remove this file to go on without it");
   status_.note("the device failed while this ran, now alone: " + file);
-  const auto outcome = on_device(name, [&] { return outcome_of(*test_case, to_json(*test_case)); });
+  const auto outcome = on_device(name, [&] { return outcome_of(*test_case); });
   if (!outcome) return Problem{outcome.problem()};
   if (is_ahead(name)) settled_[name] = *outcome;
   if (name.starts_with(kFinishingPrefix)) {
@@ -79,16 +79,16 @@ bool Campaign::is_ahead(const std::string& name) const {
 
 // The device failed while nothing but the suspect of this name was on it. The finding is on disk before the
 // suspect goes; a campaign that is killed in between comes here again.
-Problem Campaign::convict(const std::string& name, const DeviceError& error) {
+Problem Campaign::record_device_failure(const std::string& name, const DeviceError& error) {
   const auto test_case = read_case_file(directory_.suspect(name).string());
   if (!test_case) return Problem{test_case.problem()};
   const Verdict verdict = judging_.device_failure(*test_case, error);
-  auto problem = keep_convicted(name, *test_case, verdict);
+  auto problem = keep_failing_case(name, *test_case, verdict);
   if (!problem && name.starts_with(kFinishingPrefix))
     problem = report_unfinished(name.substr(kFinishingPrefix.size()), error);
   if (problem) return *problem;
   if (is_ahead(name))
-    stats_.convicted[name] = verdict.signature;
+    stats_.device_failures[name] = verdict.signature;
   else
     ++stats_.findings[verdict.signature];
   if ((problem = directory_.save(snapshot()))) return *problem;
@@ -98,7 +98,7 @@ Problem Campaign::convict(const std::string& name, const DeviceError& error) {
                                    ", start the campaign again to go on without it");
 }
 
-std::optional<Problem> Campaign::keep_convicted(const std::string& name, const Case& test_case,
+std::optional<Problem> Campaign::keep_failing_case(const std::string& name, const Case& test_case,
                                                 const Verdict& verdict) {
   const std::string text = to_json(test_case);
   const auto added = directory_.add_finding(verdict.signature, text);

@@ -124,7 +124,7 @@ FlagTable ListFlags::table() {
       {"list patterns", "Names for --skip_patterns."},
       {"list faults --json", "For scripts; empty in builds without faults."},
       {"list coverage fusesmith-work",
-       "How often the campaign there met each rewrite, guard, op; the holes."},
+       "How often the campaign there met each rewrite, guard, op; the coverage gaps."},
   };
   return table;
 }

@@ -135,7 +135,8 @@ Guilty guilty_region(const Verdict& verdict) {
 
 bool is_disagreement(const RegionVerdict& region) {
   using Kind = Disagreement::Kind;
-  for (const Kind kind : {Kind::guard, Kind::poison, Kind::repeat, Kind::production, Kind::source}) {
+  for (const Kind kind : {Kind::guard, Kind::poison, Kind::repeat, Kind::production, Kind::source, Kind::scaling,
+                          Kind::exchange}) {
     if (region.symptom == name(kind)) return true;
   }
   return false;
@@ -147,6 +148,13 @@ std::string evidence_text(const Guilty& guilty) {
   const ElementEvidence& worst = region.worst;
   const std::string where = place(region) + " of " + guilty.backend->backend;
   if (region.symptom == name(Disagreement::Kind::guard)) return where + " writes outside its memory";
+  const bool scaling = region.symptom == name(Disagreement::Kind::scaling);
+  if (scaling || region.symptom == name(Disagreement::Kind::exchange)) {
+    return where + " does not follow its inputs when " +
+           (scaling ? "these are scaled by powers of two: " : "elements along a batch axis change places: ") +
+           worst.value + "[" + std::to_string(worst.element) + "] is " + number_text(worst.got) +
+           ", expected " + number_text(worst.want);
+  }
   if (is_disagreement(region)) {
     const char* how = region.symptom == name(Disagreement::Kind::poison)
                           ? ", over other bytes in memory that nothing wrote,"

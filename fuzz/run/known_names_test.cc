@@ -79,6 +79,12 @@ TEST(KnownNames, EveryOtherNameIsRefusedWithItsPlace) {
        "expected one of ",
        "\"gemm_bias_act\"?"},
       {[](Case& c) {
+         c.policy.metamorphic = {"scaling", "exchang"};
+       },
+       "policy.metamorphic[1]: unknown check \"exchang\" (did you mean \"exchange\"?), "
+       "expected one of ",
+       "\"exchange\"?"},
+      {[](Case& c) {
          c.expect->backends = {"cpu", "cpu_fusd"};
        },
        "expect.backends[1]: unknown backend \"cpu_fusd\" (did you mean \"cpu_fused\"?), expected one of "

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "fuzz/run/metamorphic_case.h"
+
 namespace fusesmith::fuzz {
 namespace {
 
@@ -125,7 +127,10 @@ void put_stand_ins(const Graph& graph, const std::vector<StandIn>& stand_ins, Tr
 
 CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Backend& candidate,
                         const RunOptions& options) {
-  return run_steps(with_options(test_case, options), baseline, candidate, options);
+  const Case judged = with_options(test_case, options);
+  CaseRun run = run_steps(judged, baseline, candidate, options);
+  check_metamorphic(judged, run);
+  return run;
 }
 
 Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& candidate,
