@@ -3,6 +3,7 @@
 //   FAIL_ALLOCATION  which one, from 1; 0 or absent: none
 //   FAIL_MINIMUM     counts only allocations of at least so many bytes (default 0)
 //   FAIL_REPORT      a file that gets the number of allocations counted, when the program ends by exit()
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,8 +11,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-
-#include <dlfcn.h>
 
 extern "C" {
 void* __libc_malloc(size_t);
@@ -68,15 +67,12 @@ extern "C" {
 int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*init)(), void (*fini)(),
                       void (*rtld_fini)(), void* stack_end) {
   main_of_program = main;
-  const auto start =
-      reinterpret_cast<decltype(&__libc_start_main)>(dlsym(RTLD_NEXT, "__libc_start_main"));
+  const auto start = reinterpret_cast<decltype(&__libc_start_main)>(dlsym(RTLD_NEXT, "__libc_start_main"));
   return start(counted_main, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
 void* malloc(size_t size) { return fails(size) ? nullptr : __libc_malloc(size); }
-void* calloc(size_t count, size_t size) {
-  return fails(count * size) ? nullptr : __libc_calloc(count, size);
-}
+void* calloc(size_t count, size_t size) { return fails(count * size) ? nullptr : __libc_calloc(count, size); }
 void* realloc(void* memory, size_t size) { return fails(size) ? nullptr : __libc_realloc(memory, size); }
 void* memalign(size_t alignment, size_t size) {
   return fails(size) ? nullptr : __libc_memalign(alignment, size);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace fusesmith::fuzz {
@@ -21,7 +22,9 @@ constexpr std::string_view kTemporary = ".tmp-";
 // What campaigns write beside cases.
 constexpr std::string_view kNoCases[] = {"campaign.json", "stats.json", "verdict.json"};
 
+// Throws std::bad_alloc where memory was short: that says nothing about the path.
 Problem problem(const fs::path& path, std::string_view verb, int error) {
+  if (error == ENOMEM) throw std::bad_alloc();
   return {path.string() + ": cannot " + std::string(verb) + ": " + std::strerror(error)};
 }
 
@@ -140,6 +143,16 @@ void remove_temporary_files(const fs::path& folder) {
     const bool is_file = it->symlink_status(ignored).type() == fs::file_type::regular;
     if (is_file && is_temporary(it->path().filename().string())) fs::remove(it->path(), ignored);
   }
+}
+
+Result<std::vector<fs::path>> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error); !error && it != fs::directory_iterator();
+       it.increment(error))
+    entries.push_back(it->path());
+  if (error) return problem(folder, "list", error.value());
+  return entries;
 }
 
 Result<std::vector<std::string>> list_json(const std::string& path) {

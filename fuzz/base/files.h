@@ -1,6 +1,6 @@
 // Files that appear whole or not at all, whatever kills the program or the machine: written under a temporary
 // name in the same folder, synced, renamed, and the folder synced. Errors are one line that names the path
-// and what the system said.
+// and what the system said; memory that ran out throws std::bad_alloc.
 #pragma once
 
 #include <filesystem>
@@ -22,6 +22,9 @@ std::optional<Problem> make_folder(const std::filesystem::path& path);
 
 // Refused: folders, devices, files above 256 MiB.
 Result<std::string> read_file(const std::filesystem::path& path);
+
+// What is directly in a folder, in any order.
+Result<std::vector<std::filesystem::path>> entries_of(const std::filesystem::path& folder);
 
 // A path that is no folder as it is; a folder as the cases in it: its *.json, recursively and sorted, without
 // pipes and devices, a campaign's campaign.json, stats.json and verdict.json, a case.json that stands beside

@@ -29,7 +29,8 @@ struct Flag {
       {};  // where not empty and there are no choices: any value is refused with this
   bool identity =
       false;  // decides what a campaign does: kept in campaign.json, may not change when it is resumed
-  bool added_later = false;  // an identity that campaign.json of an earlier version lacks: any value continues it
+  bool added_later =
+      false;  // an identity that campaign.json of an earlier version lacks: any value continues it
 };
 
 struct Positional {

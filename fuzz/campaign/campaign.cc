@@ -68,7 +68,8 @@ Campaign::Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& dire
   stats_.shard = flags.shard;
   if (stats_.corpus_digest != digest) {
     stats_.corpus_done = 0;
-    std::erase_if(stats_.device_failures, [](const auto& entry) { return entry.first.starts_with(kCorpusPrefix); });
+    std::erase_if(stats_.device_failures,
+                  [](const auto& entry) { return entry.first.starts_with(kCorpusPrefix); });
   }
   stats_.corpus_digest = std::move(digest);
   first_counter_ = stats_.next;
@@ -176,7 +177,8 @@ std::optional<Problem> Campaign::count(uint64_t position, const Finished& finish
     ++stats_.corpus_done;
   } else {
     const uint64_t counter = stats_.next++;
-    if (!finished.outcome.invalid && !finished.text.empty() && !stats_.new_features(finished.outcome).empty()) {
+    if (!finished.outcome.invalid && !finished.text.empty() &&
+        !stats_.new_features(finished.outcome).empty()) {
       if (auto problem = directory_.save_corpus_case(std::to_string(counter) + ".json", finished.text))
         return problem;
     }
@@ -219,7 +221,7 @@ std::optional<Problem> Campaign::finish(const std::string& signature) {
     return finish_finding(directory_.finding(signature), signature, finding_options(),
                           [&](const std::string& other, const Case& test_case) {
                             const auto added = directory_.add_finding(other, to_json(test_case));
-                            if (added && *added) announce("finding, met while minimizing another", other);
+                            if (added && *added) announce("finding, seen while another was minimized", other);
                           });
   });
 }

@@ -1,5 +1,5 @@
-// Coverage in stats.json: each table an object of objects down to its counts, zeros left out; and the coverage gaps,
-// which are made anew and not read.
+// Coverage in stats.json: each table an object of objects down to its counts, zeros left out; and the
+// coverage gaps, which are made anew and not read.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "backends/rewrite/matching/example_graph.h"
-#include "fuzz/campaign/coverage_json.h"
 #include "fuzz/campaign/coverage_gaps.h"
+#include "fuzz/campaign/coverage_json.h"
 #include "fuzz/cli/test_support.h"
 #include "graph/json_strict.h"
 

@@ -45,8 +45,9 @@ void add_flags(FuzzFlags& f, std::vector<Flag>& flags) {
   flags.push_back({.name = "metamorphic",
                    .target = &f.metamorphic,
                    .value = "N",
-                   .doc = "One generated case in N is run again with inputs scaled by powers of two, and with "
-                          "batch elements exchanged; its values must follow, bit for bit. 0: none.",
+                   .doc =
+                       "One generated case in N is run again with inputs scaled by powers of two, and with "
+                       "batch elements exchanged; its values must follow, bit for bit. 0: none.",
                    .hi = 1e6,
                    .identity = true,
                    .added_later = true});

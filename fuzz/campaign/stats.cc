@@ -99,8 +99,7 @@ Stats stats_of(const Place& place) {
   read_counts(place, "patterns_fired", stats.patterns);
   read_counts(place, "findings", stats.findings);
   if (const auto failures = place.member("convicted")) {
-    for (const auto& [name, signature] : failures->members())
-      signature.read(stats.device_failures[name]);
+    for (const auto& [name, signature] : failures->members()) signature.read(stats.device_failures[name]);
   }
   if (const auto metamorphic = place.member("metamorphic")) {  // older files have none
     stats.metamorphic_cases = count_at(*metamorphic, "cases");
@@ -165,23 +164,23 @@ std::string to_json(const Stats& stats) {
   Json verdicts = Json::object();
   for (size_t i = 0; i < stats.verdicts.size(); ++i)
     verdicts[std::string(kVerdictNames[i])] = stats.verdicts[i];
-  const Json json = {{"cases", stats.cases},
-                     {"exact_cases", stats.exact_cases},
-                     {"graphs_per_second", stats.graphs_per_second()},
-                     {"verdicts", verdicts},
-                     {"unsupported", stats.unsupported},
-                     {"patterns_fired", stats.patterns},
-                     {"coverage", coverage_json(stats)},
-                     {"findings", stats.findings},
-                     {"convicted", stats.device_failures},
-                     {"metamorphic",
-                      {{"cases", stats.metamorphic_cases}, {"checks", stats.metamorphic_checks}}},
-                     {"invalid", stats.invalid},
-                     {"seed", stats.seed},
-                     {"shard", stats.shard},
-                     {"elapsed_s", stats.elapsed_s},
-                     {"next_counter", stats.next},
-                     {"corpus", {{"done", stats.corpus_done}, {"digest", stats.corpus_digest}}}};
+  const Json json = {
+      {"cases", stats.cases},
+      {"exact_cases", stats.exact_cases},
+      {"graphs_per_second", stats.graphs_per_second()},
+      {"verdicts", verdicts},
+      {"unsupported", stats.unsupported},
+      {"patterns_fired", stats.patterns},
+      {"coverage", coverage_json(stats)},
+      {"findings", stats.findings},
+      {"convicted", stats.device_failures},
+      {"metamorphic", {{"cases", stats.metamorphic_cases}, {"checks", stats.metamorphic_checks}}},
+      {"invalid", stats.invalid},
+      {"seed", stats.seed},
+      {"shard", stats.shard},
+      {"elapsed_s", stats.elapsed_s},
+      {"next_counter", stats.next},
+      {"corpus", {{"done", stats.corpus_done}, {"digest", stats.corpus_digest}}}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

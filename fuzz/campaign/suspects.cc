@@ -99,7 +99,7 @@ Problem Campaign::record_device_failure(const std::string& name, const DeviceErr
 }
 
 std::optional<Problem> Campaign::keep_failing_case(const std::string& name, const Case& test_case,
-                                                const Verdict& verdict) {
+                                                   const Verdict& verdict) {
   const std::string text = to_json(test_case);
   const auto added = directory_.add_finding(verdict.signature, text);
   if (!added) return Problem{added.problem()};

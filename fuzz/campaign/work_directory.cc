@@ -101,15 +101,19 @@ Result<WorkDirectory> WorkDirectory::open(const std::string& path, const FlagTab
     return Problem{lock.problem()};
   }
   WorkDirectory directory(path, std::move(*lock));
-  if (auto problem = directory.load(table, cannot_write)) return *problem;
+  const auto entries = entries_of(directory.path_ / "findings");
+  if (!entries) return Problem{entries.problem()};
+  const std::vector<fs::path>& findings = *entries;
+  if (auto problem = directory.load(table, findings, cannot_write)) return *problem;
   // Of a campaign that was killed while it wrote: under the lock, nobody writes here now.
   const fs::path& root = directory.path_;
   for (const fs::path& folder : {root, root / "corpus", root / "suspects"}) remove_temporary_files(folder);
-  for (const auto& entry : fs::directory_iterator(root / "findings")) remove_temporary_files(entry.path());
+  for (const fs::path& folder : findings) remove_temporary_files(folder);
   return directory;
 }
 
-std::optional<Problem> WorkDirectory::load(const FlagTable& table, bool& cannot_write) {
+std::optional<Problem> WorkDirectory::load(const FlagTable& table, const std::vector<fs::path>& findings,
+                                           bool& cannot_write) {
   const fs::path campaign = path_ / "campaign.json", stats = path_ / "stats.json";
   stats_ = Stats::with_patterns();
   if (!fs::exists(campaign)) {
@@ -131,8 +135,8 @@ std::optional<Problem> WorkDirectory::load(const FlagTable& table, bool& cannot_
     if (!parsed) return Problem{stats.string() + ": " + parsed.problem() + std::string(kRestore)};
     stats_ = std::move(*parsed);
   }
-  for (const auto& entry : fs::directory_iterator(path_ / "findings")) {
-    if (fs::exists(entry.path() / "case.json")) known_.insert(entry.path().filename().string());
+  for (const fs::path& folder : findings) {
+    if (fs::exists(folder / "case.json")) known_.insert(folder.filename().string());
   }
   for (const std::string& signature : known_) {
     if (auto problem = drop_damaged(finding(signature))) return problem;
@@ -200,11 +204,13 @@ std::optional<Problem> WorkDirectory::add_case(const std::string& signature, con
 
 std::vector<std::string> WorkDirectory::suspects() const {
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(path_ / "suspects", error); !error && it != fs::directory_iterator();
-       it.increment(error)) {
-    const std::string name = it->path().stem().string();
-    if (it->path().extension() == ".json" && !name.starts_with('.')) names.push_back(name);
+  std::error_code ignored;
+  if (!fs::exists(path_ / "suspects", ignored)) return names;
+  const auto files = entries_of(path_ / "suspects");
+  if (!files) return names;
+  for (const fs::path& file : *files) {
+    const std::string name = file.stem().string();
+    if (file.extension() == ".json" && !name.starts_with('.')) names.push_back(name);
   }
   const auto key = [](const std::string& name) {
     const bool is_counter = name.find_first_not_of("0123456789") == std::string::npos;

@@ -64,7 +64,8 @@ class WorkDirectory {
  private:
   WorkDirectory(std::filesystem::path path, FolderLock lock)
       : path_(std::move(path)), lock_(std::move(lock)) {}
-  std::optional<Problem> load(const FlagTable& table, bool& cannot_write);
+  std::optional<Problem> load(const FlagTable& table, const std::vector<std::filesystem::path>& findings,
+                              bool& cannot_write);
 
   std::filesystem::path path_;
   FolderLock lock_;

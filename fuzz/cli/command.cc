@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 #include <ostream>
+#include <system_error>
 
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/campaign.h"
@@ -101,6 +102,10 @@ int run_command_line(std::span<const std::string> args, Console& console) {
     return fail_device(console, command, "", error);
   } catch (const std::bad_alloc&) {
     return fail(console, command, "out of memory", kOutOfMemory);
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::not_enough_memory)
+      return fail(console, command, "out of memory", kOutOfMemory);
+    return fail(console, command, std::string("internal error: ") + error.what());
   } catch (const std::exception& error) {
     return fail(console, command, std::string("internal error: ") + error.what());
   }

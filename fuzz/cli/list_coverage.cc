@@ -7,8 +7,8 @@
 #include "backends/rewrite/pattern.h"
 #include "fuzz/base/files.h"
 #include "fuzz/base/table.h"
-#include "fuzz/campaign/coverage_json.h"
 #include "fuzz/campaign/coverage_gaps.h"
+#include "fuzz/campaign/coverage_json.h"
 #include "fuzz/campaign/stats.h"
 #include "fuzz/generate/scene.h"
 #include "graph/op.h"
@@ -114,7 +114,8 @@ std::string counts_text(const Counted& counted_cases) {
     styles.add({std::string(style), std::to_string(coverage.sum("styles", {style}))});
   const std::string gaps = gaps_text(coverage_gaps(coverage, counted_cases.cases));
   return counted(counted_cases.cases, "case") + "\n\n" + rewrite_table(coverage).text() + "\n" +
-         op_table(coverage).text() + "\n" + styles.text() + "\n" + (gaps.empty() ? "No coverage gaps.\n" : gaps);
+         op_table(coverage).text() + "\n" + styles.text() + "\n" +
+         (gaps.empty() ? "No coverage gaps.\n" : gaps);
 }
 
 Words words(std::span<const std::string_view> views) { return {views.begin(), views.end()}; }

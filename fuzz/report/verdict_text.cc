@@ -135,8 +135,8 @@ Guilty guilty_region(const Verdict& verdict) {
 
 bool is_disagreement(const RegionVerdict& region) {
   using Kind = Disagreement::Kind;
-  for (const Kind kind : {Kind::guard, Kind::poison, Kind::repeat, Kind::production, Kind::source, Kind::scaling,
-                          Kind::exchange}) {
+  for (const Kind kind : {Kind::guard, Kind::poison, Kind::repeat, Kind::production, Kind::source,
+                          Kind::scaling, Kind::exchange}) {
     if (region.symptom == name(kind)) return true;
   }
   return false;

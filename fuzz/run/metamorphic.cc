@@ -121,11 +121,12 @@ MetamorphicCheck check_exchange(Program& program, const Graph& graph, const Trac
                                 const Exchange& exchange, const std::vector<int64_t>& places) {
   check(exchange.bit_for_bit, "metamorphic: the exchange does not promise bits");
   const Trace after = program.run(exchanged_inputs(graph, inputs_of(graph, before), exchange, places));
-  return compare(Disagreement::Kind::exchange, program.plan(), after, [&](ValueId v) -> std::optional<Tensor> {
-    const auto at = static_cast<size_t>(v);
-    const Tensor& value = *before.values[at];
-    return exchange.axes[at] < 0 ? value : exchanged(value, exchange.axes[at], places);
-  });
+  return compare(Disagreement::Kind::exchange, program.plan(), after,
+                 [&](ValueId v) -> std::optional<Tensor> {
+                   const auto at = static_cast<size_t>(v);
+                   const Tensor& value = *before.values[at];
+                   return exchange.axes[at] < 0 ? value : exchanged(value, exchange.axes[at], places);
+                 });
 }
 
 bool promises_exchanged_bits(const Graph& graph, const Plan& plan) {
