@@ -52,10 +52,11 @@ std::string text_of(const ZeroElements& e) {
 }
 std::string text_of(const SetSteps& e) { return "run " + std::to_string(e.steps) + " steps"; }
 std::string text_of(const SetPolicy& e) {
-  const auto& [tf32, implicit_casts, skip_patterns] = e.policy;
+  const auto& [tf32, implicit_casts, skip_patterns, metamorphic] = e.policy;
   return std::string("set tf32 ") + (tf32 ? "on" : "off") + ", implicit casts " +
          std::string(Policy::kImplicitCasts[static_cast<size_t>(implicit_casts)]) + ", skipped patterns " +
-         (skip_patterns.empty() ? "none" : joined(skip_patterns));
+         (skip_patterns.empty() ? "none" : joined(skip_patterns)) +
+         (metamorphic.empty() ? "" : ", metamorphic checks " + joined(metamorphic));
 }
 std::string text_of(const Rename& e) {
   std::vector<std::string> changes;

@@ -30,6 +30,8 @@ Stats some_stats() {
   stats.coverage.nodes = 9;
   stats.coverage.cases = 5;
   stats.coverage.ops["add"] = 2;
+  stats.metamorphic_cases = 2;
+  stats.metamorphic_checks["exchange"] = 6;
   return stats;
 }
 
