@@ -20,8 +20,8 @@ struct Policy {
 
   bool tf32 = false;
   ImplicitCasts implicit_casts = ImplicitCasts::may_elide;
-  std::vector<std::string> skip_patterns;  // turned off when this case is planned
-  std::vector<std::string> metamorphic;  // checks that are run beside the judgement (fuzz/run/metamorphic.h)
+  std::vector<std::string> skip_patterns;     // turned off when this case is planned
+  std::vector<std::string> metamorphic = {};  // checks to run beside the judgement (fuzz/run/metamorphic.h)
 
   static constexpr auto fields() {
     return std::tuple{

@@ -22,7 +22,7 @@ struct FuzzFlags {
   std::string shard = "0/1";
   std::string engine = "random";
   std::string data = "mixed";
-  uint64_t metamorphic = 32;
+  uint64_t metamorphic = 64;
   int64_t minimize = 1;
   int64_t max_findings = 0;
   bool json = false;

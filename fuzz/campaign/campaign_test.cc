@@ -190,7 +190,7 @@ TEST(Campaign, GoesOnWhereCampaignJsonLacksALaterFlag) {
   const TemporaryFolder folder;
   fuzz(folder / "w", {"--runs=2"});
   Json identity = Json::parse(*read_file(folder / "w/campaign.json"));
-  EXPECT_EQ(identity["metamorphic"], 32);
+  EXPECT_EQ(identity["metamorphic"], 64);
   EXPECT_EQ(fuzz(folder / "w", {"--runs=1", "--metamorphic=1"}).code, kUsage);
   identity.erase("metamorphic");
   folder.file("w/campaign.json", identity.dump());

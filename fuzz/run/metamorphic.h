@@ -27,12 +27,17 @@ Inputs scaled_inputs(const Graph& graph, std::span<const TensorPtr> inputs, cons
 Inputs exchanged_inputs(const Graph& graph, std::span<const TensorPtr> inputs, const Exchange& exchange,
                         const std::vector<int64_t>& places);
 
-// `before` is the program's own trace of the inputs. Values in which, or before which, a number is subnormal
-// or huge before or after the scaling are not compared: there rounding does notice. `unfused` is another
-// trace of the same inputs, which is asked for these; what it lacks is not compared either.
-MetamorphicCheck check_scaling(Program& program, const Graph& graph, const Trace& before,
-                               const Trace& unfused, const Scaling& scaling);
-// An exchange that is not bit_for_bit is refused: such runs are judged within bounds instead.
+// Two runs of one program: of the inputs, and of the scaled ones.
+struct ScaledRuns {
+  const Trace &before, &after;
+};
+// Values in which, or before which, a number is subnormal or huge in one of the runs are not compared: there
+// rounding does notice the scaling. `unfused` are runs that show the values inside of regions; where they do
+// not, nothing is compared.
+MetamorphicCheck check_scaling(const Plan& plan, const Graph& graph, const ScaledRuns& own,
+                               const ScaledRuns& unfused, const Scaling& scaling);
+// `before` is the program's own trace of the inputs. An exchange that is not bit_for_bit is refused: such
+// runs are judged within bounds instead.
 MetamorphicCheck check_exchange(Program& program, const Graph& graph, const Trace& before,
                                 const Exchange& exchange, const std::vector<int64_t>& places);
 

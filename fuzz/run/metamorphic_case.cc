@@ -42,10 +42,15 @@ class Checks {
     std::optional<Scaling> scaling;
     for (int i = 0; i < kMostDraws && !scaling; ++i) scaling = draw_scaling(case_.graph, choices);
     if (!scaling) return;
-    for (const Subject& subject : subjects_) {
-      add("scaling", subject,
-          check_scaling(subject.program, case_.graph, subject.trace, run_.baseline_trace, *scaling));
-    }
+    const auto inputs = std::span(run_.baseline_trace.values).first(case_.graph.inputs().size());
+    const Inputs scaled = scaled_inputs(case_.graph, inputs, *scaling);
+    const Trace unfused_after = run_.baseline->run(scaled);
+    const ScaledRuns unfused{run_.baseline_trace, unfused_after};
+    const Subject &candidate = subjects_[0], &baseline = subjects_[1];
+    add("scaling", candidate,
+        check_scaling(candidate.program.plan(), case_.graph, {candidate.trace, candidate.program.run(scaled)},
+                      unfused, *scaling));
+    add("scaling", baseline, check_scaling(baseline.program.plan(), case_.graph, unfused, unfused, *scaling));
   }
 
   void exchange() {

@@ -76,9 +76,11 @@ TEST_P(Metamorphic, PowersOfTwoScaleWhatTheyShould) {
     if (!scaling) continue;
     const auto program = std::move(*backend_->compile(subject.graph, {}));
     const auto unfused = std::move(*find_backend("cpu")->compile(subject.graph, {}));
-    const Inputs inputs = inputs_of(subject.graph, 1);
+    const Inputs inputs = inputs_of(subject.graph, 1),
+                 scaled = scaled_inputs(subject.graph, inputs, *scaling);
     const auto result =
-        check_scaling(*program, subject.graph, program->run(inputs), unfused->run(inputs), *scaling);
+        check_scaling(program->plan(), subject.graph, {program->run(inputs), program->run(scaled)},
+                      {unfused->run(inputs), unfused->run(scaled)}, *scaling);
     EXPECT_FALSE(result.broken) << text_of(subject.graph, *result.broken);
     ++graphs;
     compared += result.compared;
@@ -183,8 +185,11 @@ Graph sum_graph() {
 TEST(MetamorphicFaults, AnAbsoluteErrorIsFoundByScaling) {
   const Graph graph = sum_graph();
   Offset program(graph);
-  const Trace before = program.run(inputs_of(graph, 1));
-  const auto result = check_scaling(program, graph, before, before, {2, 2, 2});
+  const Inputs inputs = inputs_of(graph, 1);
+  const Scaling scaling{2, 2, 2};
+  const Trace before = program.run(inputs), after = program.run(scaled_inputs(graph, inputs, scaling));
+  const ScaledRuns runs{before, after};
+  const auto result = check_scaling(program.plan(), graph, runs, runs, scaling);
   EXPECT_EQ(result.compared, 24);
   ASSERT_TRUE(result.broken);
   EXPECT_EQ(graph.name(result.broken->value), "sum");
