@@ -20,10 +20,7 @@ endif()
 
 string(FIND "${CMAKE_CXX_FLAGS}" "-fsanitize" sanitized)  # a sanitizer has its own malloc
 if(TARGET fusesmith AND sanitized EQUAL -1 AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
-  add_library(failing_malloc MODULE "${PROJECT_SOURCE_DIR}/scripts/failing_malloc.cc")
-  target_link_libraries(failing_malloc PRIVATE ${CMAKE_DL_LIBS})
-  set_target_properties(failing_malloc PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   add_test(NAME out_of_memory_sweep
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/out_of_memory_sweep"
-                   --binary=$<TARGET_FILE:fusesmith> --shim=$<TARGET_FILE:failing_malloc>)
+                   --binary=$<TARGET_FILE:fusesmith>)
 endif()
