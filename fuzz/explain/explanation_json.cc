@@ -39,7 +39,10 @@ Json to_json(const SpreadStep& step) {
 Json to_json(const Swap& swap) {
   Json json = {{"given", swap.given}, {"rest", swap.rest}, {"outputs", to_json(swap.outputs)}};
   if (swap.inner) json["own"] = to_json(*swap.inner);
-  if (swap.inside_kernel) json["verdict"] = swap.verdict ? Json(name(swap.verdict->verdict)) : Json();
+  if (!swap.inside_kernel) return json;
+  const auto verdict = [](const auto& judged) { return judged ? Json(name(judged->verdict)) : Json(); };
+  json["verdict"] = verdict(swap.verdict);
+  json["converse_verdict"] = verdict(swap.converse_verdict);
   return json;
 }
 
