@@ -22,9 +22,12 @@ enum class FaultSite : uint8_t { both, cpu_fused, cuda_fused };
 
 struct FaultInfo {
   std::string_view name;
-  std::string_view pattern;  // the pattern that a finding must blame
+  std::string_view pattern;  // the pattern that a finding must name
   std::string_view doc;      // what the mistake is, and the public bug it re-creates, if any
   FaultSite site = FaultSite::both;
+  // What explain may name as the cause: inner values of the kernel (inner_values.h), separated by commas, or
+  // "rounding". Empty: none of these is at fault, so that naming one is wrong.
+  std::string_view cause = "";
 
   bool strikes(std::string_view backend) const {
     return site == FaultSite::both || backend == (site == FaultSite::cpu_fused ? "cpu_fused" : "cuda_fused");

@@ -14,9 +14,9 @@ using Inputs = std::span<const Tensor* const>;
 using Outputs = std::span<Tensor>;
 
 // product.cc: sums of products in an f32 accumulator, in any order.
-void compute(const Einsum& op, Inputs in, Outputs out, F32Products products);
-void compute(const Matmul& op, Inputs in, Outputs out, F32Products products);
-void compute(const Linear& op, Inputs in, Outputs out, F32Products products);
+void compute(const Einsum& op, Inputs in, Outputs out, F32Products products, Probe* probe);  // product
+void compute(const Matmul& op, Inputs in, Outputs out, F32Products products, Probe* probe);  // product
+void compute(const Linear& op, Inputs in, Outputs out, F32Products products, Probe* probe);  // product
 
 // pointwise.cc
 void compute(const Add& op, Inputs in, Outputs out);
@@ -37,7 +37,7 @@ void compute(const Softcap& op, Inputs in, Outputs out);
 void compute(const Cast& op, Inputs in, Outputs out);
 
 // softmax.cc, norms.cc, reductions.cc
-void compute(const Softmax& op, Inputs in, Outputs out, Probe* probe);    // sum
+void compute(const Softmax& op, Inputs in, Outputs out, Probe* probe);    // scores, maximum, sum
 void compute(const LayerNorm& op, Inputs in, Outputs out, Probe* probe);  // mean, rstd
 void compute(const RmsNorm& op, Inputs in, Outputs out, Probe* probe);    // rstd
 void compute(const GroupNorm& op, Inputs in, Outputs out, Probe* probe);  // mean, rstd
@@ -73,6 +73,6 @@ void compute(const Arange& op, Inputs in, Outputs out);
 void compute(const CausalMask& op, Inputs in, Outputs out);
 
 // composite.cc
-void compute(const Sdpa& op, Inputs in, Outputs out, F32Products products);
+void compute(const Sdpa& op, Inputs in, Outputs out, F32Products products, Probe* probe);  // of its softmax
 
 }  // namespace fusesmith::backends

@@ -11,10 +11,10 @@ std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs
   for (const TensorType& type : outputs) results.emplace_back(type);
   std::visit(
       [&](const auto& x) {
-        if constexpr (requires { compute(x, inputs, results, probe); })
+        if constexpr (requires { compute(x, inputs, results, products, probe); })
+          compute(x, inputs, results, products, probe);
+        else if constexpr (requires { compute(x, inputs, results, probe); })
           compute(x, inputs, results, probe);
-        else if constexpr (requires { compute(x, inputs, results, products); })
-          compute(x, inputs, results, products);
         else
           compute(x, inputs, results);
       },

@@ -13,9 +13,10 @@ namespace {
 
 // The maximum passes over NaN, but exp(x - max) does not: a NaN or +inf, or -inf alone, makes the sum NaN and
 // so the whole row.
-void softmax_row(std::span<float> row, size_t number, const InnerValue& sums) {
+void softmax_row(std::span<float> row, size_t number, const InnerValue& maxima, const InnerValue& sums) {
   float max = -std::numeric_limits<float>::infinity();
   for (float x : row) max = x > max ? x : max;
+  max = maxima(number, max);
   for (float& x : row) x = std::exp(x - max);
   const float sum = sums(number, sum_of(row.size(), [&](size_t i) { return row[i]; }));
   for (float& x : row) x /= sum;
@@ -30,12 +31,13 @@ void compute(const Softmax& op, Inputs in, Outputs out, Probe* probe) {
   const size_t n = static_cast<size_t>(shape[axis]);
   const size_t step = static_cast<size_t>(strides_of(shape)[axis]);
   std::vector<float> row(n);
-  const InnerValue sums(probe, "sum", x.size() / n);
+  const InnerValue scores(probe, "scores", x.size()), maxima(probe, "maximum", x.size() / n),
+      sums(probe, "sum", x.size() / n);
   write_floats(out[0], [&](std::span<float> y) {
     for (size_t block = 0; block < y.size(); block += n * step) {
       for (size_t start = block; start < block + step; ++start) {
-        for (size_t i = 0; i < n; ++i) row[i] = x[start + i * step];
-        softmax_row(row, block / n + (start - block), sums);
+        for (size_t i = 0; i < n; ++i) row[i] = scores(start + i * step, x[start + i * step]);
+        softmax_row(row, block / n + (start - block), maxima, sums);
         for (size_t i = 0; i < n; ++i) y[start + i * step] = row[i];
       }
     }

@@ -58,7 +58,7 @@ std::string text_of(const Case& test_case, const CaseRun& run, const Explanation
          "unequal: against the other backend.\n"
          "gain: rms at the outputs / rms injected. share: part of the whole difference at the outputs. "
          "relative: rms of\n"
-         "difference / rms of value; grows: against what it was computed from. Tolerance: as "
+         "difference / rms of value; growth: against what it was computed from. Tolerance: as "
          "torch.testing.assert_close.\n";
 }
 
@@ -67,7 +67,7 @@ std::string text_of(const Case& test_case, const CaseRun& run, const Explanation
 FlagTable ExplainFlags::table() {
   FlagTable table;
   table.command = "explain";
-  table.doc = "say what happened with a case, region by region, and what makes the difference.";
+  table.doc = "measure what caused a difference: which region, rounding or inner value, and what amplifies it.";
   table.details =
       "Goes on from the verdict by experiments: each region of the candidate on the baseline's values (what "
       "it "
@@ -93,7 +93,7 @@ FlagTable ExplainFlags::table() {
       {"explain corpus/scenarios/einsum_projections.json",
        "Who rewrote what, and how far each region is from its bound."},
       {"explain corpus/scenarios/layer_norm_linear_bf16.json",
-       "Whose statistics differ, and what makes more of it."},
+       "Whose statistics differ, and which ops amplify the difference."},
       {"explain --skip_patterns=sdpa case.json", "Is it the attention rewrite?"},
   };
   return table;

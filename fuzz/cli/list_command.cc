@@ -50,13 +50,14 @@ Rows backend_rows() {
 }
 
 Rows fault_rows() {
-  Rows rows = {{"name", "pattern", "backends", "doc"}};
+  Rows rows = {{"name", "pattern", "backends", "cause", "doc"}};
   for (const FaultInfo& fault : all_faults()) {
     std::string carriers;
     for (const char* backend : {"cpu_fused", "cuda_fused"}) {
       if (fault.strikes(backend)) carriers += (carriers.empty() ? "" : ",") + std::string(backend);
     }
-    rows.push_back({std::string(fault.name), std::string(fault.pattern), carriers, std::string(fault.doc)});
+    rows.push_back({std::string(fault.name), std::string(fault.pattern), carriers, std::string(fault.cause),
+                    std::string(fault.doc)});
   }
   return rows;
 }
