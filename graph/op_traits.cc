@@ -8,8 +8,9 @@ namespace {
 template <class T>
 concept HasOutputs = std::same_as<std::remove_cv_t<decltype(T::outputs)>, OutputCount>;
 template <class T>
-concept HasInnerErrors = std::same_as < std::remove_cv_t<decltype(T::inner_errors)>,
-bool > ;
+concept HasInnerErrors = requires {
+  bool{T::inner_errors};
+};
 template <class T>
 concept HasWork = requires(const T& op, TypeSpan types, const TensorType& output) {
   { op.work(types, output) } -> std::same_as<Work>;
