@@ -1,4 +1,4 @@
-# The include rule and the size budget, and every planted fault through a campaign, as tests.
+# The rules of the tree, its picture, and every planted fault through a campaign, as tests.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(NOT Python3_FOUND)
   message(NOTICE "scripts/check_tree: not a test here (no python3)")
@@ -9,6 +9,9 @@ foreach(mode "" "--self-test")
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/check_tree" ${mode}
            WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 endforeach()
+add_test(NAME include_graph
+         COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/include_graph" --check
+         WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
 if(FUSESMITH_FAULTS AND TARGET fusesmith)
   add_test(NAME fault_sweep
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/fault_sweep" --binary=$<TARGET_FILE:fusesmith>)

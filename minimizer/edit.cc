@@ -51,7 +51,17 @@ std::string text_of(const ZeroElements& e) {
   return "zero " + e.source + " from " + std::to_string(e.begin) + " to " + std::to_string(e.end);
 }
 std::string text_of(const SetSteps& e) { return "run " + std::to_string(e.steps) + " steps"; }
-std::string text_of(const SkipPatterns& e) { return "skip " + joined(e.names); }
+std::string text_of(const SetPolicy& e) {
+  const auto& [tf32, implicit_casts, skip_patterns] = e.policy;
+  return std::string("set tf32 ") + (tf32 ? "on" : "off") + ", implicit casts " +
+         std::string(Policy::kImplicitCasts[static_cast<size_t>(implicit_casts)]) + ", skipped patterns " +
+         (skip_patterns.empty() ? "none" : joined(skip_patterns));
+}
+std::string text_of(const Rename& e) {
+  std::vector<std::string> changes;
+  for (const auto& [from, to] : e.names) changes.push_back(from + " to " + to);
+  return "rename " + joined(changes);
+}
 
 // A case whose graph is a draft.
 struct DraftCase {
@@ -59,6 +69,7 @@ struct DraftCase {
   int64_t steps;
   Policy policy;
   Draft draft;
+  std::vector<StandIn> stand_ins;
 };
 
 bool edit(DraftCase& c, const SetOutputs& e) {
@@ -174,11 +185,39 @@ bool edit(DraftCase& c, const SetSteps& e) {
   return e.steps >= 1;
 }
 
-bool edit(DraftCase& c, const SkipPatterns& e) {
-  auto& skipped = c.policy.skip_patterns;
-  for (const std::string& pattern : e.names) {
-    if (std::find(skipped.begin(), skipped.end(), pattern) == skipped.end()) skipped.push_back(pattern);
+bool edit(DraftCase& c, const SetPolicy& e) {
+  c.policy = e.policy;
+  return true;
+}
+
+bool edit(DraftCase& c, const Rename& e) {
+  Draft& d = c.draft;
+  std::map<std::string, std::string> values;
+  for (const auto& [from, to] : e.names) {
+    const auto at = d.node(from);
+    if (!at && !d.input(from) && !d.state(from)) return false;
+    values[from] = to;
+    if (!at) continue;
+    DraftNode renamed = d.nodes[*at];
+    renamed.name = to;
+    for (int i = 0; i < renamed.output_count; ++i)
+      values[output_name(d.nodes[*at], i)] = output_name(renamed, i);
   }
+  const auto rename = [&](std::string& name) {
+    if (const auto at = values.find(name); at != values.end()) name = at->second;
+  };
+  for (Input& input : d.inputs) rename(input.name);
+  for (State& state : d.states) rename(state.name);
+  for (DraftNode& node : d.nodes) {
+    rename(node.name);
+    for (std::string& input : node.inputs) rename(input);
+  }
+  for (std::string& name : d.next) rename(name);
+  for (std::string& name : d.outputs) rename(name);
+  for (StandIn& pair : c.stand_ins) rename(pair.value), rename(pair.by);
+  std::set<std::string> unread;
+  for (std::string name : d.unread) rename(name), unread.insert(name);
+  d.unread = std::move(unread);
   return true;
 }
 
@@ -199,13 +238,15 @@ std::optional<Case> apply_edit(const Case& test_case, const Edit& edit) {
 }
 
 std::optional<Case> apply_edits(const Case& test_case, const Edits& edits) {
-  DraftCase c{test_case.seed, test_case.steps, test_case.policy, draft_of(test_case.graph)};
+  DraftCase c{test_case.seed, test_case.steps, test_case.policy, draft_of(test_case.graph),
+              test_case.stand_ins};
   for (const Edit& one : edits) {
     if (!std::visit([&](const auto& e) { return edit(c, e); }, one)) return std::nullopt;
   }
   auto graph = build(std::move(c.draft));
   if (!graph) return std::nullopt;
-  Case edited{c.seed, c.steps, std::move(c.policy), std::move(*graph), test_case.expect, test_case.stand_ins};
+  Case edited{
+      c.seed, c.steps, std::move(c.policy), std::move(*graph), test_case.expect, std::move(c.stand_ins)};
   if (stand_in_problem(edited)) return std::nullopt;
   return edited;
 }

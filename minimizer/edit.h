@@ -1,11 +1,12 @@
 // Edit: one step towards a smaller case, as data. Edits name values, so a list of them stays meaningful when
 // earlier ones have removed others; an edit that does not fit gives nothing. Names of what survives are kept,
-// so its data stays the same.
+// so its data stays the same;
+// Rename alone changes them, and with them data that is drawn.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -57,12 +58,15 @@ struct ZeroElements {  // [begin, end) of a literal
 struct SetSteps {
   int64_t steps = 1;
 };
-struct SkipPatterns {  // these too
-  std::vector<std::string> names;
+struct SetPolicy {
+  Policy policy;
+};
+struct Rename {  // inputs, states and nodes, all at once
+  std::map<std::string, std::string> names;
 };
 
 using Edit = std::variant<SetOutputs, Bypass, Pin, DropNode, Merge, Resize, SetOp, ChangeDtype, SetFill,
-                          ZeroElements, SetSteps, SkipPatterns>;
+                          ZeroElements, SetSteps, SetPolicy, Rename>;
 using Edits = std::vector<Edit>;
 
 // "resize x axis 1 to 16", for people.

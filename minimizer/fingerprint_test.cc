@@ -12,11 +12,10 @@ namespace {
 
 TEST(Fingerprint, EqualCasesAndNoOthersShareIt) {
   std::map<uint64_t, std::string> texts;
-  const std::vector<std::string> patterns = {"a", "b"};
   for (const Case& test_case : sample_cases()) {
     const Probe probe{"", some_bits(test_case.graph), {}};
     for (const Reduction& reduction : all_reductions()) {
-      for (const Edits& edits : reduction.propose({test_case, probe, patterns})) {
+      for (const Edits& edits : reduction.propose({test_case, probe})) {
         const auto edited = apply_edits(test_case, edits);
         if (!edited) continue;
         const std::string text = to_json(*edited);

@@ -18,7 +18,8 @@ struct Measure {
   int64_t data = 0;        // how much the fills say: zeros 0 ... literals most
   int64_t nonzeros = 0;    // elements of literals that are not zero bits
   int64_t attributes = 0;  // how far attributes are from their defaults
-  int64_t patterns = 0;    // minus the number of patterns that are skipped
+  int64_t policy = 0;      // settings that are not the defaults, each skipped pattern one of them
+  int64_t names = 0;       // that do not say what they name (minimizer/naming.h)
 
   auto operator<=>(const Measure&) const = default;
 };

@@ -12,16 +12,16 @@ namespace {
 
 constexpr size_t kKept = 4;  // earlier cases to fall back on when the last one does not fail again
 constexpr int kMaxGrowth =
-    3;  // times that the guilty region is extended by what it reads, if it does not fail alone
+    3;  // times that the failing region is extended by what it reads, if it does not fail alone
 
 class Engine {
  public:
   Engine(const Case& start, const Predicate& predicate, const MinimizeOptions& options)
       : predicate_(predicate), options_(options), case_(start), measure_(measure(start)) {}
 
-  MinimizeResult run() {
+  MinimizeResult run(std::optional<Probe> probe) {
     result_.before = result_.after = measure_;
-    auto probe = options_.max_queries > 0 ? ask(case_) : std::nullopt;
+    if (!probe && options_.max_queries > 0) probe = ask(case_);
     if (!probe) return finish();
     result_.fails = true;
     result_.signature = probe->signature;
@@ -54,10 +54,7 @@ class Engine {
   bool take(std::string_view reduction, const std::string& edit, Case candidate) {
     const Measure size = measure(candidate);
     if (!(size < measure_)) return false;
-    if (tried_.count(fingerprint(candidate)) > 0) {
-      ++result_.cache_hits;
-      return false;
-    }
+    if (tried_.count(fingerprint(candidate)) > 0) return false;
     if (result_.queries + 1 >= options_.max_queries || seconds() >= options_.max_seconds) {
       result_.exhausted = true;
       return false;
@@ -83,10 +80,10 @@ class Engine {
     return true;
   }
 
-  // The guilty region alone, on the inputs it got; if that does not fail, with more and more of what it
+  // The failing region alone, on the inputs it got; if that does not fail, with more and more of what it
   // reads.
   void extract() {
-    std::vector<int> nodes = probe_.guilty_nodes;
+    std::vector<int> nodes = probe_.failing_nodes;
     for (int growth = 0; growth <= kMaxGrowth && !nodes.empty() && !result_.exhausted; ++growth) {
       auto candidate = extract_region(case_, nodes, probe_.values);
       const std::string edit = "extract the region of " + std::to_string(nodes.size()) + " nodes";
@@ -99,7 +96,7 @@ class Engine {
 
   bool reduce(const Reduction& reduction) {
     if (result_.exhausted) return false;
-    const std::vector<Edits> proposals = reduction.propose({case_, probe_, options_.pattern_names});
+    const std::vector<Edits> proposals = reduction.propose({case_, probe_});
     bool smaller = false;
     for (const Edits& edits : proposals) {
       auto candidate = apply_edits(case_, edits);
@@ -145,8 +142,9 @@ class Engine {
 
 }  // namespace
 
-MinimizeResult minimize(const Case& start, const Predicate& predicate, const MinimizeOptions& options) {
-  return Engine(start, predicate, options).run();
+MinimizeResult minimize(const Case& start, const Predicate& predicate, const MinimizeOptions& options,
+                        std::optional<Probe> seen) {
+  return Engine(start, predicate, options).run(std::move(seen));
 }
 
 }  // namespace fusesmith::minimizer

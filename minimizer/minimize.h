@@ -24,9 +24,8 @@ struct Progress {
 };
 
 struct MinimizeOptions {
-  int64_t max_queries = 10000;  // calls of the predicate, the first and the last check included
+  int64_t max_queries = 10000;  // calls of the predicate, its checks of the start and of the result included
   double max_seconds = 600;
-  std::vector<std::string> pattern_names;                      // that may be skipped
   std::function<void(const Progress&)> on_progress = nullptr;  // after every edit taken
   // Once for each other signature met on the way, with the first case that showed it: a finding of its own.
   std::function<void(const std::string& signature, const Case& test_case)> on_other = nullptr;
@@ -39,12 +38,13 @@ struct MinimizeResult {
   bool flaky = false;      // a case taken did not fail again: an earlier one is given
   bool exhausted = false;  // stopped by max_queries or max_seconds
   int64_t queries = 0;
-  int64_t cache_hits = 0;
   double seconds = 0;
   std::vector<std::string> edits;  // taken, in order
   Measure before, after;
 };
 
-MinimizeResult minimize(const Case& start, const Predicate& predicate, const MinimizeOptions& options = {});
+// `seen`: what the predicate said of the start, if it was asked; else it is asked.
+MinimizeResult minimize(const Case& start, const Predicate& predicate, const MinimizeOptions& options = {},
+                        std::optional<Probe> seen = {});
 
 }  // namespace fusesmith::minimizer

@@ -13,8 +13,8 @@ namespace {
 
 using testing::ElementsAre;
 
-Probe failing(const Case& test_case, std::string signature, std::vector<int> guilty = {}) {
-  return {std::move(signature), some_bits(test_case.graph), std::move(guilty)};
+Probe failing(const Case& test_case, std::string signature, std::vector<int> failing_nodes = {}) {
+  return {std::move(signature), some_bits(test_case.graph), std::move(failing_nodes)};
 }
 
 // A softmax over a number of keys that 16 does not divide, of the product of two values.
@@ -75,7 +75,7 @@ TEST(Minimize, LeavesThePatternAndOnes) {
   EXPECT_FALSE(result.exhausted);
 }
 
-TEST(Minimize, ExtractsTheGuiltyRegionFirstAndFindsAThreshold) {
+TEST(Minimize, ExtractsTheFailingRegionFirstAndFindsAThreshold) {
   const MinimizeResult result = minimize(transformer_block(), wide_norm_bug);
   ASSERT_TRUE(result.fails);
   EXPECT_EQ(result.edits.front(), "extract the region of 1 nodes");
@@ -171,17 +171,31 @@ TEST(Minimize, WhatDoesNotFailAgainIsGivenUp) {
   EXPECT_GE(result.test_case.graph.nodes().size(), 10u);
 }
 
-TEST(Minimize, DropsPatternsButTheGuiltyOne) {
-  MinimizeOptions options;
-  options.pattern_names = {"dropout_elimination", "sdpa", "gemm_bias_act", "pointwise_chain"};
-  const Predicate of_sdpa = [](const Case& test_case) -> std::optional<Probe> {
+// What matters of the policy stays, the rest goes.
+TEST(Minimize, LeavesOfThePolicyWhatMatters) {
+  Case start = transformer_block();
+  start.policy = {
+      true, Policy::ImplicitCasts::strict, {"dropout_elimination", "sdpa", "gemm_bias_act", "gate"}};
+  const Predicate unless_sdpa = [](const Case& test_case) -> std::optional<Probe> {
     const auto& skipped = test_case.policy.skip_patterns;
-    if (std::find(skipped.begin(), skipped.end(), "sdpa") != skipped.end()) return std::nullopt;
+    if (std::find(skipped.begin(), skipped.end(), "sdpa") == skipped.end()) return std::nullopt;
     return tail_bug(test_case);
   };
-  const MinimizeResult result = minimize(transformer_block(), of_sdpa, options);
-  EXPECT_THAT(result.test_case.policy.skip_patterns,
-              ElementsAre("dropout_elimination", "gemm_bias_act", "pointwise_chain"));
+  const Policy& kept = minimize(start, unless_sdpa).test_case.policy;
+  EXPECT_EQ(kept, (Policy{false, Policy::ImplicitCasts::may_elide, {"sdpa"}}));
+  const Predicate with_tf32 = [](const Case& test_case) {
+    return test_case.policy.tf32 ? tail_bug(test_case) : std::nullopt;
+  };
+  EXPECT_EQ(minimize(start, with_tf32).test_case.policy, (Policy{true, {}, {}}));
+}
+
+TEST(Minimize, NamesSayWhatTheyName) {
+  const MinimizeResult result = minimize(transformer_block(), tail_bug);
+  EXPECT_EQ(result.after.names, 0);
+  const Graph& graph = result.test_case.graph;
+  EXPECT_EQ(graph.inputs()[0].name, "x") << to_string(graph);  // q and k
+  EXPECT_EQ(graph.nodes()[0].name, "scores");
+  EXPECT_EQ(graph.nodes()[1].name, "softmax0");
 }
 
 TEST(Minimize, ShrinksASquareAsASquare) {

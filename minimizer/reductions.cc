@@ -1,14 +1,13 @@
 #include "minimizer/reductions.h"
 
-#include "minimizer/reductions/list.h"
-
 namespace fusesmith::minimizer {
 
 std::span<const Reduction> all_reductions() {
+#define REDUCTION(name) name,
   static const Reduction reductions[] = {
-      kFewerSteps,   kCutOutputs,        kPin,         kDropNode,     kShrinkDimension, kBypass, kMergeEquals,
-      kSimplifyData, kSimplifyAttribute, kChangeDtype, kDropPatterns,
+#include "minimizer/reductions/list.def"
   };
+#undef REDUCTION
   return reductions;
 }
 

@@ -1,5 +1,5 @@
-// Reductions propose edits as data; one engine (minimizer/minimize.h) applies, decides and verifies. To add
-// one: a file under reductions/, a line in reductions/list.h and one in reductions.cc, a test.
+// Reductions propose edits as data; one engine (minimizer/minimize.h) applies them, decides and verifies. To
+// add a reduction: a file under reductions/, a line in reductions/list.def, a test beside the file.
 #pragma once
 
 #include <memory>
@@ -16,15 +16,14 @@ namespace fusesmith::minimizer {
 struct Probe {
   std::string signature;  // names the finding
   std::vector<std::shared_ptr<const Tensor>>
-      values;                     // the candidate's trace, by ValueId; may be empty, or null in places
-  std::vector<int> guilty_nodes;  // of the region to blame; may be empty
+      values;                      // the candidate's trace, by ValueId; may be empty, or null in places
+  std::vector<int> failing_nodes;  // of the region that fails; may be empty
 };
 
 // What a reduction may look at.
 struct Situation {
   const Case& test_case;
-  const Probe& probe;                          // of this case
-  std::span<const std::string> pattern_names;  // those that could be skipped
+  const Probe& probe;  // of this case
 };
 
 struct Reduction {
@@ -34,7 +33,12 @@ struct Reduction {
   std::vector<Edits> (*propose)(const Situation&);
 };
 
-// In the order in which the engine runs them: the steps that save the most time first.
+// One for each line of the list.
+#define REDUCTION(name) extern const Reduction name;
+#include "minimizer/reductions/list.def"
+#undef REDUCTION
+
+// All of the list, in its order.
 std::span<const Reduction> all_reductions();
 
 }  // namespace fusesmith::minimizer

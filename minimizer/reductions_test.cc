@@ -14,8 +14,6 @@
 namespace fusesmith::minimizer {
 namespace {
 
-const std::vector<std::string> kPatterns = {"sdpa", "layer_norm_welford", "gemm_bias_act"};
-
 Probe probe_of(const Case& test_case, bool with_bits = true) {
   Probe probe{"signature", {}, {static_cast<int>(test_case.graph.nodes().size() / 2)}};
   if (with_bits) probe.values = some_bits(test_case.graph);
@@ -23,7 +21,7 @@ Probe probe_of(const Case& test_case, bool with_bits = true) {
 }
 
 std::vector<Edits> propose(const Reduction& reduction, const Case& test_case, const Probe& probe) {
-  return reduction.propose({test_case, probe, kPatterns});
+  return reduction.propose({test_case, probe});
 }
 
 const Reduction& reduction_called(std::string_view name) {
@@ -33,9 +31,10 @@ const Reduction& reduction_called(std::string_view name) {
   return *at;
 }
 
-// Whether an edit may change the type, data or attributes of values that it does not name.
+// Whether an edit may change the type, data or attributes of values that it does not name, or their names.
 bool reaches_far(const Edit& edit) {
-  return std::holds_alternative<Resize>(edit) || std::holds_alternative<ChangeDtype>(edit);
+  return std::holds_alternative<Resize>(edit) || std::holds_alternative<ChangeDtype>(edit) ||
+         std::holds_alternative<Rename>(edit);
 }
 
 std::set<std::string> filled_by(const Edits& edits) {
@@ -81,9 +80,11 @@ TEST(Reductions, EveryProposalGivesAValidCaseOrNothing) {
 }
 
 TEST(Reductions, EachMakesSomeCaseSmaller) {
+  std::vector<Case> cases = sample_cases();
+  cases[0].policy.tf32 = true;
   for (const Reduction& reduction : all_reductions()) {
     int smaller = 0;
-    for (const Case& test_case : sample_cases()) {
+    for (const Case& test_case : cases) {
       for (const Edits& edits : propose(reduction, test_case, probe_of(test_case))) {
         const auto after = apply_edits(test_case, edits);
         smaller += after && measure(*after) < measure(test_case) ? 1 : 0;
@@ -173,12 +174,35 @@ TEST(SimplifyAttribute, DropsTheMaskOfAttentionWithItsOperand) {
   EXPECT_TRUE(dropped);
 }
 
-TEST(DropPatterns, ProposesOnlyWhatIsNotSkippedYet) {
+TEST(SimplifyPolicy, ProposesTheDefaultsThenEachSettingAndFewerSkippedPatterns) {
   Case test_case = stepping();
-  test_case.policy.skip_patterns = {"sdpa", "gemm_bias_act"};
-  const auto proposals = propose(reduction_called("drop_patterns"), test_case, probe_of(test_case));
-  ASSERT_EQ(proposals.size(), 1u);
-  EXPECT_EQ(std::get<SkipPatterns>(proposals[0][0]).names, std::vector<std::string>{"layer_norm_welford"});
+  const Reduction& reduction = reduction_called("simplify_policy");
+  EXPECT_TRUE(propose(reduction, test_case, probe_of(test_case)).empty());
+  test_case.policy = {true, Policy::ImplicitCasts::may_elide, {"a", "b", "c"}};
+  std::vector<std::string> texts;
+  for (const Edits& edits : propose(reduction, test_case, probe_of(test_case)))
+    texts.push_back(to_string(edits));
+  const auto text = [](const char* tf32, const char* skipped) {
+    return std::string("set tf32 ") + tf32 + ", implicit casts may_elide, skipped patterns " + skipped;
+  };
+  EXPECT_EQ(texts, (std::vector<std::string>{text("off", "none"), text("off", "a, b, c"), text("on", "none"),
+                                             text("on", "none"), text("on", "c"), text("on", "a, b"),
+                                             text("on", "b, c"), text("on", "a, c"), text("on", "a, b")}));
+}
+
+TEST(Rename, KeepsDataWhereAllNamesTogetherDoNotFail) {
+  Builder b;
+  const ValueId drawn = b.input("x7", {Dtype::f32, {2, 3}}, Normal{});
+  const ValueId fixed = b.input("w3", {Dtype::f32, {4, 3}}, Constant{1});
+  b.output(b.node(Linear{}, {drawn, fixed}, "linear9"));
+  const Case test_case = case_of(b);
+  std::vector<std::string> texts;
+  for (const Edits& edits : propose(reduction_called("rename"), test_case, probe_of(test_case)))
+    texts.push_back(to_string(edits));
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"rename linear9 to linear0, w3 to weight, x7 to x",
+                                      "rename linear9 to linear0, w3 to weight", "rename linear9 to linear0",
+                                      "rename w3 to weight", "rename x7 to x"}));
 }
 
 }  // namespace

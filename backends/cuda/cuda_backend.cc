@@ -2,7 +2,7 @@
 
 #include "backends/cuda/emit/arithmetic.h"
 #include "backends/cuda/emit/library_contract.h"
-#include "backends/cuda/runtime/device_program.h"
+#include "backends/cuda/emit/program_builder.h"
 #include "backends/cuda/runtime/worker.h"
 
 namespace fusesmith::backends {

@@ -91,32 +91,28 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
   const auto file = (folder / "case.json").string();
   const auto start = read_case_file(file);
   if (!start) return Problem{start.problem()};
-  const auto failing_run = [&](const Case& test_case) {
-    return run_until_failing(test_case, signature, options.judging, kMostTrials, options.stop);
-  };
-  Report report{signature, *start, failing_run(*start), file, "not minimized"};
-  if (auto problem = write_verdict(folder, report.run)) return problem;
+  Reproduction seen = reproduce(*start, signature, options.judging, kMostTrials, options.stop);
+  if (auto problem = write_verdict(folder, seen.run)) return problem;
 
-  if (!report.run.verdict.finding || report.run.verdict.signature != signature) {
+  Report report{signature, *start, {}, file, "not minimized", seen.rate};
+  if (!seen.fails()) {
     report.how_small =
-        "it did not fail in this way when it was judged again, " + counted(kMostTrials, "time");
+        "it did not fail in this way when it was judged again, " + counted(seen.rate.runs, "time");
   } else if (options.minimize) {
     MinimizeOptions minimize_options;
     minimize_options.max_seconds = kMinimizeSeconds;
     minimize_options.on_other = others;
-    const Shrunk shrunk = shrink(*start, signature, options.judging, minimize_options, options.stop);
+    Shrunk shrunk = shrink(*start, seen, options.judging, minimize_options, options.stop);
     if (options.stop && options.stop()) return {};  // without report.md: a resumed campaign does it again
-    if (shrunk.result.fails) {
-      const auto min = (folder / "min.json").string();
-      if (auto problem = write_file(min, to_json(shrunk.result.test_case))) return problem;
-      report = {signature,
-                shrunk.result.test_case,
-                failing_run(shrunk.result.test_case),
-                min,
-                "minimized: " + shrink_text(shrunk),
-                shrunk.rate};
-    }
+    const auto min = (folder / "min.json").string();
+    if (auto problem = write_file(min, to_json(shrunk.result.test_case))) return problem;
+    report.file = min;
+    report.how_small = "minimized: " + shrink_text(shrunk);
+    report.test_case = std::move(shrunk.result.test_case);
+    seen = std::move(shrunk.seen);
+    report.rate = seen.rate;
   }
+  report.run = std::move(seen.run);
   return write_file(folder / "report.md", report_text(report, file, options));
 }
 

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
-#include "backends/rewrite/pattern.h"
 #include "fuzz/base/table.h"
 #include "fuzz/report/verdict_text.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
-
-constexpr int kFirstTrials = 10;  // to see how a start fails
 
 Probe probe_of(const CaseRun& run, const Judging& judging) {
   Probe probe;
@@ -22,7 +19,7 @@ Probe probe_of(const CaseRun& run, const Judging& judging) {
   const bool of_candidate = guilty.backend->backend == judging.candidate;
   if (!of_candidate) probe.values = run.baseline_trace.values;
   const Program* program = of_candidate ? run.candidate.get() : run.baseline.get();
-  if (program) probe.guilty_nodes = program->plan().regions.at(guilty.region->region).nodes;
+  if (program) probe.failing_nodes = program->plan().regions.at(guilty.region->region).nodes;
   return probe;
 }
 
@@ -32,7 +29,8 @@ std::string size_text(const Measure& measure) {
 
 }  // namespace
 
-Predicate predicate_of(const Judging& judging, const Stop& stop, const std::string& signature, int trials) {
+Predicate interestingness_test(const Judging& judging, const Stop& stop, const std::string& signature,
+                               int trials) {
   return [=](const Case& test_case) -> std::optional<Probe> {
     if (stop && stop()) return {};
     const CaseRun run = run_until_failing(test_case, signature, judging, trials, stop);
@@ -41,30 +39,22 @@ Predicate predicate_of(const Judging& judging, const Stop& stop, const std::stri
   };
 }
 
-Shrunk shrink(const Case& start, const std::string& signature, const Judging& judging,
-              MinimizeOptions options, const Stop& stop) {
-  if (options.pattern_names.empty()) {
-    for (const Pattern& pattern : all_patterns()) options.pattern_names.emplace_back(pattern.name);
-  }
-  const Judging quick = judging.quick();
-  const CaseRun first = run_until_failing(start, signature, quick, kFirstTrials, stop);
-  if (!first.verdict.finding) {
-    Shrunk passes;
-    passes.result.test_case = start;
-    passes.result.before = passes.result.after = measure(start);
-    return passes;
-  }
-  const std::string wanted = signature.empty() ? first.verdict.signature : signature;
-  const FailureRate rate = failure_rate(start, wanted, quick, stop);
-  Shrunk shrunk{minimize(start, predicate_of(quick, stop, wanted, trials_for(rate)), options), rate};
-  if (rate.sometimes() || shrunk.result.flaky)
-    shrunk.rate = failure_rate(shrunk.result.test_case, wanted, quick, stop);
+Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judging,
+              const MinimizeOptions& options, const Stop& stop) {
+  Judging by_case = judging;  // what a candidate leaves out of its policy must not come back
+  by_case.options.skip_patterns.clear();
+  by_case.options.implicit_casts.reset();
+  const std::string& signature = seen.run.verdict.signature;
+  const Predicate fails = interestingness_test(by_case.quick(), stop, signature, trials_for(seen.rate));
+  Shrunk shrunk{minimize(with_options(start, judging.options), fails, options, probe_of(seen.run, judging)),
+                {}};
+  shrunk.seen = reproduce(shrunk.result.test_case, signature, by_case, kMostTrials, stop);
   return shrunk;
 }
 
 std::string shrink_text(const Shrunk& shrunk) {
   const MinimizeResult& result = shrunk.result;
-  const FailureRate& rate = shrunk.rate;
+  const FailureRate& rate = shrunk.seen.rate;
   return size_text(result.before) + " -> " + size_text(result.after) + "; " + std::to_string(result.queries) +
          " queries in " + short_number(result.seconds) + " s" +
          (result.exhausted ? ", stopped by its limits" : "") +

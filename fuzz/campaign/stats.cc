@@ -94,8 +94,7 @@ Stats stats_of(const Place& place) {
   stats.corpus_done = count_at(corpus, "done");
   stats.corpus_digest = read_value<std::string>(corpus, "digest");
   const Place verdicts = member(place, "verdicts");
-  for (size_t i = 0; i < stats.verdicts.size(); ++i)
-    stats.verdicts[i] = count_at(verdicts, kVerdictNames[i]);
+  for (size_t i = 0; i < stats.verdicts.size(); ++i) stats.verdicts[i] = count_at(verdicts, kVerdictNames[i]);
   read_counts(place, "unsupported", stats.unsupported);
   read_counts(place, "patterns_fired", stats.patterns);
   read_counts(place, "findings", stats.findings);

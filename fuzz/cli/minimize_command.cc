@@ -15,6 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kName = "minimize";
+constexpr int kFirstTrials =
+    10;  // of a case that may fail only sometimes, before it counts as one that passes
 
 // "DIR/CASE.min.json" for "DIR/CASE.json".
 std::string beside(const std::string& file, const char* ending) {
@@ -36,8 +38,8 @@ Json json_of(const Shrunk& shrunk, const std::string& file, const std::string& o
                {"queries", result.queries},
                {"seconds", result.seconds},
                {"exhausted", result.exhausted},
-               {"flaky", shrunk.rate.sometimes()},
-               {"failure_rate", {{"failed", shrunk.rate.failed}, {"runs", shrunk.rate.runs}}},
+               {"flaky", shrunk.seen.rate.sometimes()},
+               {"failure_rate", {{"failed", shrunk.seen.rate.failed}, {"runs", shrunk.seen.rate.runs}}},
                {"edits", result.edits},
                {"other_signatures", others}});
   return json;
@@ -64,25 +66,28 @@ int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& wa
   options.max_seconds = flags.max_seconds;
   options.max_queries = flags.max_queries;
   options.on_other = [&](const std::string& signature, const Case&) { others.push_back(signature); };
-  const Shrunk shrunk = shrink(wanted, {}, judging, options, [] { return InterruptGuard::interrupted(); });
-  const MinimizeResult& result = shrunk.result;
-  if (InterruptGuard::interrupted()) throw Interrupted{};
-  const auto print_json = [&] {
+  const auto print_json = [&](const Shrunk& shrunk) {
     console.out << json_of(shrunk, file, output, others).dump(2, ' ', false, Json::error_handler_t::replace)
                 << "\n";
   };
-  if (!result.fails) {
-    const VerdictClass verdict = judging.run(start).verdict.verdict;
+  const Stop stop = [] { return InterruptGuard::interrupted(); };
+  const Reproduction seen = reproduce(wanted, {}, judging, kFirstTrials, stop);
+  if (stop()) throw Interrupted{};
+  if (!seen.fails()) {
+    const VerdictClass verdict = seen.run.verdict.verdict;
     if (flags.json)
-      print_json();
+      print_json({});
     else
       console.out << file << ": does not fail (" << name(verdict) << "), nothing to minimize\n";
     return verdict == VerdictClass::out_of_memory ? kOutOfMemory : kClean;
   }
+  const Shrunk shrunk = shrink(wanted, seen, judging, options, stop);
+  const MinimizeResult& result = shrunk.result;
+  if (stop()) throw Interrupted{};
   if (auto problem = write_file(output, to_json(result.test_case)))
     return fail(console, kName, problem->what, kCannotWrite);
   if (flags.json)
-    print_json();
+    print_json(shrunk);
   else
     console.out << text_of(shrunk, output, flags, console);
   return kFindings;

@@ -110,7 +110,7 @@ TEST_P(CachePair, TheHazardIsConvictedAndMadeSmall) {
     EXPECT_TRUE(verdict.verdict == VerdictClass::nondeterministic || verdict.verdict == VerdictClass::defect);
     EXPECT_NE(verdict.signature.find(std::string("-") + kPattern + "-"), std::string::npos)
         << verdict.signature;
-    const Shrunk shrunk = shrink(test_case, verdict.signature, faulty, {});
+    const Shrunk shrunk = shrink(test_case, reproduce(test_case, verdict.signature, faulty), faulty, {});
     EXPECT_TRUE(shrunk.result.fails);
     EXPECT_LE(shrunk.result.test_case.graph.nodes().size(), 6U) << to_json(shrunk.result.test_case);
   }

@@ -26,17 +26,23 @@ CaseRun run_until_failing(const Case& test_case, const std::string& signature, c
   return run;
 }
 
-FailureRate failure_rate(const Case& test_case, const std::string& signature, const Judging& judging,
-                         const Stop& stop) {
-  FailureRate rate;
-  for (int runs = kFewRuns; rate.runs < runs && !(stop && stop());) {
-    ++rate.runs;
-    if (fails(judging.run(test_case).verdict, signature))
-      ++rate.failed;
-    else
-      runs = kMoreRuns;
+Reproduction reproduce(const Case& test_case, const std::string& signature, const Judging& judging, int most,
+                       const Stop& stop) {
+  const auto stopped = [&] { return stop && stop(); };
+  Reproduction seen;
+  do {
+    seen.run = judging.run(test_case);
+    ++seen.rate.runs;
+    seen.rate.failed = fails(seen.run.verdict, signature) ? 1 : 0;
+  } while (!seen.fails() && seen.rate.runs < most && !stopped());
+  if (!seen.fails()) return seen;
+  const std::string wanted = seen.run.verdict.signature;
+  const Judging quick = judging.quick();
+  while (seen.rate.runs < (seen.rate.sometimes() ? kMoreRuns : kFewRuns) && !stopped()) {
+    ++seen.rate.runs;
+    seen.rate.failed += fails(quick.run(test_case).verdict, wanted) ? 1 : 0;
   }
-  return rate;
+  return seen;
 }
 
 int trials_for(const FailureRate& rate) {

@@ -24,6 +24,16 @@ Case reduction_among_others() {
   return test_case;
 }
 
+Case gated() {
+  Builder b;
+  const TensorType type{Dtype::f32, {3, 5}};
+  const ValueId x = b.input("x", type, Normal{}), y = b.input("y", type, Normal{});
+  b.output(b.node(Mul{}, {b.node(Silu{}, {x}, "silu"), y}, "out"));
+  Case test_case;
+  test_case.graph = *b.build();
+  return test_case;
+}
+
 class Trials : public testing::Test {
  protected:
   void SetUp() override {
@@ -49,15 +59,16 @@ TEST(TrialsFor, SeesAFailureWithHighProbability) {
 
 TEST_F(Trials, RatesTellSometimesFromAlways) {
   const Case test_case = reduction_among_others();
-  const FailureRate always = failure_rate(test_case, {}, judging(kAlways));
+  const FailureRate always = reproduce(test_case, {}, judging(kAlways)).rate;
   EXPECT_FALSE(always.sometimes());
   EXPECT_GT(always.failed, 1);
-  const FailureRate sometimes = failure_rate(test_case, {}, judging(kSometimes));
-  EXPECT_TRUE(sometimes.sometimes());
-  EXPECT_GT(sometimes.failed, 0);
-  EXPECT_GT(sometimes.runs, always.runs);
-  const FailureRate never = failure_rate(test_case, {}, judging(""));
-  EXPECT_EQ(never.failed, 0);
+  const Reproduction sometimes = reproduce(test_case, {}, judging(kSometimes));
+  EXPECT_TRUE(sometimes.rate.sometimes());
+  EXPECT_TRUE(sometimes.run.verdict.finding);
+  EXPECT_GT(sometimes.rate.runs, always.runs);
+  const Reproduction never = reproduce(test_case, {}, judging(""), 7);
+  EXPECT_EQ(never.rate.failed, 0);
+  EXPECT_EQ(never.rate.runs, 7);
 }
 
 TEST_F(Trials, RunUntilFailingFindsTheFailure) {
@@ -70,18 +81,20 @@ TEST_F(Trials, RunUntilFailingFindsTheFailure) {
 
 TEST_F(Trials, StopEndsThem) {
   int asked = 0;
-  const FailureRate rate =
-      failure_rate(reduction_among_others(), {}, judging(""), [&] { return ++asked > 3; });
-  EXPECT_EQ(rate.runs, 3);
+  const Reproduction seen =
+      reproduce(reduction_among_others(), {}, judging(""), kMostTrials, [&] { return ++asked > 3; });
+  EXPECT_EQ(seen.rate.runs, 4);
 }
 
 TEST_F(Trials, WhatFailsSometimesIsShrunk) {
-  const Shrunk shrunk = shrink(reduction_among_others(), {}, judging(kSometimes), {});
+  const Case test_case = reduction_among_others();
+  const Shrunk shrunk =
+      shrink(test_case, reproduce(test_case, {}, judging(kSometimes)), judging(kSometimes), {});
   ASSERT_TRUE(shrunk.result.fails);
   EXPECT_EQ(shrunk.result.after.nodes, 1);
-  EXPECT_TRUE(shrunk.rate.sometimes());
-  EXPECT_GT(shrunk.rate.failed, 0);
-  EXPECT_NE(shrink_text(shrunk).find("failing in " + std::to_string(shrunk.rate.failed) + " of "),
+  EXPECT_TRUE(shrunk.seen.rate.sometimes());
+  EXPECT_GT(shrunk.seen.rate.failed, 0);
+  EXPECT_NE(shrink_text(shrunk).find("failing in " + std::to_string(shrunk.seen.rate.failed) + " of "),
             std::string::npos)
       << shrink_text(shrunk);
 }
@@ -96,14 +109,47 @@ TEST_F(Trials, FindingsSayTheRate) {
   ASSERT_TRUE(report);
   EXPECT_NE(report->find("failing in "), std::string::npos) << *report;
   EXPECT_NE(report->find("replay --repeat="), std::string::npos) << *report;
-  EXPECT_NE(report->find("disagrees with itself: dot["), std::string::npos) << *report;
+  EXPECT_NE(report->find("disagrees with itself: einsum0["), std::string::npos) << *report;
   EXPECT_TRUE(read_case_file(folder / "min.json"));
 }
 
-TEST_F(Trials, ACaseThatPassesIsNotAskedForever) {
-  const Shrunk shrunk = shrink(reduction_among_others(), {}, judging(""), {});
-  EXPECT_FALSE(shrunk.result.fails);
-  EXPECT_EQ(shrunk.result.queries, 0);
+// A finding is judged a few times before the first reduction, and nothing of that is judged again.
+TEST_F(Trials, AFindingsCaseIsJudgedFiveTimes) {
+  TemporaryFolder folder;
+  const Case test_case = reduction_among_others();
+  ASSERT_FALSE(write_file(folder / "case.json", to_json(test_case)));
+  int runs = 0, runs_before_another = 0;
+  const FailingBackend counted([&](const Graph& graph) {
+    runs += graph == test_case.graph ? 1 : 0;
+    if (graph != test_case.graph && runs_before_another == 0) runs_before_another = runs;
+  });
+  Judging judged = judging(kAlways);
+  judged.candidate = "failing";
+  const std::string signature = judged.run(test_case).verdict.signature;
+  ASSERT_NE(signature, "");
+  runs = 0;
+  ASSERT_FALSE(finish_finding(folder.string(), signature, {judged, "", "fusesmith", true, {}}));
+  EXPECT_TRUE(read_case_file(folder / "min.json"));
+  EXPECT_EQ(runs_before_another, 5);
+  EXPECT_EQ(runs, 5);
+}
+
+// The options of the campaign are part of the finding's case; the minimizer takes away what does not matter.
+TEST_F(Trials, OnlyThePatternsThatMatterStaySkipped) {
+  const Case test_case = reduction_among_others();
+  Judging judged = judging(kAlways);
+  judged.options.skip_patterns = {"gate", "sdpa"};
+  judged.options.implicit_casts = Policy::ImplicitCasts::strict;
+  const Reproduction seen = reproduce(test_case, {}, judged);
+  ASSERT_TRUE(seen.fails());
+  EXPECT_EQ(shrink(test_case, seen, judged, {}).result.test_case.policy, Policy{});
+
+  judged = judging("chain_tail_block_skipped");
+  judged.options.skip_patterns = {"sdpa", "gate", "add_norm"};  // without gate's skip, gate takes both nodes
+  const Reproduction chain = reproduce(gated(), {}, judged);
+  ASSERT_TRUE(chain.fails());
+  const Case smallest = shrink(gated(), chain, judged, {}).result.test_case;
+  EXPECT_EQ(smallest.policy.skip_patterns, std::vector<std::string>{"gate"}) << to_json(smallest);
 }
 
 }  // namespace

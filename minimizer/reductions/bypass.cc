@@ -1,6 +1,6 @@
 // Let readers of a node read one of its operands. Shapes are inferred anew, so that the operand need not have
 // the node's type; two movements may have to go together (an axis added and removed).
-#include "minimizer/reductions/list.h"
+#include "minimizer/reductions.h"
 
 namespace fusesmith::minimizer {
 namespace {

@@ -2,7 +2,7 @@
 // earlier values instead.
 #include <algorithm>
 
-#include "minimizer/reductions/list.h"
+#include "minimizer/reductions.h"
 
 namespace fusesmith::minimizer {
 namespace {
@@ -13,18 +13,18 @@ std::vector<std::string> names_of(const Graph& graph, const std::vector<ValueId>
   return names;
 }
 
-// What a later part of the graph sees of the guilty nodes.
-std::vector<ValueId> guilty_outputs(const Situation& now) {
+// What a later part of the graph sees of the failing nodes.
+std::vector<ValueId> outputs_of_failing_nodes(const Situation& now) {
   const Graph& graph = now.test_case.graph;
-  const auto& guilty = now.probe.guilty_nodes;
+  const auto& failing = now.probe.failing_nodes;
   const auto consumers = graph.consumers();
   std::vector<ValueId> values;
-  for (int n : guilty) {
+  for (int n : failing) {
     const Node& node = graph.nodes()[static_cast<size_t>(n)];
     for (ValueId v = node.first_output; v < node.first_output + node.output_count; ++v) {
       const auto& readers = consumers[static_cast<size_t>(v)];
       const bool inside = !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](int r) {
-        return std::find(guilty.begin(), guilty.end(), r) != guilty.end();
+        return std::find(failing.begin(), failing.end(), r) != failing.end();
       });
       if (!inside || graph.is_observed(v)) values.push_back(v);
     }
@@ -38,7 +38,7 @@ std::vector<Edits> propose(const Situation& now) {
   const auto observe = [&](const std::vector<ValueId>& values) {
     if (!values.empty()) proposals.push_back({SetOutputs{names_of(graph, values)}});
   };
-  observe(guilty_outputs(now));
+  observe(outputs_of_failing_nodes(now));
   const std::vector<ValueId>& outputs = graph.outputs();
   if (outputs.size() > 1) {
     for (ValueId v : outputs) observe({v});

@@ -1,5 +1,5 @@
 #include "minimizer/draft.h"
-#include "minimizer/reductions/list.h"
+#include "minimizer/reductions.h"
 
 namespace fusesmith::minimizer {
 namespace {

@@ -1,4 +1,4 @@
-#include "minimizer/reductions/list.h"
+#include "minimizer/reductions.h"
 
 namespace fusesmith::minimizer {
 namespace {

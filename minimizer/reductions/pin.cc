@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "minimizer/reductions/list.h"
+#include "minimizer/reductions.h"
 
 namespace fusesmith::minimizer {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "minimizer/dimensions.h"
-#include "minimizer/reductions/list.h"
+#include "minimizer/reductions.h"
 
 namespace fusesmith::minimizer {
 namespace {

@@ -3,7 +3,7 @@
 #include <concepts>
 
 #include "minimizer/measure.h"
-#include "minimizer/reductions/list.h"
+#include "minimizer/reductions.h"
 
 namespace fusesmith::minimizer {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "minimizer/measure.h"
-#include "minimizer/reductions/list.h"
+#include "minimizer/reductions.h"
 
 namespace fusesmith::minimizer {
 namespace {

@@ -4,6 +4,7 @@ import os
 import re
 import tempfile
 
+from tree import picture
 from tree.sources import CPP
 
 
@@ -59,6 +60,15 @@ PLANTED = [
     ("fuzz/base/free_test.cc", '#include "fuzz/cli/command.h"\n', ""),
     ("fuzz/run/test_support.h", '#include "fuzz/cli/command.h"\n', ""),
     ("fuzz/attic/a.cc", '#include "fuzz/base/flags.h"\n', "fuzz/attic/ is no room"),
+    ("backends/rewrite/matching/up.cc", '#include "backends/rewrite/sdpa/sdpa.h"\n', "may not include"),
+    ("backends/rewrite/sdpa/ok.cc", '#include "backends/rewrite/matching/a.h"\n#include "backends/rewrite/pattern.h"\n',
+     ""),
+    ("backends/rewrite/all.cc", '#include "backends/rewrite/sdpa/sdpa.h"\n', ""),
+    ("backends/cuda/runtime/up.cc", '#include "backends/cuda/emit/emit_node.h"\n',
+     "backends/cuda/runtime/ includes kernels"),
+    ("backends/cuda/kernels/up.cc", '#include "backends/cuda/cuda_backend.h"\n', "includes no other room"),
+    ("backends/cuda_fused/gemm/up.cc", '#include "backends/cuda_fused/emit/emit_fused.h"\n', "includes device"),
+    ("backends/cuda_fused/gemm/ok.cc", '#include "backends/cuda/emit/emit_node.h"\n', ""),
     # namespaces
     ("minimizer/bare.h", "namespace {\nint f();\n}\n", "namespace {: names of this folder"),
     ("minimizer/bare_too.h", "int f();  // namespace fusesmith::minimizer\n", "no namespace fusesmith::minimizer"),
@@ -118,4 +128,11 @@ def self_test(check):
         write(root, "fuzz/base/a.cc", "namespace fusesmith::fuzz {}\n" + "\n" * 120)
         if check(root)[0] != ["the median file has 121 lines, at most 120"]:
             failures.append("the median goes unnoticed")
+    if picture.reduced({("a", "b"), ("b", "c"), ("a", "c")}) != {("a", "b"), ("b", "c")}:
+        failures.append("include_graph draws an arrow that follows from others")
+    try:
+        picture.reduced({("a", "b"), ("b", "a")})
+        failures.append("include_graph draws a circle")
+    except ValueError:
+        pass
     return failures, f"self-test, {len(PLANTED) + 1} planted files"

@@ -73,12 +73,13 @@ def bare_code(text):
 def without_template(head):
     """`head` without leading template<...>."""
     while head.startswith("template"):
-        depth, at = 0, len("template")
-        for at in range(at, len(head)):
-            depth += {"<": 1, ">": -1}.get(head[at], 0)
-            if depth == 0 and head[at] == ">":
+        depth, end = 0, len(head)
+        for at, char in enumerate(head):
+            depth += {"<": 1, ">": -1}.get(char, 0)
+            if depth == 0 and char == ">":
+                end = at + 1
                 break
-        head = head[at + 1:].lstrip()
+        head = head[end:].lstrip()
     return head
 
 

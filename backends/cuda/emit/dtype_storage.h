@@ -12,7 +12,7 @@ inline Storage storage_of(Dtype dtype) {
   static_assert(static_cast<int>(Storage::bf16) == static_cast<int>(Dtype::bf16));
   static_assert(static_cast<int>(Storage::i32) == static_cast<int>(Dtype::i32));
   static_assert(static_cast<int>(Storage::boolean) == static_cast<int>(Dtype::boolean));
-  static_assert(kMaxAxes == kMaxRank);
+  static_assert(kTensorAxes == kMaxRank);
   return static_cast<Storage>(dtype);
 }
 

@@ -5,8 +5,8 @@
 
 namespace fusesmith::backends {
 
-// out[i...] = in[start + sum i * strides], over the output's shape and bit for bit. At most 8 axes remain
-// where neighbours that follow each other are merged.
+// out[i...] = in[start + sum i * strides], over the output's shape and bit for bit. After merging neighbours
+// that follow each other, at most kMaxAxes axes may remain.
 void emit_view(const DeviceTensor& in, int64_t start, Shape strides, const DeviceTensor& out,
                Emitter& emitter);
 

@@ -8,7 +8,9 @@
 
 namespace fusesmith::backends {
 
-// A copy: element i of the index space, in row-major order, is read at its strides.
+// A copy: element i of the index space, in row-major order, is read at its strides. Merged, it has at most
+// kMaxRank + 1 axes: those of its tensor, and one for all summed axes that the tensor lacks, which
+// order_summed() puts next to each other.
 struct Packing {
   Shape sizes, strides;
 };

@@ -8,6 +8,7 @@
 
 #include "backends/common/product.h"
 #include "backends/common/strided.h"
+#include "backends/cuda/kernels/index_space.h"
 #include "graph/philox.h"
 
 namespace fusesmith::backends {
@@ -22,6 +23,9 @@ Values lattice(int64_t count, uint64_t seed) {
 }
 
 Values packed(const Values& from, const Packing& packing) {
+  Shape sizes = packing.sizes, strides = packing.strides;
+  merge_axes(sizes, {&strides, 1});
+  EXPECT_LE(sizes.size(), size_t{kMaxAxes}) << "no kernel copies so many axes";
   Values to(static_cast<size_t>(element_count(packing.sizes)));
   int64_t reach = 0;
   for (size_t i = 0; i < packing.sizes.size(); ++i) reach += (packing.sizes[i] - 1) * packing.strides[i];
@@ -188,33 +192,54 @@ TEST(GemmPlan, EinsumsWithOddAxes) {
   expect_right(Einsum{"kid,kjd->ijd"}, {5, 4, 3}, {5, 6, 3});
 }
 
+// The reversed output keeps any two axes of the large operand from being merged, and the packed operand has
+// one more axis than a tensor may have.
+TEST(GemmPlan, EinsumsOfTheLargestRank) {
+  const Shape twos(kMaxRank, 2);
+  const GemmPlan plan = expect_right(Einsum{"abcdefgh,i->hgfedcba"}, twos, {3});
+  ASSERT_TRUE(plan.pack_a);
+  EXPECT_EQ(plan.pack_a->sizes.size(), size_t{kMaxAxes});
+  expect_right(Einsum{"abcdefgh,hij->gfedcbai"}, twos, {2, 2, 3});
+  expect_right(Einsum{"abcdefgh,ijklmnop->"}, twos, twos);
+  expect_right(Einsum{"acegbdfh,hfdbijkl->lgcjeaki"}, twos, twos);
+}
+
 // Every kind of equation: letters drawn for operands and output, in any order, with repeats.
-TEST(GemmPlan, RandomEinsums) {
+struct RandomEquations {
+  uint32_t letters, longest, largest;  // how many letters, of an operand, and the largest size
+  int trials;
+};
+
+void expect_right(const RandomEquations& kind) {
   uint64_t draws = 0;
-  const auto below = [&](uint32_t n) { return philox(7, 0, draws++)[0] % n; };
-  for (int trial = 0; trial < 3000; ++trial) {
-    int64_t sizes[6];
-    for (int64_t& size : sizes) size = 1 + below(4);
-    const auto word = [&](uint32_t longest) {
+  const auto below = [&](uint32_t n) { return philox(7, kind.letters, draws++)[0] % n; };
+  for (int trial = 0; trial < kind.trials; ++trial) {
+    std::vector<int64_t> sizes(kind.letters);
+    for (int64_t& size : sizes) size = 1 + below(kind.largest);
+    const auto word = [&] {
       std::string letters;
-      for (uint32_t n = below(longest + 1); letters.size() < n;) letters += static_cast<char>('a' + below(6));
+      for (uint32_t n = below(kind.longest + 1); letters.size() < n;)
+        letters += static_cast<char>('a' + below(kind.letters));
       return letters;
     };
-    const std::string a = word(5), b = word(5);
+    const std::string a = word(), b = word();
     std::string out;
-    for (char c = 'a'; c < 'g'; ++c) {
-      if ((a + b).find(c) == std::string::npos || below(3) == 0) continue;
+    for (char c = 'a'; c < static_cast<char>('a' + kind.letters); ++c) {
+      if ((a + b).find(c) == std::string::npos || below(3) == 0 || out.size() == size_t{kMaxRank}) continue;
       out.insert(out.begin() + below(static_cast<uint32_t>(out.size()) + 1), c);
     }
     const auto shape = [&](const std::string& letters) {
       Shape s;
-      for (char c : letters) s.push_back(sizes[c - 'a']);
+      for (char c : letters) s.push_back(sizes[static_cast<size_t>(c - 'a')]);
       return s;
     };
     expect_right(Einsum{a + "," + b + "->" + out}, shape(a), shape(b));
-    if (HasFailure()) return;
+    if (testing::Test::HasFailure()) return;
   }
 }
+
+TEST(GemmPlan, RandomEinsums) { expect_right({6, 5, 4, 3000}); }
+TEST(GemmPlan, RandomEinsumsOfHighRank) { expect_right({16, 8, 2, 3000}); }
 
 }  // namespace
 }  // namespace fusesmith::backends

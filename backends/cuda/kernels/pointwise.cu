@@ -50,7 +50,7 @@ __device__ Values load(const PointwiseOperand& operand, const Indices& at, bool 
 // The elements of one thread: their indices, and their coordinates where some operand is read by strides.
 struct Elements {
   Indices index;
-  Indices coordinates[kMaxAxes];
+  Indices coordinates[kTensorAxes];
 };
 
 __device__ Indices offsets(const IndexSpace& space, const PointwiseOperand& operand,
@@ -58,7 +58,7 @@ __device__ Indices offsets(const IndexSpace& space, const PointwiseOperand& oper
   if (operand.contiguous) return elements.index;
   Indices offset{};
 #pragma unroll
-  for (int axis = 0; axis < kMaxAxes; ++axis) {
+  for (int axis = 0; axis < kTensorAxes; ++axis) {
     if (axis >= space.rank) continue;
     const int stride = operand.strides[axis];
 #pragma unroll
@@ -132,8 +132,9 @@ __global__ void __launch_bounds__(kThreads)
     // Past the end, the last element is computed again, and not stored.
     elements.index.at[j] = min(first + j * kThreads, count - 1);
     if (!by_strides) continue;
-    device::for_each_axis(program.space, elements.index.at[j],
-                          [&](int axis, int i) { elements.coordinates[axis].at[j] = i; });
+    device::for_each_axis(program.space, elements.index.at[j], [&](int axis, int i) {
+      if (axis < kTensorAxes) elements.coordinates[axis].at[j] = i;
+    });
   }
   Values values[kMaxPointwiseSteps];
   Values result{};

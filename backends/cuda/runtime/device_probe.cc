@@ -5,15 +5,11 @@
 
 namespace fusesmith::backends {
 
-DeviceProbe::~DeviceProbe() {
-  for (void* memory : memory_) cudaFree(memory);
-}
-
 float* DeviceProbe::allocate(int count) {
-  void* memory = nullptr;
-  check_cuda(cudaMalloc(&memory, sizeof(float) * static_cast<size_t>(count)), "cudaMalloc for inner values");
-  memory_.push_back(memory);
-  return static_cast<float*>(memory);
+  memory_.push_back(owned<DeviceMemory>([&](void** made) {
+    check_cuda(cudaMalloc(made, sizeof(float) * static_cast<size_t>(count)), "cudaMalloc for inner values");
+  }));
+  return static_cast<float*>(memory_.back().get());
 }
 
 InnerFloats DeviceProbe::inner(std::string_view name, int count) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cuda/kernels/inner_floats.h"
+#include "backends/cuda/runtime/owned.h"
 #include "backends/inner_values.h"
 
 namespace fusesmith::backends {
@@ -18,7 +19,6 @@ class DeviceProbe {
   DeviceProbe(Probe& probe, cudaStream_t stream) : probe_(probe), stream_(stream) {}
   DeviceProbe(const DeviceProbe&) = delete;
   DeviceProbe& operator=(const DeviceProbe&) = delete;
-  ~DeviceProbe();
 
   InnerFloats inner(std::string_view name, int count);
   // Copies what was seen into the probe, once the stream has come so far.
@@ -29,7 +29,7 @@ class DeviceProbe {
 
   Probe& probe_;
   cudaStream_t stream_;
-  std::vector<void*> memory_;
+  std::vector<DeviceMemory> memory_;
   std::map<std::string, std::pair<const float*, int>, std::less<>> seen_;
 };
 

@@ -12,8 +12,8 @@
 namespace fusesmith::backends {
 namespace {
 
-// What fills memory before the three runs: NaN, zero, a large finite number. The zones around inputs keep
-// what the first run's memory is filled with.
+// What fills memory before the three runs, the guard zones around inputs too: NaN, zero, a large finite
+// number. A value that depends on bytes beyond its operands is then not the same in every run.
 enum RunIndex { kTraced, kAgain, kProduction, kRuns };
 constexpr uint8_t kPoison[kRuns] = {0xFF, 0x00, 0x7B};
 
@@ -61,12 +61,13 @@ class DeviceProgram final : public Program, public Inspectable {
   void place_blocks();
   void list_pairs();
   void upload(Worker& worker, std::span<const TensorPtr> inputs) const;
+  void fill_input_guards(Worker& worker, RunIndex run, RunIndex poison) const;
   void launch_region(Worker& worker, size_t region, int stream, RunIndex run) const;
   void run_traced(Worker& worker, int stream, RunIndex run) const;
   void run_production(Worker& worker) const;
   void check_runs(Worker& worker) const;
   Trace download(Worker& worker, std::span<const TensorPtr> inputs, Report& report) const;
-  size_t find_guilty_region(Worker& worker, std::span<const TensorPtr> inputs) const;
+  size_t find_failing_region(Worker& worker, std::span<const TensorPtr> inputs) const;
   Disagreement at_value(Disagreement::Kind kind, ValueId value) const;
   Trace run_once(Worker& worker, std::span<const TensorPtr> inputs, RunIndex poison) const;
   std::byte* base(Worker& worker, RunIndex run) const {
@@ -113,7 +114,7 @@ void DeviceProgram::place_blocks() {
 }
 
 // Tables, an empty report and the inputs with their guard zones, in one copy; then the inputs of the other
-// runs from those of the first. Everything else is poison.
+// runs from those of the first, between guard zones of their own. Everything else is poison.
 void DeviceProgram::upload(Worker& worker, std::span<const TensorPtr> inputs) const {
   std::byte* const device = worker.device_memory(blocks_.end);
   const cudaStream_t stream = worker.handles(0).stream;
@@ -137,12 +138,21 @@ void DeviceProgram::upload(Worker& worker, std::span<const TensorPtr> inputs) co
   }
   check_cuda(cudaMemcpyAsync(device, host, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, stream),
              "copying inputs");
-  for (int run = kAgain; run < kRuns; ++run) {
+  for (const RunIndex run : {kAgain, kProduction}) {
     check_cuda(cudaMemcpyAsync(device + blocks_.run[run], device + blocks_.run[kTraced],
                                static_cast<size_t>(traced_.input_bytes), cudaMemcpyDeviceToDevice, stream),
                "copying inputs");
+    fill_input_guards(worker, run, run);
   }
   worker.record(kInputsReady, 0);
+}
+
+void DeviceProgram::fill_input_guards(Worker& worker, RunIndex run, RunIndex poison) const {
+  const std::byte* const device = worker.device_memory(blocks_.end);
+  check_cuda(
+      launch_fill_guards(base(worker, run), reinterpret_cast<const DeviceSpan*>(device + blocks_.spans),
+                         static_cast<int>(traced_.input_guards), kPoison[poison], worker.handles(0).stream),
+      "kernel fill_guards");
 }
 
 void DeviceProgram::launch_region(Worker& worker, size_t region, int stream, RunIndex run) const {
@@ -179,9 +189,9 @@ void DeviceProgram::check_runs(Worker& worker) const {
   const int rest = static_cast<int>(traced_.guards.size()) - around_inputs;
   for (int run = 0; run < kRuns; ++run) {
     const std::byte* const start = device + blocks_.run[run];
-    check_cuda(launch_check_guards(start, guards, around_inputs, kPoison[kTraced], &report->input_guard[run],
-                                   stream),
-               "kernel check_guards");
+    check_cuda(
+        launch_check_guards(start, guards, around_inputs, kPoison[run], &report->input_guard[run], stream),
+        "kernel check_guards");
     if (run == kProduction) continue;
     check_cuda(
         launch_check_guards(start, guards + around_inputs, rest, kPoison[run], &report->guard[run], stream),
@@ -249,14 +259,16 @@ Trace DeviceProgram::run_once(Worker& worker, std::span<const TensorPtr> inputs,
                              static_cast<size_t>(traced_.total_bytes - traced_.input_bytes),
                              worker.handles(0).stream),
              "filling memory");
+  fill_input_guards(worker, kTraced, poison);
   run_traced(worker, 0, kTraced);
   Report report;
   return download(worker, inputs, report);
 }
 
-// Region by region, until a guard zone is no longer what it was.
-size_t DeviceProgram::find_guilty_region(Worker& worker, std::span<const TensorPtr> inputs) const {
-  for (const RunIndex run : {kTraced, kAgain}) {
+// Region by region, until a guard zone is no longer what it was. Where no run shows it again, the last
+// region.
+size_t DeviceProgram::find_failing_region(Worker& worker, std::span<const TensorPtr> inputs) const {
+  for (const RunIndex run : {kTraced, kAgain, kProduction}) {
     upload(worker, inputs);
     for (size_t r = 0; r < regions_.size(); ++r) {
       launch_region(worker, r, 0, run);
@@ -288,7 +300,7 @@ std::optional<Disagreement> DeviceProgram::recheck(std::span<const TensorPtr> in
     return std::nullopt;
   WorkerLease worker;
   if (guards) {
-    const size_t region = find_guilty_region(*worker, inputs);
+    const size_t region = find_failing_region(*worker, inputs);
     return Disagreement{Kind::guard, region, plan_.regions[region].outputs.back(), 0, 0, 0};
   }
   constexpr int kTries = 5;
@@ -334,21 +346,18 @@ double DeviceProgram::production_microseconds(std::span<const TensorPtr> inputs,
   upload(*worker, inputs);
   worker->wait(kInputsReady, 1);
   run_production(*worker);
-  cudaEvent_t start = nullptr, end = nullptr;
-  check_cuda(cudaEventCreate(&start), "cudaEventCreate");
-  check_cuda(cudaEventCreate(&end), "cudaEventCreate");
-  check_cuda(cudaEventRecord(start, stream), "cudaEventRecord");
+  const auto make_event = [](cudaEvent_t* made) { check_cuda(cudaEventCreate(made), "cudaEventCreate"); };
+  const OwnedEvent start = owned<OwnedEvent>(make_event), end = owned<OwnedEvent>(make_event);
+  check_cuda(cudaEventRecord(start.get(), stream), "cudaEventRecord");
   for (int i = 0; i < repeats; ++i) {  // each begins on both streams when the one before has ended
     worker->record(kInputsReady, 0);
     worker->wait(kInputsReady, 1);
     run_production(*worker);
   }
-  check_cuda(cudaEventRecord(end, stream), "cudaEventRecord");
+  check_cuda(cudaEventRecord(end.get(), stream), "cudaEventRecord");
   worker->synchronize(0);
   float milliseconds = 0;
-  check_cuda(cudaEventElapsedTime(&milliseconds, start, end), "cudaEventElapsedTime");
-  cudaEventDestroy(start);
-  cudaEventDestroy(end);
+  check_cuda(cudaEventElapsedTime(&milliseconds, start.get(), end.get()), "cudaEventElapsedTime");
   return 1000.0 * static_cast<double>(milliseconds) / repeats;
 }
 

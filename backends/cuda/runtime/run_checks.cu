@@ -6,6 +6,11 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kBlocksPerPair = 8;
 
+__global__ void fill_guards(uint8_t* base, const DeviceSpan* spans, uint8_t value) {
+  const DeviceSpan span = spans[blockIdx.x];
+  for (int64_t i = threadIdx.x; i < span.bytes; i += kThreads) base[span.offset + i] = value;
+}
+
 __global__ void check_guards(const uint8_t* base, const DeviceSpan* spans, uint8_t expected, int* found) {
   const DeviceSpan span = spans[blockIdx.x];
   for (int64_t i = threadIdx.x; i < span.bytes; i += kThreads) {
@@ -30,6 +35,12 @@ __global__ void compare(const uint8_t* first, const uint8_t* second, const Devic
 }
 
 }  // namespace
+
+cudaError_t launch_fill_guards(std::byte* base, const DeviceSpan* spans, int count, uint8_t value,
+                               cudaStream_t stream) {
+  if (count > 0) fill_guards<<<count, kThreads, 0, stream>>>(reinterpret_cast<uint8_t*>(base), spans, value);
+  return cudaGetLastError();
+}
 
 cudaError_t launch_check_guards(const std::byte* base, const DeviceSpan* spans, int count, uint8_t expected,
                                 int* found, cudaStream_t stream) {

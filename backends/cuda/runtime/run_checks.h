@@ -20,6 +20,10 @@ struct DeviceSpanPair {
 
 inline constexpr int kNothingFound = 0x7f7f7f7f;  // what memset(0x7f) leaves
 
+// Fills `count` spans with one byte value.
+cudaError_t launch_fill_guards(std::byte* base, const DeviceSpan* spans, int count, uint8_t value,
+                               cudaStream_t stream);
+
 // *found = the smallest i for which some byte of span i is not `expected`, if that is smaller than *found.
 cudaError_t launch_check_guards(const std::byte* base, const DeviceSpan* spans, int count, uint8_t expected,
                                 int* found, cudaStream_t stream);

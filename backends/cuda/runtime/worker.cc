@@ -4,12 +4,11 @@
 #include <mutex>
 
 #include "backends/cuda/runtime/check.h"
+#include "backends/cuda/runtime/grow_memory.h"
 #include "backends/device_error.h"
 
 namespace fusesmith::backends {
 namespace {
-
-constexpr size_t kWorkspace = size_t{32} << 20;  // what cuBLAS recommends for Hopper
 
 // Idle workers, kept until the process ends: the driver takes their memory back, and destroying handles after
 // the driver has shut down would fail.
@@ -28,24 +27,6 @@ void free_idle_memory() {
   for (const auto& worker : pool().idle) worker->free_memory();
 }
 
-void make_stream(StreamHandles& to) {
-  check_cuda(cudaStreamCreateWithFlags(&to.stream, cudaStreamNonBlocking), "cudaStreamCreate");
-  check_cublas(cublasCreate(&to.cublas), "cublasCreate");
-  check_cublas(cublasLtCreate(&to.cublas_lt), "cublasLtCreate");
-  check_cudnn(cudnnCreate(&to.cudnn), "cudnnCreate");
-  check_cuda(cudaMalloc(&to.workspace, 2 * kWorkspace), "cudaMalloc of the libraries' workspace");
-  to.workspace_bytes = kWorkspace;
-  check_cublas(cublasSetStream(to.cublas, to.stream), "cublasSetStream");
-  void* const second = static_cast<std::byte*>(to.workspace) + kWorkspace;
-  check_cublas(cublasSetWorkspace(to.cublas, second, kWorkspace), "cublasSetWorkspace");
-  // Sums of 16-bit products stay in f32, whatever the library would choose.
-  check_cublas(cublasSetMathMode(to.cublas,
-                                 static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
-                                                           CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
-               "cublasSetMathMode");
-  check_cudnn(cudnnSetStream(to.cudnn, to.stream), "cudnnSetStream");
-}
-
 }  // namespace
 
 std::optional<std::string> why_no_device() {
@@ -62,76 +43,95 @@ std::optional<std::string> why_no_device() {
   return std::nullopt;
 }
 
-Worker::Worker() {
-  for (StreamHandles& stream : streams_) make_stream(stream);
-}
-
-// Handles of a broken device cannot be destroyed; errors are of no use here.
-Worker::~Worker() {
-  free_memory();
-  for (cudaEvent_t event : events_) cudaEventDestroy(event);
-  for (const StreamHandles& stream : streams_) {
-    if (stream.cudnn) cudnnDestroy(stream.cudnn);
-    if (stream.cublas_lt) cublasLtDestroy(stream.cublas_lt);
-    if (stream.cublas) cublasDestroy(stream.cublas);
-    cudaFree(stream.workspace);
-    if (stream.stream) cudaStreamDestroy(stream.stream);
-  }
+Worker::Stream::Stream(size_t workspace_bytes)
+    : stream(owned<OwnedStream>([](cudaStream_t* made) {
+        check_cuda(cudaStreamCreateWithFlags(made, cudaStreamNonBlocking), "cudaStreamCreate");
+      })),
+      workspace(owned<DeviceMemory>([&](void** made) {
+        check_cuda(cudaMalloc(made, 2 * workspace_bytes), "cudaMalloc of the libraries' workspace");
+      })),
+      cublas(
+          owned<OwnedCublas>([](cublasHandle_t* made) { check_cublas(cublasCreate(made), "cublasCreate"); })),
+      cublas_lt(owned<OwnedCublasLt>(
+          [](cublasLtHandle_t* made) { check_cublas(cublasLtCreate(made), "cublasLtCreate"); })),
+      cudnn(owned<OwnedCudnn>([](cudnnHandle_t* made) { check_cudnn(cudnnCreate(made), "cudnnCreate"); })) {
+  check_cublas(cublasSetStream(cublas.get(), stream.get()), "cublasSetStream");
+  void* const second = static_cast<std::byte*>(workspace.get()) + workspace_bytes;
+  check_cublas(cublasSetWorkspace(cublas.get(), second, workspace_bytes), "cublasSetWorkspace");
+  // Sums of 16-bit products stay in f32, whatever the library would choose.
+  check_cublas(cublasSetMathMode(cublas.get(),
+                                 static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
+                                                           CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+               "cublasSetMathMode");
+  check_cudnn(cudnnSetStream(cudnn.get(), stream.get()), "cudnnSetStream");
+  handles = {stream.get(), cublas.get(), cublas_lt.get(), cudnn.get(), workspace.get(), workspace_bytes};
 }
 
 void Worker::free_memory() {
-  cudaFree(device_.data);
-  cudaFreeHost(upload_.data);
-  cudaFreeHost(download_.data);
-  device_ = upload_ = download_ = {};
+  device_ = {};
+  upload_ = {};
+  download_ = {};
+}
+
+template <class Owner>
+std::byte* Worker::grow(Memory<Owner>& memory, int64_t bytes, int64_t least,
+                        cudaError_t (*allocate)(void**, size_t), const char* what) {
+  if (bytes > memory.bytes) {
+    memory = {};
+    const auto try_size = [&](int64_t size) {
+      void* made = nullptr;
+      const cudaError_t status = allocate(&made, static_cast<size_t>(size));
+      memory.data.reset(made);
+      if (status != cudaErrorMemoryAllocation) check_cuda(status, what);
+      cudaGetLastError();
+      return status == cudaSuccess;
+    };
+    memory.bytes = grow_memory(bytes, least, try_size, free_idle_memory);
+    if (memory.bytes == 0) {
+      const std::string text = std::string(what) + " of " + std::to_string(bytes >> 20) + " MiB";
+      check_cuda(cudaErrorMemoryAllocation, text.c_str());
+    }
+  }
+  return static_cast<std::byte*>(memory.data.get());
 }
 
 std::byte* Worker::device_memory(int64_t bytes) {
-  if (bytes > device_.bytes) {
-    check_cuda(cudaFree(device_.data), "cudaFree");
-    device_ = {};
-    const int64_t size = std::max(bytes + bytes / 4, int64_t{16} << 20);
-    if (cudaMalloc(&device_.data, static_cast<size_t>(size)) != cudaSuccess) {
-      cudaGetLastError();
-      free_idle_memory();
-      const std::string what = "device memory of " + std::to_string(size >> 20) + " MiB";
-      check_cuda(cudaMalloc(&device_.data, static_cast<size_t>(size)), what.c_str());
-    }
-    device_.bytes = size;
-  }
-  return static_cast<std::byte*>(device_.data);
+  return grow(device_, bytes, int64_t{16} << 20, cudaMalloc, "device memory");
 }
-
-std::byte* Worker::grow_pinned(Memory& memory, int64_t bytes) {
-  if (bytes > memory.bytes) {
-    check_cuda(cudaFreeHost(memory.data), "cudaFreeHost");
-    memory = {};
-    const int64_t size = std::max(bytes + bytes / 4, int64_t{4} << 20);
-    const std::string what = "pinned memory of " + std::to_string(size >> 20) + " MiB";
-    check_cuda(cudaMallocHost(&memory.data, static_cast<size_t>(size)), what.c_str());
-    memory.bytes = size;
-  }
-  return static_cast<std::byte*>(memory.data);
+std::byte* Worker::upload_memory(int64_t bytes) {
+  return grow(upload_, bytes, int64_t{4} << 20, cudaMallocHost, "pinned memory");
 }
-
-std::byte* Worker::upload_memory(int64_t bytes) { return grow_pinned(upload_, bytes); }
-std::byte* Worker::download_memory(int64_t bytes) { return grow_pinned(download_, bytes); }
+std::byte* Worker::download_memory(int64_t bytes) {
+  return grow(download_, bytes, int64_t{4} << 20, cudaMallocHost, "pinned memory");
+}
 
 void Worker::record(size_t event, int stream) {
   while (events_.size() <= event) {
-    cudaEvent_t made = nullptr;
-    check_cuda(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "cudaEventCreate");
-    events_.push_back(made);
+    events_.push_back(owned<OwnedEvent>([](cudaEvent_t* made) {
+      check_cuda(cudaEventCreateWithFlags(made, cudaEventDisableTiming), "cudaEventCreate");
+    }));
   }
-  check_cuda(cudaEventRecord(events_[event], handles(stream).stream), "cudaEventRecord");
+  check_cuda(cudaEventRecord(events_[event].get(), handles(stream).stream), "cudaEventRecord");
 }
 
 void Worker::wait(size_t event, int stream) {
-  check_cuda(cudaStreamWaitEvent(handles(stream).stream, events_.at(event)), "cudaStreamWaitEvent");
+  check_cuda(cudaStreamWaitEvent(handles(stream).stream, events_.at(event).get()), "cudaStreamWaitEvent");
 }
 
 void Worker::synchronize(int stream) {
   check_cuda(cudaStreamSynchronize(handles(stream).stream), "running the case");
+}
+
+bool Worker::settle() {
+  for (const Stream* each : {&first_, &second_}) {
+    if (cudaStreamSynchronize(each->stream.get()) == cudaSuccess) continue;
+    cudaGetLastError();
+    return false;
+  }
+  if (device_.bytes > kMostIdleDeviceBytes) device_ = {};
+  if (upload_.bytes > kMostIdlePinnedBytes) upload_ = {};
+  if (download_.bytes > kMostIdlePinnedBytes) download_ = {};
+  return true;
 }
 
 WorkerLease::WorkerLease() {
@@ -145,9 +145,18 @@ WorkerLease::WorkerLease() {
   if (!worker_) worker_ = std::make_unique<Worker>();
 }
 
+// A run that threw may have left work on either stream. Destroying the handles of a device that has failed
+// could fail too, so that such a worker is leaked.
 WorkerLease::~WorkerLease() {
-  const std::lock_guard guard(pool().mutex);
-  pool().idle.push_back(std::move(worker_));
+  if (!worker_->settle()) {
+    static_cast<void>(worker_.release());
+    return;
+  }
+  try {
+    const std::lock_guard guard(pool().mutex);
+    pool().idle.push_back(std::move(worker_));
+  } catch (const std::exception&) {  // no memory for the list: the worker is destroyed
+  }
 }
 
 }  // namespace fusesmith::backends

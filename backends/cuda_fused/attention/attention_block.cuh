@@ -5,7 +5,7 @@
 #pragma once
 
 #include "backends/cuda_fused/attention/attention_scores.cuh"
-#include "backends/cuda_fused/gemm/tensor_core.cuh"
+#include "backends/cuda_fused/device/tensor_core.cuh"
 
 namespace fusesmith::backends::device {
 

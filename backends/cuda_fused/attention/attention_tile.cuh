@@ -5,7 +5,7 @@
 #include "backends/cuda/kernels/device_math.cuh"
 #include "backends/cuda/kernels/index_space.cuh"
 #include "backends/cuda_fused/attention/attention.h"
-#include "backends/cuda_fused/planted.cuh"
+#include "backends/cuda_fused/device/planted.cuh"
 
 namespace fusesmith::backends::device {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "backends/cuda/runtime/launch.h"
-#include "backends/cuda_fused/gemm/activation.h"
+#include "backends/cuda_fused/device/activation.h"
 #include "backends/rewrite/fused_op.h"
 #include "oracle/contract.h"
 

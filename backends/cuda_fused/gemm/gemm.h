@@ -6,7 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include "backends/cuda/kernels/storage.h"
-#include "backends/cuda_fused/gemm/activation.h"
+#include "backends/cuda_fused/device/activation.h"
 
 namespace fusesmith::backends {
 

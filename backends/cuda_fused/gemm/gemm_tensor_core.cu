@@ -1,9 +1,9 @@
 // f16 and bf16 on the tensor cores: each of 8 warps keeps 32 x 16 sums in fragments of m16n8k16 (PTX ISA,
 // "Matrix Fragments for mma.m16n8k16 with floating point type"). Layouts of any kind are made one on the way
 // into shared memory.
+#include "backends/cuda_fused/device/tensor_core.cuh"
 #include "backends/cuda_fused/gemm/gemm.h"
 #include "backends/cuda_fused/gemm/gemm_tile.cuh"
-#include "backends/cuda_fused/gemm/tensor_core.cuh"
 
 namespace fusesmith::backends {
 namespace {

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "backends/cuda/kernels/device_math.cuh"
-#include "backends/cuda_fused/gemm/activation.cuh"
+#include "backends/cuda_fused/device/activation.cuh"
+#include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/gemm/gemm.h"
-#include "backends/cuda_fused/planted.cuh"
 
 namespace fusesmith::backends::device {
 

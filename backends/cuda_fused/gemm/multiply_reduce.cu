@@ -1,7 +1,7 @@
 // Three kernels for three lengths of sums.
 #include "backends/cuda/kernels/device_math.cuh"
+#include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/gemm/multiply_reduce.h"
-#include "backends/cuda_fused/planted.cuh"
 
 namespace fusesmith::backends {
 namespace {

@@ -1,7 +1,7 @@
 // No shared memory, no barriers: what a warp reads again stays in the caches.
 #include "backends/cuda/kernels/device_math.cuh"
+#include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/gemm/triangle.h"
-#include "backends/cuda_fused/planted.cuh"
 
 namespace fusesmith::backends {
 namespace {

@@ -1,5 +1,5 @@
 // A warp for each row of up to 1024 columns, 4 or 8 for a longer one, as in welford.cu.
-#include "backends/cuda_fused/planted.cuh"
+#include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/rows/add_norm.h"
 #include "backends/cuda_fused/rows/welford.cuh"
 

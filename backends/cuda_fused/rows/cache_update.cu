@@ -1,7 +1,7 @@
 // A line is what stands at one place of every slice of a run. A block owns whole lines, so that only its own
 // threads read what it overwrites: they read some slices, wait for each other, write them, and go on.
 #include "backends/cuda/kernels/elements.cuh"
-#include "backends/cuda_fused/planted.cuh"
+#include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/rows/cache_update.h"
 
 namespace fusesmith::backends {

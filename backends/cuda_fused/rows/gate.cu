@@ -1,8 +1,8 @@
 // 16 bytes per thread where they lie aligned, else an element per thread.
 #include "backends/cuda/kernels/elements.cuh"
-#include "backends/cuda_fused/gemm/activation.cuh"
-#include "backends/cuda_fused/gemm/pieces.cuh"
-#include "backends/cuda_fused/planted.cuh"
+#include "backends/cuda_fused/device/activation.cuh"
+#include "backends/cuda_fused/device/pieces.cuh"
+#include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/rows/gate.h"
 
 namespace fusesmith::backends {

@@ -1,5 +1,5 @@
 // A warp for each row of up to 1024 columns, 4 or 8 for a longer one.
-#include "backends/cuda_fused/planted.cuh"
+#include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/rows/welford.cuh"
 #include "backends/cuda_fused/rows/welford.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backends/cuda/kernels/row_reduce.cuh"
-#include "backends/cuda_fused/gemm/pieces.cuh"
+#include "backends/cuda_fused/device/pieces.cuh"
 
 namespace fusesmith::backends::device {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/cuda/kernels/device_math.cuh"
-#include "backends/cuda_fused/gemm/activation.h"
+#include "backends/cuda_fused/device/activation.h"
 
 namespace fusesmith::backends::device {
 

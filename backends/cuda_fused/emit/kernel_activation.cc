@@ -1,6 +1,5 @@
 // Activations of fused ops as kernels name them.
-#include "backends/cuda_fused/gemm/activation.h"
-
+#include "backends/cuda_fused/device/activation.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
 
 namespace fusesmith::backends {

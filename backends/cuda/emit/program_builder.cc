@@ -1,8 +1,8 @@
+#include "backends/cuda/emit/program_builder.h"
+
 #include <algorithm>
 
 #include "backends/cuda/emit/emit_node.h"
-#include "backends/cuda/runtime/device_program.h"
-#include "backends/cuda/runtime/program_runs.h"
 
 namespace fusesmith::backends {
 namespace {

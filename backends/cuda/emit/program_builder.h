@@ -1,21 +1,12 @@
-// A compiled graph on the device. One call of run() submits three runs at once: traced, the same again on
-// another stream over memory that was filled with other bytes, and as a user would run it (memory used again,
-// two streams). They must agree bit for bit; guard zones must be untouched. recheck() says whether it was so.
+// Makes a program of a graph's regions: gives every value its buffer and collects the launches of each
+// region.
 #pragma once
 
 #include <memory>
 
-#include "backends/backend.h"
-#include "backends/cuda/runtime/launch.h"
-#include "backends/cuda/runtime/memory_plan.h"
+#include "backends/cuda/runtime/program_runs.h"
 
 namespace fusesmith::backends {
-
-// What one region does, in launches over buffers.
-struct DeviceRegion {
-  std::vector<Launch> launches;
-  std::vector<int> temporaries;  // buffer ids
-};
 
 // Collects the regions of a program. Buffers are numbered by ValueId, then temporaries.
 class ProgramBuilder {
