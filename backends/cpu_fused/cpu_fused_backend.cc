@@ -11,14 +11,6 @@
 
 namespace fusesmith::backends {
 
-bool RegionScope::planted(std::string_view fault) const {
-  if (!faults.has(fault)) return false;
-  for (const FaultInfo& known : all_faults()) {
-    if (known.name == fault) return known.pattern == pattern;
-  }
-  return false;
-}
-
 void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out) {
   const Tensor& input = scope.at(identity.input);
   out.bytes = input.bytes;
@@ -32,17 +24,6 @@ void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out) 
 
 namespace {
 
-// What the kernel promises beyond what every kernel of this backend does.
-void refine(const FusedOp& fused, Arithmetic& arithmetic) {
-  std::visit(
-      [&](const auto& op) {
-        if constexpr (requires { sum_height(op); }) arithmetic.sum_height = sum_height(op);
-        if constexpr (requires { row_sums(op); }) arithmetic.row_sums = row_sums(op);
-      },
-      fused);
-  if (std::holds_alternative<MultiplyReduce>(fused)) arithmetic.tf32 = false;  // no tensor core
-}
-
 class CpuFusedProgram final : public Program, public Inspectable {
  public:
   CpuFusedProgram(const Graph& graph, const CompileOptions& options)
@@ -52,7 +33,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
     Arithmetic arithmetic = cpu_arithmetic();
     arithmetic.tf32 = options.tf32;
     for (FusedRegion& fused : rewrite(graph, options, arithmetic, &plan_.refusals)) {
-      refine(fused.op, fused.region.contract.arithmetic);
+      state_order<OnCpu>(fused.op, fused.region.contract.arithmetic);
       plan_.regions.push_back(std::move(fused.region));
       ops_.push_back(std::move(fused.op));
     }
@@ -84,7 +65,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
               Probe* probe = nullptr) const {
     if (const auto* single = std::get_if<SingleNode>(&op))
       return run_node(graph_, single->node, values, products_, probe);
-    const RegionScope scope{values, region.patterns.front(), faults_, products_, probe};
+    const RegionScope scope{{region.patterns.front(), faults_}, values, products_, probe};
     auto out = std::make_shared<Tensor>(graph_.type(region.outputs.back()));
     std::visit(
         [&](const auto& fused) {

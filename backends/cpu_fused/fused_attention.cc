@@ -126,15 +126,13 @@ class AttentionKernel {
 
 }  // namespace
 
-double sum_height(const FusedAttention& attention) {
-  return std::max(blocked_height(attention.keys, std::min(attention.key_tile, kDepthBlock)),
-                  blocked_height(attention.depth, kDepthBlock));
-}
-
-// Tiles one after the other; within one, the eight lanes of sum_of.
-RowSums row_sums(const FusedAttention& attention) {
+// The larger of its two products. Exponentials: tiles one after the other; within one, the eight lanes of
+// sum_of.
+SumOrder sum_order(const FusedAttention& attention, OnCpu) {
   const double tile = static_cast<double>(attention.key_tile);
-  return {tile, std::ceil(tile / 8) + 3};
+  return {.products = std::max(blocked_height(attention.keys, std::min(attention.key_tile, kDepthBlock)),
+                               blocked_height(attention.depth, kDepthBlock)),
+          .rows = RowSums{tile, std::ceil(tile / 8) + 3}};
 }
 
 void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor& out) {

@@ -108,7 +108,9 @@ class Gemm {
 
 }  // namespace
 
-double sum_height(const FusedGemm& gemm) { return blocked_height(extent(gemm.product.k)); }
+SumOrder sum_order(const FusedGemm& gemm, OnCpu) {
+  return {.products = blocked_height(extent(gemm.product.k))};
+}
 
 void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
   Epilogue epilogue;

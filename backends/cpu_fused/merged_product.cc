@@ -37,7 +37,9 @@ Panels packed_weights(const MergedProduct& merged, int64_t depth, const RegionSc
 
 }  // namespace
 
-double sum_height(const MergedProduct& merged) { return blocked_height(extent(merged.k)); }
+SumOrder sum_order(const MergedProduct& merged, OnCpu) {
+  return {.products = blocked_height(extent(merged.k))};
+}
 
 void run_fused(const MergedProduct& merged, const RegionScope& scope, Outputs outs) {
   check(outs.size() == merged.parts.size(), "merged_product: expected an output for each part");

@@ -31,9 +31,9 @@ float dot(const float* a, const Offsets& a_at, const float* b, const Offsets& b_
 }  // namespace
 
 // A product, the lane's sums, three sums of lanes.
-double sum_height(const MultiplyReduce& reduction) {
+SumOrder sum_order(const MultiplyReduce& reduction, OnCpu) {
   const int64_t terms = extent(reduction.summed);
-  return static_cast<double>(1 + (terms + kLanes - 1) / kLanes + 3);
+  return {.products = static_cast<double>(1 + (terms + kLanes - 1) / kLanes + 3), .ieee = true};
 }
 
 void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out) {

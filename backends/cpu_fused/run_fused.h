@@ -6,26 +6,23 @@
 #include <string_view>
 
 #include "backends/common/tf32.h"
-#include "backends/faults.h"
 #include "backends/inner_values.h"
-#include "backends/rewrite/fused_op.h"
+#include "backends/region_faults.h"
+#include "backends/rewrite/sum_order.h"
 #include "oracle/plan.h"
 
 namespace fusesmith::backends {
 
 // What a kernel may see while a region runs.
-struct RegionScope {
+struct RegionScope : RegionFaults {
   std::span<const TensorPtr> values;  // by ValueId
-  std::string_view pattern;           // the one to blame for this region; empty for a single node
-  const Faults& faults;
   F32Products products = F32Products::ieee;
   Probe* probe = nullptr;  // to show inner values to
 
   const Tensor& at(ValueId value) const { return *values[static_cast<size_t>(value)]; }
-  // Whether a planted fault strikes here: it is on, and this region's pattern is the one it must be blamed
-  // on.
-  bool planted(std::string_view fault) const;
 };
+
+struct OnCpu {};  // the tag of SumOrder
 
 // All outputs of a region, in graph order, for the ops that have several.
 using Outputs = std::span<Tensor* const>;
@@ -33,14 +30,7 @@ using Outputs = std::span<Tensor* const>;
 void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out);
 void run_fused(const MergedProduct& merged, const RegionScope& scope, Outputs outs);
 void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out);
-// Arithmetic::sum_height of its sums.
-double sum_height(const MultiplyReduce& reduction);
-double sum_height(const FusedGemm& gemm);
-double sum_height(const MergedProduct& merged);
 void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor& out);
-// Arithmetic::sum_height of its two products, and how it adds up exponentials.
-double sum_height(const FusedAttention& attention);
-RowSums row_sums(const FusedAttention& attention);
 void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out);
 void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs);
 void run_fused(const Gate& gate, const RegionScope& scope, Tensor& out);
@@ -49,5 +39,10 @@ void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out);
 void run_fused(const ViewCopy& copy, const RegionScope& scope, Tensor& out);
 void run_fused(const TriangleProduct& triangle, const RegionScope& scope, Tensor& out);
 void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out);
+
+SumOrder sum_order(const FusedGemm& gemm, OnCpu);
+SumOrder sum_order(const MergedProduct& merged, OnCpu);
+SumOrder sum_order(const MultiplyReduce& reduction, OnCpu);
+SumOrder sum_order(const FusedAttention& attention, OnCpu);
 
 }  // namespace fusesmith::backends

@@ -9,20 +9,12 @@
 
 namespace fusesmith::backends {
 
-bool FusedScope::planted(std::string_view fault) const {
-  if (!faults.has(fault)) return false;
-  for (const FaultInfo& known : all_faults()) {
-    if (known.name == fault) return known.pattern == pattern;
-  }
-  return false;
-}
-
 namespace {
 
 // Whether a fused kernel takes the region.
 bool emit_kernel(const FusedRegion& fused, const Faults& faults, ProgramBuilder& builder) {
   if (std::holds_alternative<SingleNode>(fused.op)) return false;
-  const FusedScope scope{builder.values(), fused.region.patterns.front(), faults};
+  const FusedScope scope{{fused.region.patterns.front(), faults}, builder.values()};
   const DeviceTensor& out = builder.values()[static_cast<size_t>(fused.region.outputs.back())];
   std::vector<DeviceTensor> outs;
   for (ValueId v : fused.region.outputs) outs.push_back(scope.at(v));
@@ -38,15 +30,6 @@ bool emit_kernel(const FusedRegion& fused, const Faults& faults, ProgramBuilder&
           return emit_fused(op, scope, out, builder.emitter());
       },
       fused.op);
-}
-
-// What the kernel promises beyond what every kernel of this backend does.
-void refine(const FusedOp& fused, Contract& contract) {
-  std::visit(
-      [&](const auto& op) {
-        if constexpr (requires { refine_contract(op, contract); }) refine_contract(op, contract);
-      },
-      fused);
 }
 
 class CudaFusedBackend final : public Backend {
@@ -68,7 +51,7 @@ class CudaFusedBackend final : public Backend {
     for (size_t r = 0; r < fused.size(); ++r) {
       builder.next_region();
       if (emit_kernel(fused[r], options.faults, builder)) {
-        refine(fused[r].op, plan.regions[r].contract);
+        state_order<OnGpu>(fused[r].op, plan.regions[r].contract.arithmetic);
         const auto* update = std::get_if<CacheUpdate>(&fused[r].op);
         if (update && !update->old_value_lost)
           builder.update_in_place(plan.regions[r].outputs.front(), update->cache);

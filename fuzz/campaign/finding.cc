@@ -5,6 +5,7 @@
 #include "fuzz/base/files.h"
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/shrinking.h"
+#include "fuzz/report/neighbours_text.h"
 #include "fuzz/report/verdict_json.h"
 #include "fuzz/report/verdict_text.h"
 
@@ -12,16 +13,18 @@ namespace fusesmith::fuzz {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr double kMinimizeSeconds = 120;
 constexpr int kRepeats = 50;  // of a case that fails only sometimes
 
 struct Report {
   std::string signature;
-  Case test_case;  // the smallest that fails
-  CaseRun run;     // of it
+  Case test_case;     // the smallest that fails
+  Reproduction seen;  // of it
   std::string file;
   std::string how_small;  // what minimization did, or why it did nothing
-  FailureRate rate = {};
+  std::optional<Neighbours> neighbours = {};
 };
 
 std::string commands(const Report& report, const std::string& start, const FindingOptions& options) {
@@ -29,7 +32,7 @@ std::string commands(const Report& report, const std::string& start, const Findi
     return options.program + " " + name + " " + shell_quoted(file) + options.flags + "\n";
   };
   const std::string again =
-      report.rate.sometimes() ? "replay --repeat=" + std::to_string(kRepeats) : "replay";
+      report.seen.rate.sometimes() ? "replay --repeat=" + std::to_string(kRepeats) : "replay";
   return "```sh\n" + command(again.c_str(), report.file) + command("explain", report.file) +
          command("minimize", start) + "```\n";
 }
@@ -58,14 +61,16 @@ Table evidence_table(const Guilty& guilty) {
 }
 
 std::string report_text(const Report& report, const std::string& start, const FindingOptions& options) {
-  const Verdict& verdict = report.run.verdict;
+  const Verdict& verdict = report.seen.run.verdict;
   const Guilty guilty = guilty_region(verdict);
   std::string text =
       "# " + report.signature + "\n\n" + sentence(verdict) + "\n" + shown_step_text(verdict) + "\n";
   text += "Case: `" + report.file + "` (" + report.how_small + "). To see it again:\n\n" +
           commands(report, start, options) + "\n";
   if (guilty.region) text += evidence_table(guilty).markdown() + "\n";
-  const auto differences = region_differences(report.run);
+  if (report.neighbours)
+    text += "Neighbours of the minimized case:\n\n" + neighbours_markdown(*report.neighbours) + "\n";
+  const auto differences = region_differences(report.seen.run);
   for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
     if (backend->regions.empty()) continue;
     const bool compared = backend == &verdict.candidate;
@@ -77,10 +82,28 @@ std::string report_text(const Report& report, const std::string& start, const Fi
   return text + "The graph:\n\n```\n" + to_string(report.test_case.graph) + "```\n";
 }
 
-std::optional<Problem> write_verdict(const std::filesystem::path& folder, const CaseRun& run) {
-  const auto json = to_json(run.verdict, region_differences(run));
+std::optional<Problem> write_report(const std::filesystem::path& folder, const Report& report,
+                                    const FindingOptions& options) {
+  const auto start = (folder / "case.json").string();
+  return write_file(folder / "report.md", report_text(report, start, options));
+}
+
+std::optional<Problem> write_verdict(const std::filesystem::path& folder, const Json& verdict) {
   return write_file(folder / "verdict.json",
-                    json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+                    verdict.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+Json verdict_json(const CaseRun& run) { return to_json(run.verdict, region_differences(run)); }
+
+// Judges the neighbours of the minimized case and writes both files again with them. Until then the report
+// stands without them, so that nothing is lost where a neighbour makes the device fail.
+std::optional<Problem> add_neighbours(const std::filesystem::path& folder, Report& report, Json verdict,
+                                      const FindingOptions& options) {
+  report.neighbours = neighbours_of(report.test_case, report.seen, options.judging, options.stop);
+  if (options.stop && options.stop()) return {};
+  verdict["neighbours"] = to_json(*report.neighbours);
+  if (auto problem = write_verdict(folder, verdict)) return problem;
+  return write_report(folder, report, options);
 }
 
 }  // namespace
@@ -91,29 +114,31 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
   const auto file = (folder / "case.json").string();
   const auto start = read_case_file(file);
   if (!start) return Problem{start.problem()};
-  Reproduction seen = reproduce(*start, signature, options.judging, kMostTrials, options.stop);
-  if (auto problem = write_verdict(folder, seen.run)) return problem;
-
-  Report report{signature, *start, {}, file, "not minimized", seen.rate};
-  if (!seen.fails()) {
+  const auto stopped = [&] { return options.stop && options.stop(); };
+  Report report{signature, *start, reproduce(*start, signature, options.judging, kMostTrials, options.stop),
+                file, "not minimized"};
+  const Json verdict = verdict_json(report.seen.run);
+  if (auto problem = write_verdict(folder, verdict)) return problem;
+  if (!report.seen.fails()) {
+    if (stopped()) return {};
     report.how_small =
-        "it did not fail in this way when it was judged again, " + counted(seen.rate.runs, "time");
-  } else if (options.minimize) {
-    MinimizeOptions minimize_options;
-    minimize_options.max_seconds = kMinimizeSeconds;
-    minimize_options.on_other = others;
-    Shrunk shrunk = shrink(*start, seen, options.judging, minimize_options, options.stop);
-    if (options.stop && options.stop()) return {};  // without report.md: a resumed campaign does it again
-    const auto min = (folder / "min.json").string();
-    if (auto problem = write_file(min, to_json(shrunk.result.test_case))) return problem;
-    report.file = min;
-    report.how_small = "minimized: " + shrink_text(shrunk);
-    report.test_case = std::move(shrunk.result.test_case);
-    seen = std::move(shrunk.seen);
-    report.rate = seen.rate;
+        "it did not fail in this way when it was judged again, " + counted(report.seen.rate.runs, "time");
+    return write_report(folder, report, options);
   }
-  report.run = std::move(seen.run);
-  return write_file(folder / "report.md", report_text(report, file, options));
+  if (!options.minimize) return write_report(folder, report, options);
+
+  MinimizeOptions minimize_options;
+  minimize_options.max_seconds = kMinimizeSeconds;
+  minimize_options.on_other = others;
+  Shrunk shrunk = shrink(*start, report.seen, options.judging, minimize_options, options.stop);
+  if (stopped()) return {};  // without report.md: a resumed campaign does it again
+  report.file = (folder / "min.json").string();
+  if (auto problem = write_file(report.file, to_json(shrunk.result.test_case))) return problem;
+  report.how_small = "minimized: " + shrink_text(shrunk);
+  report.test_case = std::move(shrunk.result.test_case);
+  report.seen = std::move(shrunk.seen);
+  if (auto problem = write_report(folder, report, options)) return problem;
+  return report.seen.fails() ? add_neighbours(folder, report, verdict, options) : std::nullopt;
 }
 
 std::optional<Problem> report_unrun(const std::filesystem::path& folder, const Verdict& verdict,
@@ -121,13 +146,12 @@ std::optional<Problem> report_unrun(const std::filesystem::path& folder, const V
   const auto file = (folder / "case.json").string();
   const auto test_case = read_case_file(file);
   if (!test_case) return Problem{test_case.problem()};
-  CaseRun run;
-  run.verdict = verdict;
+  Report report{verdict.signature, *test_case, {}, file, "not minimized: " + why};
+  report.seen.run.verdict = verdict;
   if (!std::filesystem::exists(folder / "verdict.json")) {
-    if (auto problem = write_verdict(folder, run)) return problem;
+    if (auto problem = write_verdict(folder, verdict_json(report.seen.run))) return problem;
   }
-  const Report report{verdict.signature, *test_case, std::move(run), file, "not minimized: " + why};
-  return write_file(folder / "report.md", report_text(report, file, options));
+  return write_report(folder, report, options);
 }
 
 }  // namespace fusesmith::fuzz

@@ -23,6 +23,40 @@ Probe probe_of(const CaseRun& run, const Judging& judging) {
   return probe;
 }
 
+// Judges cases that hold the options already: what a candidate leaves out of its policy must not come back.
+Judging without_options(Judging judging) {
+  judging.options.skip_patterns.clear();
+  judging.options.implicit_casts.reset();
+  return judging;
+}
+
+bool is_pass(const Verdict& verdict) {
+  const VerdictClass found = verdict.verdict;
+  return !verdict.finding && (found == VerdictClass::identical || found == VerdictClass::reassociation ||
+                              found == VerdictClass::precision_policy);
+}
+
+// Whether the patterns that made the failing region made one of this run too; of a region that was not
+// rewritten, that can be said of every run.
+bool applies(const Guilty& failing, const Verdict& verdict) {
+  if (!failing.region || failing.region->patterns.empty()) return true;
+  const bool of_candidate = verdict.candidate.backend == failing.backend->backend;
+  const auto& regions = (of_candidate ? verdict.candidate : verdict.baseline).regions;
+  return std::any_of(regions.begin(), regions.end(), [&](const RegionVerdict& region) {
+    return region.patterns == failing.region->patterns;
+  });
+}
+
+// Whether both findings are of one kind, in whichever dtype.
+bool fail_alike(const Verdict& a, const Verdict& b) {
+  if (a.verdict != b.verdict) return false;
+  const Guilty region_a = guilty_region(a), region_b = guilty_region(b);
+  if (!region_a.region || !region_b.region) return region_a.region == region_b.region;
+  return region_a.backend->backend == region_b.backend->backend &&
+         region_a.region->patterns == region_b.region->patterns &&
+         region_a.region->symptom == region_b.region->symptom;
+}
+
 std::string size_text(const Measure& measure) {
   return counted(measure.nodes, "node") + ", " + counted(measure.elements, "element");
 }
@@ -41,15 +75,32 @@ Predicate interestingness_test(const Judging& judging, const Stop& stop, const s
 
 Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judging,
               const MinimizeOptions& options, const Stop& stop) {
-  Judging by_case = judging;  // what a candidate leaves out of its policy must not come back
-  by_case.options.skip_patterns.clear();
-  by_case.options.implicit_casts.reset();
+  const Judging by_case = without_options(judging);
   const std::string& signature = seen.run.verdict.signature;
   const Predicate fails = interestingness_test(by_case.quick(), stop, signature, trials_for(seen.rate));
   Shrunk shrunk{minimize(with_options(start, judging.options), fails, options, probe_of(seen.run, judging)),
                 {}};
   shrunk.seen = reproduce(shrunk.result.test_case, signature, by_case, kMostTrials, stop);
   return shrunk;
+}
+
+Neighbours neighbours_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
+                         const Stop& stop, const NeighbourOptions& options) {
+  const Judging by_case = without_options(judging.quick());
+  const int trials = trials_for(seen.rate);
+  const Guilty failing = guilty_region(seen.run.verdict);
+  const Trial trial = [&](const Case& neighbour) {
+    Outcome outcome = Outcome::other;
+    for (int i = 0; i < trials && !(stop && stop()); ++i) {
+      const Verdict found = by_case.run(neighbour).verdict;
+      if (found.finding && fail_alike(found, seen.run.verdict)) return Outcome::fails;
+      outcome = !is_pass(found)           ? Outcome::other
+                : applies(failing, found) ? Outcome::passes
+                                          : Outcome::not_applied;
+    }
+    return outcome;
+  };
+  return find_neighbours(test_case, trial, options);
 }
 
 std::string shrink_text(const Shrunk& shrunk) {

@@ -8,6 +8,7 @@
 #include "fuzz/run/judging.h"
 #include "fuzz/run/trials.h"
 #include "minimizer/minimize.h"
+#include "minimizer/neighbours.h"
 
 namespace fusesmith::fuzz {
 
@@ -26,6 +27,10 @@ struct Shrunk {
 // so that they are reduced with it. `stop` ends it soon; its result is then of no use.
 Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judging,
               const MinimizeOptions& options, const Stop& stop = {});
+
+// The neighbours of a minimized case that was seen to fail. Takes a few seconds at most.
+Neighbours neighbours_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
+                         const Stop& stop = {}, const NeighbourOptions& options = {});
 
 // "31 nodes, 20480 elements -> 2 nodes, 96 elements; 120 queries in 0.4 s, failing in 7 of 20 runs".
 std::string shrink_text(const Shrunk& shrunk);

@@ -1,11 +1,13 @@
 #include "fuzz/cli/minimize_command.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/campaign/shrinking.h"
+#include "fuzz/report/neighbours_text.h"
 #include "fuzz/run/known_names.h"
 
 namespace fusesmith::fuzz {
@@ -27,7 +29,7 @@ std::string beside(const std::string& file, const char* ending) {
 Json size_json(const Measure& size) { return {{"nodes", size.nodes}, {"elements", size.elements}}; }
 
 Json json_of(const Shrunk& shrunk, const std::string& file, const std::string& output,
-             const std::vector<std::string>& others) {
+             const std::vector<std::string>& others, const Neighbours& neighbours) {
   const MinimizeResult& result = shrunk.result;
   Json json = {{"file", file}, {"reproduced", result.fails}};
   if (!result.fails) return json;
@@ -41,14 +43,30 @@ Json json_of(const Shrunk& shrunk, const std::string& file, const std::string& o
                {"flaky", shrunk.seen.rate.sometimes()},
                {"failure_rate", {{"failed", shrunk.seen.rate.failed}, {"runs", shrunk.seen.rate.runs}}},
                {"edits", result.edits},
-               {"other_signatures", others}});
+               {"other_signatures", others},
+               {"neighbours", to_json(neighbours)}});
   return json;
 }
 
-std::string text_of(const Shrunk& shrunk, const std::string& output, const MinimizeFlags& flags,
-                    const Console& console) {
-  return shrunk.result.signature + "\n" + shrink_text(shrunk) + "\nReplay it with:\n  " + console.program +
-         " replay " + shell_quoted(output) + flags.judge.text() + "\n";
+std::string text_of(const Shrunk& shrunk, const Neighbours& neighbours, const std::string& output,
+                    const MinimizeFlags& flags, const Console& console) {
+  return shrunk.result.signature + "\n" + shrink_text(shrunk) + "\n" + neighbours_summary(neighbours) +
+         "Replay it with:\n  " + console.program + " replay " + shell_quoted(output) + flags.judge.text() +
+         "\n";
+}
+
+// The result is written by now: an interrupt only ends this search.
+Neighbours neighbours_within(const Shrunk& shrunk, const Judging& judging, double max_seconds,
+                             const Stop& stop) {
+  NeighbourOptions options;
+  options.max_seconds = std::min(options.max_seconds, max_seconds);
+  try {
+    return neighbours_of(shrunk.result.test_case, shrunk.seen, judging, stop, options);
+  } catch (const Interrupted&) {
+    Neighbours none;
+    none.exhausted = true;
+    return none;
+  }
 }
 
 int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& watch, Console& console) {
@@ -66,8 +84,9 @@ int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& wa
   options.max_seconds = flags.max_seconds;
   options.max_queries = flags.max_queries;
   options.on_other = [&](const std::string& signature, const Case&) { others.push_back(signature); };
-  const auto print_json = [&](const Shrunk& shrunk) {
-    console.out << json_of(shrunk, file, output, others).dump(2, ' ', false, Json::error_handler_t::replace)
+  const auto print_json = [&](const Shrunk& shrunk, const Neighbours& neighbours) {
+    console.out << json_of(shrunk, file, output, others, neighbours)
+                       .dump(2, ' ', false, Json::error_handler_t::replace)
                 << "\n";
   };
   const Stop stop = [] { return InterruptGuard::interrupted(); };
@@ -76,7 +95,7 @@ int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& wa
   if (!seen.fails()) {
     const VerdictClass verdict = seen.run.verdict.verdict;
     if (flags.json)
-      print_json({});
+      print_json({}, {});
     else
       console.out << file << ": does not fail (" << name(verdict) << "), nothing to minimize\n";
     return verdict == VerdictClass::out_of_memory ? kOutOfMemory : kClean;
@@ -86,10 +105,11 @@ int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& wa
   if (stop()) throw Interrupted{};
   if (auto problem = write_file(output, to_json(result.test_case)))
     return fail(console, kName, problem->what, kCannotWrite);
+  const Neighbours neighbours = neighbours_within(shrunk, judging, flags.max_seconds, stop);
   if (flags.json)
-    print_json(shrunk);
+    print_json(shrunk, neighbours);
   else
-    console.out << text_of(shrunk, output, flags, console);
+    console.out << text_of(shrunk, neighbours, output, flags, console);
   return kFindings;
 }
 
@@ -103,7 +123,9 @@ FlagTable MinimizeFlags::table() {
       "A smaller case counts only if its verdict has the same signature, and the result is judged once more "
       "before it is "
       "written. A case that fails only sometimes is tried again and again; the result says in how many runs "
-      "it fails.\n"
+      "it fails. Then cases that differ from the result in one size, dtype or attribute are judged, for a "
+      "few seconds "
+      "at most: which of them pass is printed too.\n"
       "\n"
       "Exit codes: 77 the case fails and was minimized, 0 it does not fail (nothing is written), 1 it cannot "
       "be read, 71 out "

@@ -11,13 +11,9 @@
 
 #include "backends/cuda/kernels/index_space.h"
 #include "backends/cuda/kernels/key_band.h"
+#include "backends/cuda_fused/attention/attention_shape.h"
 
 namespace fusesmith::backends {
-
-inline constexpr int kAttentionThreads = 128;  // of one block
-inline constexpr int kAttentionWarps = kAttentionThreads / 32;
-inline constexpr int kLargestHead = 256;  // most columns of q, k and v
-inline constexpr int kSmallestKeyTile = 32;
 
 // A matrix of each element of the batch: element (i, r, c) stands at batch . i + r row + c column.
 struct AttentionMatrix {
@@ -67,20 +63,13 @@ struct AttentionParams {
   AttentionFaults faults;
 };
 
-// Depth and width are at most kLargestHead.
-cudaError_t launch_attention(const AttentionParams& params, cudaStream_t stream);
+// The tile must be one that choose_attention_tile (attention_tiles.h) names for these params.
+cudaError_t launch_attention(const AttentionParams& params, AttentionTile tile, cudaStream_t stream);
 
-// By launch_attention. IEEE f32 on the FMA units: takes everything.
-cudaError_t launch_attention_fma(const AttentionParams& params, cudaStream_t stream);
-// Whether tensor cores may do it: q, k, v and probabilities of one 16-bit type, or f32 under tf32. A scaled
-// 16-bit q or k, which the contract keeps in f32, no longer fits.
-bool attention_fits_tensor_cores(const AttentionParams& params);
-// Whether blocks of so many queries give each of the device's processors most of what it can hold at once.
-bool attention_fills_device(const AttentionParams& p, int queries, int blocks_at_once);
-// Whether they leave most of it idle, and keys are many enough to be shared.
-bool attention_splits_keys(const AttentionParams& p, int queries);
-cudaError_t launch_attention_f16(const AttentionParams& params, cudaStream_t stream);
-cudaError_t launch_attention_bf16(const AttentionParams& params, cudaStream_t stream);
-cudaError_t launch_attention_tf32(const AttentionParams& params, cudaStream_t stream);
+// By launch_attention: one for each unit and storage.
+cudaError_t launch_attention_fma(const AttentionParams& params, AttentionTile tile, cudaStream_t stream);
+cudaError_t launch_attention_f16(const AttentionParams& params, AttentionTile tile, cudaStream_t stream);
+cudaError_t launch_attention_bf16(const AttentionParams& params, AttentionTile tile, cudaStream_t stream);
+cudaError_t launch_attention_tf32(const AttentionParams& params, AttentionTile tile, cudaStream_t stream);
 
 }  // namespace fusesmith::backends

@@ -9,17 +9,20 @@
 
 namespace fusesmith::backends::device {
 
-// kKeyWarps of the block's warps take the same queries, each its own keys of every step.
-template <class T, bool kIsTf32, int kHeadColumns, int kQueriesOfWarp, int kKeysOfWarp, int kKeyWarps>
+// T: of the tiles in shared memory.
+template <class T, AttentionUnit unit, AttentionTile tile>
 struct BlockShape {
-  using Element = T;  // of the tiles in shared memory
-  static constexpr bool kTf32 = kIsTf32;
-  static constexpr int kHead = kHeadColumns;  // depth and width are at most this
-  static constexpr int kWarpQueries = kQueriesOfWarp, kWarpKeys = kKeysOfWarp, kSplits = kKeyWarps;
-  static constexpr int kQueries = kWarpQueries * (kAttentionWarps / kSplits), kKeys = kWarpKeys * kSplits;
+  using Element = T;
+  static constexpr AttentionShape kShape = attention_shape(unit, tile);
+  static constexpr bool kTf32 = unit == AttentionUnit::mma_tf32;
+  static constexpr int kHead = kShape.head, kBlocks = kShape.blocks;
+  static constexpr int kWarpQueries = kShape.warp_queries, kWarpKeys = kShape.warp_keys,
+                       kSplits = kShape.key_warps;
+  static constexpr int kQueries = kShape.queries(), kKeys = kShape.keys();
   static_assert(kWarpKeys >= kSmallestKeyTile);
-  static constexpr int kPitch = tile_pitch<T>(kHead);
-  static constexpr int kQueryBytes = kQueries * kPitch * sizeof(T), kKeyBytes = kKeys * kPitch * sizeof(T);
+  static constexpr int kPitch = attention_pitch(sizeof(T), kHead);
+  static constexpr int kKeyBytes = kKeys * kPitch * sizeof(T);
+  static constexpr int kBytes = attention_shared_bytes(unit, tile);  // of shared memory
 
   __device__ static int first_query() { return threadIdx.x / 32 / kSplits * kWarpQueries; }
   __device__ static int split() { return threadIdx.x / 32 % kSplits; }

@@ -9,17 +9,15 @@ using namespace device;
 
 constexpr int kColumns = 8;  // threads of a row
 
-template <int kHeadColumns, int kThreadRows, int kPerRow, int kKeyWarps, int kBlocksAtOnce>
-struct FmaWork : BlockShape<float, false, kHeadColumns, 4 * kThreadRows, kColumns * kPerRow, kKeyWarps> {
-  using Shape = BlockShape<float, false, kHeadColumns, 4 * kThreadRows, kColumns * kPerRow, kKeyWarps>;
+template <AttentionTile tile>
+struct FmaWork : BlockShape<float, AttentionUnit::fma, tile> {
+  using Shape = BlockShape<float, AttentionUnit::fma, tile>;
   using Shape::kHead, Shape::kPitch, Shape::kWarpKeys, Shape::kKeys, Shape::kWarpQueries;
-  static constexpr int kRows = kThreadRows, kLanes = kColumns, kScores = kRows * kPerRow;
+  static constexpr int kPerRow = kWarpKeys / kColumns;  // scores
+  static constexpr int kRows = kWarpQueries / 4, kLanes = kColumns, kScores = kRows * kPerRow;
   static constexpr int kPerSum = kHead / kColumns, kSums = kRows * kPerSum;
-  static constexpr int kBlocks = kBlocksAtOnce;
-  // Exponentials: neighbouring rows stand in different banks, whether one is written or four are read.
-  static constexpr int kWeightPitch = kWarpKeys + 8, kWeights = kWarpQueries * kWeightPitch;
-  static constexpr int kBytes = Shape::kQueryBytes + 2 * Shape::kKeyBytes +
-                                kAttentionWarps * kWeights * static_cast<int>(sizeof(float));
+  static constexpr int kWeightPitch = attention_weight_pitch(kWarpKeys),
+                       kWeights = kWarpQueries * kWeightPitch;
 
   int lane, first, first_key;
   const float *q, *k, *v;  // from this thread's first row, key and column on
@@ -112,15 +110,21 @@ struct FmaWork : BlockShape<float, false, kHeadColumns, 4 * kThreadRows, kColumn
 
 }  // namespace
 
-cudaError_t launch_attention_fma(const AttentionParams& params, cudaStream_t stream) {
-  const int head = params.depth > params.width ? params.depth : params.width;
-  if (head <= 64 && attention_splits_keys(params, 64))
-    return launch_attention_as<FmaWork<64, 4, 4, 4, 2>>(params, stream);
-  if (head <= 64 && !attention_fills_device(params, 128, 2))
-    return launch_attention_as<FmaWork<64, 4, 8, 1, 3>>(params, stream);
-  if (head <= 64) return launch_attention_as<FmaWork<64, 8, 8, 1, 2>>(params, stream);
-  if (head <= 128) return launch_attention_as<FmaWork<128, 4, 4, 1, 2>>(params, stream);
-  return launch_attention_as<FmaWork<kLargestHead, 4, 4, 1, 1>>(params, stream);
+cudaError_t launch_attention_fma(const AttentionParams& params, AttentionTile tile, cudaStream_t stream) {
+  using Tile = AttentionTile;
+  switch (tile) {
+    case Tile::head_64_split:
+      return launch_attention_as<FmaWork<Tile::head_64_split>>(params, stream);
+    case Tile::head_64:
+      return launch_attention_as<FmaWork<Tile::head_64>>(params, stream);
+    case Tile::head_64_tall:
+      return launch_attention_as<FmaWork<Tile::head_64_tall>>(params, stream);
+    case Tile::head_128:
+      return launch_attention_as<FmaWork<Tile::head_128>>(params, stream);
+    case Tile::head_256:
+      break;
+  }
+  return launch_attention_as<FmaWork<Tile::head_256>>(params, stream);
 }
 
 }  // namespace fusesmith::backends

@@ -8,13 +8,12 @@ namespace fusesmith::backends::device {
 
 // Scores stand in fragments of 16 queries x 8 keys, sums in those of 16 queries x 8 columns, four of each per
 // thread; g and t as in tensor_core.cuh. T: float means tf32.
-template <class T, int kHeadColumns, int kKeysOfWarp, int kKeyWarps>
-struct MmaWork : BlockShape<T, sizeof(T) == 4, kHeadColumns, 16, kKeysOfWarp, kKeyWarps> {
-  using Shape = BlockShape<T, sizeof(T) == 4, kHeadColumns, 16, kKeysOfWarp, kKeyWarps>;
+template <class T, AttentionTile tile>
+struct MmaWork : BlockShape<T, sizeof(T) == 4 ? AttentionUnit::mma_tf32 : AttentionUnit::mma_16_bit, tile> {
+  using Shape = BlockShape<T, sizeof(T) == 4 ? AttentionUnit::mma_tf32 : AttentionUnit::mma_16_bit, tile>;
   using Shape::kHead, Shape::kPitch, Shape::kWarpKeys;
+  static_assert(Shape::kWarpQueries == 16);
   static constexpr int kRows = 2, kLanes = 4, kScores = kWarpKeys / 2, kSums = kHead / 2;
-  static constexpr int kBlocks = kHead <= 64 ? 4 : 1;
-  static constexpr int kBytes = Shape::kQueryBytes + 2 * Shape::kKeyBytes;
   static constexpr int kGroup = 16 / static_cast<int>(sizeof(T));  // elements in 16 bytes
   static constexpr int kColumns = 64;                              // of the heads, taken together
 
@@ -108,15 +107,21 @@ struct MmaWork : BlockShape<T, sizeof(T) == 4, kHeadColumns, 16, kKeysOfWarp, kK
   }
 };
 
-// kKeys: of a step of the largest heads.
-template <class T, int kKeys>
-cudaError_t launch_mma(const AttentionParams& p, cudaStream_t stream) {
-  const int head = p.depth > p.width ? p.depth : p.width;
-  if (head <= 64 && attention_splits_keys(p, 64))
-    return launch_attention_as<MmaWork<T, 64, 32, 4>>(p, stream);
-  if (head <= 64) return launch_attention_as<MmaWork<T, 64, 64, 1>>(p, stream);
-  if (head <= 128) return launch_attention_as<MmaWork<T, 128, kKeys, 1>>(p, stream);
-  return launch_attention_as<MmaWork<T, kLargestHead, kKeys, 1>>(p, stream);
+template <class T>
+cudaError_t launch_mma(const AttentionParams& params, AttentionTile tile, cudaStream_t stream) {
+  using Tile = AttentionTile;
+  switch (tile) {
+    case Tile::head_64_split:
+      return launch_attention_as<MmaWork<T, Tile::head_64_split>>(params, stream);
+    case Tile::head_64:
+    case Tile::head_64_tall:
+      return launch_attention_as<MmaWork<T, Tile::head_64>>(params, stream);
+    case Tile::head_128:
+      return launch_attention_as<MmaWork<T, Tile::head_128>>(params, stream);
+    case Tile::head_256:
+      break;
+  }
+  return launch_attention_as<MmaWork<T, Tile::head_256>>(params, stream);
 }
 
 }  // namespace fusesmith::backends::device

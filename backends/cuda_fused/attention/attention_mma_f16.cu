@@ -2,8 +2,8 @@
 
 namespace fusesmith::backends {
 
-cudaError_t launch_attention_f16(const AttentionParams& params, cudaStream_t stream) {
-  return device::launch_mma<__half, 32>(params, stream);
+cudaError_t launch_attention_f16(const AttentionParams& params, AttentionTile tile, cudaStream_t stream) {
+  return device::launch_mma<__half>(params, tile, stream);
 }
 
 }  // namespace fusesmith::backends

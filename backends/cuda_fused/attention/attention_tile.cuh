@@ -74,13 +74,6 @@ class Factor {
   float value_, inverse_;
 };
 
-// Columns of a tile of T in shared memory: 16 bytes more than its rows need, so that the same 16 bytes of
-// eight neighbouring rows stand in different banks.
-template <class T>
-__host__ __device__ constexpr int tile_pitch(int columns) {
-  return columns + 16 / static_cast<int>(sizeof(T));
-}
-
 // Element i of a float type, without branches, so that many loads stay in flight.
 __device__ inline float load_branchless(const AttentionMatrix& m, int i) {
   const bool wide = m.storage == Storage::f32;
@@ -123,7 +116,7 @@ struct MatrixRows {
 template <class T, int kRows, int kColumns>
 class SharedTile {
  public:
-  static constexpr int kPitch = tile_pitch<T>(kColumns), kSize = kRows * kPitch;
+  static constexpr int kPitch = attention_pitch(sizeof(T), kColumns), kSize = kRows * kPitch;
 
   __device__ SharedTile(T* at, const AttentionMatrix& m, bool clear, bool may_copy)
       : at_(at), clear_(clear), copies_(may_copy && m.vectors && size_of(m.storage) == sizeof(T)) {}

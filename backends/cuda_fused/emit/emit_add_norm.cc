@@ -2,9 +2,24 @@
 #include "backends/cuda/emit/dtype_storage.h"
 #include "backends/cuda/runtime/check.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
+#include "backends/cuda_fused/emit/kernel_faults.h"
 #include "backends/cuda_fused/rows/add_norm.h"
 
 namespace fusesmith::backends {
+
+namespace {
+
+using Flags = AddNormFaults;
+constexpr FaultFlag<Flags> kFlags[] = {
+    {"residual_added_after_norm", &Flags::added_after},
+    {"add_norm_statistics_of_x", &Flags::statistics_of_x},
+    {"rms_norm_subtracts_mean", &Flags::subtracts_mean},
+    {"add_norm_eps_outside_sqrt", &Flags::eps_outside_sqrt},
+    {"residual_goes_on_without_addend", &Flags::kept_without_addend},
+    {"add_norm_previous_row_statistics", &Flags::previous_row},
+};
+
+}  // namespace
 
 // All operands are of one float dtype: addition and norms take no others.
 Emitted emit_fused(const AddNorm& norm, const FusedScope& scope, DeviceTensors outs, Emitter& emitter) {
@@ -15,10 +30,7 @@ Emitted emit_fused(const AddNorm& norm, const FusedScope& scope, DeviceTensors o
   params.columns = static_cast<int>(norm.columns);
   params.eps = static_cast<float>(norm.eps);
   params.centred = norm.kind == AddNorm::Kind::layer_norm;
-  params.faults = {
-      scope.planted("residual_added_after_norm"),       scope.planted("add_norm_statistics_of_x"),
-      scope.planted("rms_norm_subtracts_mean"),         scope.planted("add_norm_eps_outside_sqrt"),
-      scope.planted("residual_goes_on_without_addend"), scope.planted("add_norm_previous_row_statistics")};
+  params.faults = kernel_faults(scope, kFlags);
   std::optional<Buffer> weight, bias, sum;
   if (norm.weight) weight = scope.at(*norm.weight).buffer;
   if (norm.bias) bias = scope.at(*norm.bias).buffer;

@@ -1,12 +1,13 @@
-// FusedAttention on the device: its operands as attention.h describes them. Larger heads than a block can
-// hold are left to the single nodes.
+// FusedAttention on the device: its operands as attention.h describes them. Heads too large for a block of
+// this device, and batches of too many axes, are left to the single nodes.
 #include <algorithm>
 #include <cmath>
 
 #include "backends/cuda/emit/dtype_storage.h"
 #include "backends/cuda/runtime/check.h"
-#include "backends/cuda_fused/attention/attention.h"
+#include "backends/cuda_fused/attention/attention_tiles.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
+#include "backends/cuda_fused/emit/kernel_faults.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -80,23 +81,28 @@ bool reaches(const FusedAttention& op, const FusedScope& scope) {
   return last < element_count(scope.at(op.v.value).type);
 }
 
-// Planted mistakes of the glue; those of the kernels go with `params.faults`.
+using Flags = AttentionFaults;
+constexpr FaultFlag<Flags> kFlags[] = {
+    {"last_key_tile_not_masked", &Flags::last_key_tile_not_masked},
+    {"extra_zero_logit", &Flags::extra_zero_logit},
+    {"boolean_mask_as_additive", &Flags::boolean_mask_as_additive},
+    {"scale_applied_twice", &Flags::scale_applied_twice},
+    {"no_rescale", &Flags::no_rescale},
+    {"running_max_starts_at_zero", &Flags::running_max_starts_at_zero},
+    {"last_query_row_dropped", &Flags::last_query_row_dropped},
+    {"attention_missing_barrier", &Flags::missing_barrier},
+    {"attention_writes_past_last_row", &Flags::writes_past_last_row},
+    {"attention_stale_shared_tail", &Flags::stale_shared_tail},
+    {"softcap_after_mask", &Flags::softcap_after_mask},
+    {"masked_with_lowest", &Flags::masked_with_lowest},
+    {"softmax_sum_in_bf16", &Flags::softmax_sum_in_bf16},
+};
+
+// Planted faults of the emission and of the kernels.
 void plant(const FusedAttention& op, const FusedScope& scope, AttentionParams& params, Buffers& buffers) {
   const auto planted = [&](std::string_view fault) { return scope.planted(fault); };
-  params.faults.last_key_tile_not_masked = planted("last_key_tile_not_masked");
-  params.faults.extra_zero_logit = planted("extra_zero_logit");
-  params.faults.boolean_mask_as_additive = planted("boolean_mask_as_additive");
-  params.faults.scale_applied_twice = planted("scale_applied_twice");
-  params.faults.no_rescale = planted("no_rescale");
-  params.faults.running_max_starts_at_zero = planted("running_max_starts_at_zero");
-  params.faults.last_query_row_dropped = planted("last_query_row_dropped");
-  params.faults.missing_barrier = planted("attention_missing_barrier");
-  params.faults.writes_past_last_row = planted("attention_writes_past_last_row");
-  params.faults.stale_shared_tail = planted("attention_stale_shared_tail");
+  params.faults = kernel_faults(scope, kFlags);
   if (planted("attention_tf32_for_ieee")) params.tf32 = true;
-  params.faults.softcap_after_mask = planted("softcap_after_mask");
-  params.faults.masked_with_lowest = planted("masked_with_lowest");
-  params.faults.softmax_sum_in_bf16 = planted("softmax_sum_in_bf16");
   if (planted("causal_top_left_for_bottom_right")) params.band.offset = 0;
   if (planted("causal_diagonal_off_by_one")) ++params.band.offset;
   if (planted("window_one_too_wide") && params.band.window > 0) ++params.band.window;
@@ -144,7 +150,7 @@ void place(const Buffers& buffers, const LaunchContext& at, AttentionParams& par
 
 Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter) {
-  if (std::max(attention.depth, attention.width) > kLargestHead) return false;
+  if (attention.batch.size() > size_t{kMaxAxes}) return false;
   check(attention.key_tile <= kSmallestKeyTile, "attention: the contract counts fewer rescales than happen");
   AttentionParams params{};
   Buffers buffers{scope.at(attention.q.value).buffer, scope.at(attention.k.value).buffer,
@@ -166,16 +172,18 @@ Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, con
   params.out_storage = storage_of(out.type.dtype);
   params.tf32 = emitter.tf32();
   plant(attention, scope, params, buffers);
-  emitter.launch([params, buffers](const LaunchContext& at) {
+  const auto tile = choose_attention_tile(params, attention_device());
+  if (!tile) return false;
+  emitter.launch([params, buffers, tile = *tile](const LaunchContext& at) {
     AttentionParams placed = params;
     place(buffers, at, placed);
-    check_cuda(launch_attention(placed, at.stream()), "kernel attention");
+    check_cuda(launch_attention(placed, tile, at.stream()), "kernel attention");
   });
   return true;
 }
 
 // At least 4 lanes share a row (attention_mma.cuh), each with up to 8 keys of a step; then 2 exchanges and up
 // to 4 parts of split keys.
-void refine_contract(const FusedAttention&, Contract& contract) { contract.arithmetic.row_sums = {4, 16}; }
+SumOrder sum_order(const FusedAttention&, OnGpu) { return {.rows = RowSums{4, 16}}; }
 
 }  // namespace fusesmith::backends

@@ -3,25 +3,21 @@
 // where it rounds more.
 #pragma once
 
-#include <string_view>
-
 #include "backends/cuda/runtime/launch.h"
 #include "backends/cuda_fused/device/activation.h"
-#include "backends/rewrite/fused_op.h"
-#include "oracle/contract.h"
+#include "backends/region_faults.h"
+#include "backends/rewrite/sum_order.h"
 
 namespace fusesmith::backends {
 
 // What the emission of one region may see.
-struct FusedScope {
+struct FusedScope : RegionFaults {
   std::span<const DeviceTensor> values;  // by ValueId; those that the region reads are set
-  std::string_view pattern;              // the one to blame for this region
-  const Faults& faults;
 
   const DeviceTensor& at(ValueId value) const { return values[static_cast<size_t>(value)]; }
-  // Whether a planted fault strikes here: it is on, and this region's pattern is the one to blame for it.
-  bool planted(std::string_view fault) const;
 };
+
+struct OnGpu {};  // the tag of SumOrder
 
 // As the kernels name it.
 KernelActivation kernel_activation(const Activation& activation);
@@ -35,12 +31,8 @@ Emitted emit_fused(const MergedProduct& merged, const FusedScope& scope, DeviceT
                    Emitter& emitter);
 Emitted emit_fused(const MultiplyReduce& reduction, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
-// What its kernel promises beyond the pattern: IEEE products, added in trees.
-void refine_contract(const MultiplyReduce& reduction, Contract& contract);
 Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
-// Its row's exponentials are added by lanes of their own.
-void refine_contract(const FusedAttention& attention, Contract& contract);
 Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
 Emitted emit_fused(const AddNorm& norm, const FusedScope& scope, DeviceTensors outs, Emitter& emitter);
@@ -54,5 +46,8 @@ Emitted emit_fused(const TriangleProduct& triangle, const FusedScope& scope, con
                    Emitter& emitter);
 Emitted emit_fused(const CacheUpdate& update, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
+
+SumOrder sum_order(const MultiplyReduce& reduction, OnGpu);
+SumOrder sum_order(const FusedAttention& attention, OnGpu);
 
 }  // namespace fusesmith::backends

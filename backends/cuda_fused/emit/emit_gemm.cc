@@ -2,6 +2,7 @@
 #include "backends/cuda/emit/dtype_storage.h"
 #include "backends/cuda/runtime/check.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
+#include "backends/cuda_fused/emit/kernel_faults.h"
 #include "backends/cuda_fused/gemm/gemm.h"
 #include "backends/cuda_fused/gemm/lt_gemm.h"
 
@@ -51,6 +52,16 @@ KernelActivation activation_of(const FusedGemm& gemm, const FusedScope& scope) {
   return kernel_activation(tanh ? Gelu{Gelu::Form::tanh} : *gemm.activation);
 }
 
+using Flags = GemmFaults;
+constexpr FaultFlag<Flags> kFlags[] = {
+    {"gemm_missing_barrier", &Flags::missing_barrier},
+    {"gemm_tf32_for_ieee", &Flags::tf32_for_ieee},
+    {"gemm_tile_tail_unmasked", &Flags::tail_unmasked},
+    {"gemm_output_tail_uninitialised", &Flags::tail_uninitialised},
+    {"relu_drops_nan", &Flags::relu_drops_nan},
+    {"split_k_partials_in_bf16", &Flags::bf16_partials},
+};
+
 GemmParams params_of(const FusedGemm& gemm, const FusedScope& scope, const DeviceTensor& out) {
   GemmParams params{};
   params.batch = axes_of(gemm.product.batch);
@@ -62,10 +73,8 @@ GemmParams params_of(const FusedGemm& gemm, const FusedScope& scope, const Devic
   params.activation = activation_of(gemm, scope);
   params.read_a = reading_of(params, params.m, &GemmAxis::a);
   params.read_b = reading_of(params, params.n, &GemmAxis::b);
-  params.faults = {scope.planted("gemm_missing_barrier"),    scope.planted("gemm_tf32_for_ieee"),
-                   scope.planted("gemm_tile_tail_unmasked"), scope.planted("gemm_output_tail_uninitialised"),
-                   scope.planted("relu_drops_nan"),          scope.planted("split_k_partials_in_bf16"),
-                   static_cast<int>(element_count(out.type))};
+  params.faults = kernel_faults(scope, kFlags);
+  params.faults.out_count = static_cast<int>(element_count(out.type));
   return params;
 }
 

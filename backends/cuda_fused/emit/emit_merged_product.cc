@@ -104,8 +104,7 @@ Emitted emit_fused(const MergedProduct& merged, const FusedScope& scope, DeviceT
   FusedGemm gemm = whole_product(merged, sizes, gather_weights(merged, sizes, workspace, emitter));
   gemm.bias = gather_biases(merged, sizes, scope, workspace, emitter);
   const ValueId whole = workspace.add({sizes.rows, sizes.columns});
-  check(emit_fused(gemm, FusedScope{workspace.values(), scope.pattern, scope.faults}, workspace.at(whole),
-                   emitter),
+  check(emit_fused(gemm, FusedScope{scope, workspace.values()}, workspace.at(whole), emitter),
         "merged_product: the fused product refused its operands");
   for (size_t i = 0; i < outs.size(); ++i) {
     const auto& part = merged.parts[i];

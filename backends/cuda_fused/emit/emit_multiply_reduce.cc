@@ -60,9 +60,9 @@ Emitted emit_fused(const MultiplyReduce& reduction, const FusedScope& scope, con
   return true;
 }
 
-void refine_contract(const MultiplyReduce& reduction, Contract& contract) {
-  contract.arithmetic.tf32 = false;
-  contract.arithmetic.sum_height = multiply_reduce_height(static_cast<int>(extent(reduction.summed)));
+// IEEE products, added in trees.
+SumOrder sum_order(const MultiplyReduce& reduction, OnGpu) {
+  return {.products = multiply_reduce_height(static_cast<int>(extent(reduction.summed))), .ieee = true};
 }
 
 }  // namespace fusesmith::backends

@@ -2,9 +2,23 @@
 #include "backends/cuda/emit/dtype_storage.h"
 #include "backends/cuda/runtime/check.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
+#include "backends/cuda_fused/emit/kernel_faults.h"
 #include "backends/cuda_fused/rows/welford.h"
 
 namespace fusesmith::backends {
+
+namespace {
+
+using Flags = WelfordFaults;
+constexpr FaultFlag<Flags> kFlags[] = {
+    {"layer_norm_eps_outside_sqrt", &Flags::eps_outside_sqrt},
+    {"layer_norm_unbiased_variance", &Flags::unbiased_variance},
+    {"layer_norm_moments", &Flags::moments},
+    {"welford_warp_tail", &Flags::warp_tail},
+    {"layer_norm_previous_row_statistics", &Flags::previous_row},
+};
+
+}  // namespace
 
 Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter) {
@@ -22,9 +36,7 @@ Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const Devic
   params.rows = static_cast<int>(norm.rows);
   params.columns = static_cast<int>(norm.columns);
   params.eps = static_cast<float>(norm.eps);
-  params.faults = {scope.planted("layer_norm_eps_outside_sqrt"),
-                   scope.planted("layer_norm_unbiased_variance"), scope.planted("layer_norm_moments"),
-                   scope.planted("welford_warp_tail"), scope.planted("layer_norm_previous_row_statistics")};
+  params.faults = kernel_faults(scope, kFlags);
   emitter.launch([=, x = x.buffer, to = out.buffer](const LaunchContext& at) {
     WelfordParams placed = params;
     placed.x = at.at(x);

@@ -1,0 +1,225 @@
+#include "minimizer/neighbours.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "minimizer/dimensions.h"
+#include "minimizer/edit.h"
+#include "minimizer/measure.h"
+#include "minimizer/retype.h"
+
+namespace fusesmith::minimizer {
+namespace {
+
+constexpr int64_t kSizes[] = {1,  2,  3,  4,  5,  7,  8,  9,  15,  16,  17,
+                              24, 31, 32, 33, 48, 63, 64, 65, 127, 128, 129};
+constexpr int kRounds = 12;    // of sizes asked for by what is known so far
+constexpr size_t kFewest = 4;  // sizes after which one that fails alone may be bound to another axis
+
+// Of the data that a neighbour is tried on before it passes: some mistakes show with large values, some with
+// small.
+constexpr double kDeviations[] = {1, 0.125};
+
+// Floats drawn from a normal distribution, by another seed.
+Case with_other_data(const Case& test_case, double stddev) {
+  Edits edits;
+  for (const Input& input : test_case.graph.inputs()) {
+    if (is_float(input.type.dtype)) edits.push_back(SetFill{input.name, Normal{0, stddev}});
+  }
+  Case other = apply_edits(test_case, edits).value_or(test_case);
+  ++other.seed;
+  return other;
+}
+
+std::string axis_text(const Graph& graph, const Dimension& d) {
+  return graph.name(d.value) + " axis " + std::to_string(d.axis);
+}
+
+class Search {
+ public:
+  Search(const Case& test_case, const Trial& trial, const NeighbourOptions& options)
+      : case_(test_case), graph_(test_case.graph), trial_(trial), options_(options) {
+    options_.max_elements = std::max(options_.max_elements, 2 * measure(test_case).elements);
+  }
+
+  Neighbours run() {
+    dtypes();
+    for (const Node& node : graph_.nodes()) attributes(node);
+    sizes();
+    result_.seconds = seconds();
+    return std::move(result_);
+  }
+
+ private:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+  bool may_ask() {
+    if (result_.queries < options_.max_queries && seconds() < options_.max_seconds) return true;
+    result_.exhausted = true;
+    return false;
+  }
+
+  Outcome ask(const Case& neighbour) {
+    ++result_.queries;
+    return trial_(neighbour);
+  }
+
+  // Nothing where there is no such neighbour, or no time for it.
+  std::optional<Outcome> outcome_of(const Edits& edits) {
+    const auto neighbour = apply_edits(case_, edits);
+    if (!neighbour || measure(*neighbour).elements > options_.max_elements || !may_ask()) return std::nullopt;
+    const Outcome outcome = ask(*neighbour);
+    if (outcome != Outcome::passes) return outcome;
+    for (const double stddev : kDeviations) {
+      if (!may_ask()) return std::nullopt;
+      if (ask(with_other_data(*neighbour, stddev)) == Outcome::fails) return Outcome::fails;
+    }
+    return Outcome::passes;
+  }
+
+  void add_choice(ChoiceNeighbours& choices, const std::string& value, const Edits& edits) {
+    const auto outcome = outcome_of(edits);
+    if (outcome == Outcome::fails) choices.failing.push_back(value);
+    if (outcome == Outcome::passes) choices.passing.push_back(value);
+    if (outcome == Outcome::not_applied) choices.not_applied.push_back(value);
+  }
+
+  void keep(ChoiceNeighbours choices) {
+    const bool none = choices.failing.empty() && choices.passing.empty() && choices.not_applied.empty();
+    if (!none) result_.choices.push_back(std::move(choices));
+  }
+
+  // Of each group of values that must have one dtype.
+  void dtypes() {
+    std::vector<ValueId> groups;
+    std::vector<bool> seen(static_cast<size_t>(graph_.value_count()), false);
+    for (ValueId v = 0; v < graph_.value_count(); ++v) {
+      if (!is_float(graph_.type(v).dtype) || seen[static_cast<size_t>(v)]) continue;
+      const std::vector<bool> group = dtype_group(graph_, v);
+      for (size_t i = 0; i < group.size(); ++i) seen[i] = seen[i] || group[i];
+      groups.push_back(v);
+    }
+    for (ValueId v : groups) {
+      const Dtype now = graph_.type(v).dtype;
+      ChoiceNeighbours choices{
+          groups.size() == 1 ? "dtype" : "dtype of " + graph_.name(v), std::string(name(now)), {}, {}};
+      for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+        if (dtype != now) add_choice(choices, std::string(name(dtype)), {ChangeDtype{graph_.name(v), dtype}});
+      }
+      keep(std::move(choices));
+    }
+  }
+
+  // Every other value of the attributes that choose an algorithm, and the defaults of numbers.
+  void attributes(const Node& node) {
+    const int operands = static_cast<int>(node.inputs.size());
+    std::visit(
+        [&]<class T>(const T& op) {
+          for_each_field<T>([&](const auto& field) {
+            using V = std::decay_t<decltype(op.*field.member)>;
+            const std::string what = std::string(field.name) + " of " + node.name;
+            const auto choose = [&](ChoiceNeighbours& choices, const V& value, const std::string& text) {
+              T other = op;
+              other.*field.member = value;
+              if (!(other == op)) add_choice(choices, text, {SetOp{node.name, other, operands}});
+            };
+            const V& now = op.*field.member;
+            if constexpr (std::same_as<V, bool>) {
+              ChoiceNeighbours choices{what, now ? "true" : "false", {}, {}};
+              choose(choices, !now, now ? "false" : "true");
+              keep(std::move(choices));
+            } else if constexpr (EnumAttribute<V>) {
+              const auto& names = field.domain.names;
+              ChoiceNeighbours choices{what, std::string(names[static_cast<size_t>(now)]), {}, {}};
+              for (size_t i = 0; i < names.size(); ++i)
+                choose(choices, static_cast<V>(i), std::string(names[i]));
+              keep(std::move(choices));
+            } else if constexpr (std::same_as<V, double>) {
+              ChoiceNeighbours choices{what, number_text(now), {}, {}};
+              choose(choices, T{}.*field.member, number_text(T{}.*field.member));
+              keep(std::move(choices));
+            }
+          });
+        },
+        node.op);
+  }
+
+  // All of these axes, which have one size, get other sizes together.
+  SizeNeighbours sizes_of(const std::vector<Dimension>& axes) {
+    SizeNeighbours sizes;
+    for (const Dimension& d : axes) sizes.axes.push_back(axis_text(graph_, d));
+    sizes.size = axes[0].size;
+    sizes.tried[sizes.size] = true;
+    const auto ask_size = [&](int64_t size) {
+      if (size < 1 || sizes.tried.count(size) + sizes.not_applied.count(size) > 0) return;
+      Edits edits;
+      for (const Dimension& d : axes) edits.push_back(Resize{graph_.name(d.value), d.axis, size});
+      const auto outcome = outcome_of(edits);
+      if (outcome == Outcome::not_applied) sizes.not_applied.insert(size);
+      if (outcome == Outcome::fails || outcome == Outcome::passes)
+        sizes.tried[size] = outcome == Outcome::fails;
+    };
+    for (const int64_t step : {1, 2}) ask_size(sizes.size - step), ask_size(sizes.size + step);
+    for (const int64_t size : kSizes) ask_size(size);
+    for (int round = 0; round < kRounds; ++round) {
+      const size_t before = sizes.tried.size();
+      for (const int64_t size : next_sizes(sizes.tried)) ask_size(size);
+      if (sizes.tried.size() == before) break;
+    }
+    if (sizes.tried.size() > 1) sizes.rule = infer_rule(sizes.tried);
+    return sizes;
+  }
+
+  void sizes() {
+    std::map<int64_t, std::vector<Dimension>> bound;  // by size: axes that fail at no other one
+    for (const Dimension& d : Dimensions(graph_).all()) {
+      SizeNeighbours sizes = sizes_of({d});
+      const size_t known = sizes.tried.size() + sizes.not_applied.size();
+      if (known >= kFewest && fails_once(sizes)) bound[d.size].push_back(d);
+      if (known > 1) result_.sizes.push_back(std::move(sizes));
+    }
+    for (const auto& [size, axes] : bound) {
+      if (axes.size() > 1) add_together(axes);
+    }
+  }
+
+  static bool fails_once(const SizeNeighbours& sizes) {
+    const auto fails = [](const auto& tried) { return tried.second; };
+    return std::count_if(sizes.tried.begin(), sizes.tried.end(), fails) == 1;
+  }
+
+  // Where the axes fail at other sizes together, that says more than each alone.
+  void add_together(const std::vector<Dimension>& axes) {
+    SizeNeighbours together = sizes_of(axes);
+    if (fails_once(together)) return;
+    std::erase_if(result_.sizes, [&](const SizeNeighbours& sizes) {
+      return std::find(together.axes.begin(), together.axes.end(), sizes.axes[0]) != together.axes.end();
+    });
+    result_.sizes.push_back(std::move(together));
+  }
+
+  const Case& case_;
+  const Graph& graph_;
+  const Trial& trial_;
+  NeighbourOptions options_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  Neighbours result_;
+};
+
+}  // namespace
+
+std::optional<int64_t> SizeNeighbours::nearest_passing() const {
+  std::optional<int64_t> nearest;
+  for (const auto& [other, fails] : tried) {
+    if (!fails && (!nearest || std::abs(other - size) < std::abs(*nearest - size))) nearest = other;
+  }
+  return nearest;
+}
+
+Neighbours find_neighbours(const Case& test_case, const Trial& trial, const NeighbourOptions& options) {
+  return Search(test_case, trial, options).run();
+}
+
+}  // namespace fusesmith::minimizer

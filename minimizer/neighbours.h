@@ -1,0 +1,60 @@
+// The neighbours of a failing case: cases that differ from it in one size, dtype or attribute. Those that
+// pass often say where the mistake is: "17 fails, 16 passes".
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/case.h"
+#include "minimizer/size_rule.h"
+
+namespace fusesmith::minimizer {
+
+enum class Outcome {
+  fails,  // in the same way, but for the dtype
+  passes,
+  not_applied,  // passes, but the rewrite that fails is not applied to it
+  other,        // fails in another way, or cannot be judged
+};
+using Trial = std::function<Outcome(const Case&)>;
+
+struct SizeNeighbours {
+  // That have this size, "x axis 1"; several where the case fails only while they are equal.
+  std::vector<std::string> axes;
+  int64_t size = 0;    // in the case, where it fails
+  SizeOutcomes tried;  // sizes that fail or pass, this size among them
+  std::set<int64_t> not_applied;
+  std::optional<SizeRule> rule;  // for which of the sizes tried it fails
+
+  // The passing size closest to the case's.
+  std::optional<int64_t> nearest_passing() const;
+};
+
+struct ChoiceNeighbours {
+  std::string what;                                        // "dtype", "alignment of causal_mask0"
+  std::string value;                                       // in the case
+  std::vector<std::string> failing, passing, not_applied;  // other values
+};
+
+struct Neighbours {
+  std::vector<SizeNeighbours> sizes;
+  std::vector<ChoiceNeighbours> choices;
+  int64_t queries = 0;
+  double seconds = 0;
+  bool exhausted = false;  // stopped by a limit: some were not tried
+};
+
+struct NeighbourOptions {
+  int64_t max_queries = 1000;
+  double max_seconds = 3;
+  int64_t max_elements = 1 << 18;  // of a neighbour; or twice those of the case
+};
+
+// For a case that fails. A neighbour that passes on data made like the case's is tried on normal data of two
+// deviations too: it passes only if none of them fails.
+Neighbours find_neighbours(const Case& test_case, const Trial& trial, const NeighbourOptions& options = {});
+
+}  // namespace fusesmith::minimizer

@@ -1,0 +1,136 @@
+#include "minimizer/neighbours.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "minimizer/sample_cases.h"
+
+namespace fusesmith::minimizer {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// Bottom-right causal masks fail unless 16 divides the number of keys.
+Outcome tile_bug(const Case& test_case) {
+  const Node* mask = first_node<CausalMask>(test_case.graph);
+  if (mask == nullptr) return Outcome::other;
+  const auto& op = std::get<CausalMask>(mask->op);
+  const bool fails = op.alignment == CausalAlignment::bottom_right && op.cols % 16 != 0;
+  return fails ? Outcome::fails : Outcome::passes;
+}
+
+Case masked() {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {3, 17}}, Normal{});
+  const ValueId mask = b.node(CausalMask{3, 17, CausalAlignment::bottom_right}, {}, "mask");
+  b.output(b.node(MaskedFill{}, {x, mask}, "y"));
+  return case_of(b);
+}
+
+TEST(Neighbours, NameTheSizeTheRuleAndTheAttributeThatMatter) {
+  const Neighbours neighbours = find_neighbours(masked(), tile_bug);
+  ASSERT_EQ(neighbours.sizes.size(), 2u);
+  const SizeNeighbours &rows = neighbours.sizes[0], &keys = neighbours.sizes[1];
+  EXPECT_THAT(rows.axes, ElementsAre("x axis 0"));
+  EXPECT_EQ(rows.rule->text(), "always");
+  EXPECT_FALSE(rows.nearest_passing().has_value());
+  EXPECT_THAT(keys.axes, ElementsAre("x axis 1"));
+  EXPECT_EQ(keys.size, 17);
+  EXPECT_EQ(keys.rule->text(), "N mod 16 != 0");
+  EXPECT_EQ(keys.nearest_passing(), 16);
+  EXPECT_EQ(keys.tried.at(17), true);
+
+  ASSERT_EQ(neighbours.choices.size(), 3u);
+  EXPECT_EQ(neighbours.choices[0].what, "dtype");
+  EXPECT_THAT(neighbours.choices[0].failing, ElementsAre("f16", "bf16"));
+  EXPECT_EQ(neighbours.choices[1].what, "alignment of mask");
+  EXPECT_EQ(neighbours.choices[1].value, "bottom_right");
+  EXPECT_THAT(neighbours.choices[1].passing, ElementsAre("top_left"));
+  EXPECT_EQ(neighbours.choices[2].what, "inverted of y");
+  EXPECT_THAT(neighbours.choices[2].passing, IsEmpty());
+  EXPECT_FALSE(neighbours.exhausted);
+}
+
+TEST(Neighbours, RespectTheirLimits) {
+  int64_t calls = 0;
+  const Trial counted = [&](const Case& test_case) {
+    ++calls;
+    return tile_bug(test_case);
+  };
+  NeighbourOptions options;
+  options.max_queries = 7;
+  Neighbours neighbours = find_neighbours(masked(), counted, options);
+  EXPECT_EQ(calls, 7);
+  EXPECT_EQ(neighbours.queries, 7);
+  EXPECT_TRUE(neighbours.exhausted);
+  options = {};
+  options.max_seconds = 0;
+  EXPECT_EQ(find_neighbours(masked(), counted, options).queries, 0);
+  options = {};
+  options.max_elements = 60;  // twice the case's 153 elements are always allowed
+  find_neighbours(
+      masked(),
+      [&](const Case& test_case) {
+        int64_t elements = 0;
+        for (ValueId v = 0; v < test_case.graph.value_count(); ++v)
+          elements += element_count(test_case.graph.type(v));
+        EXPECT_LE(elements, 306);
+        return Outcome::passes;
+      },
+      options);
+}
+
+// What fails only while two axes are equal is not tied to the size that they happen to have.
+TEST(Neighbours, EqualAxesMoveTogether) {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {7, 24}}, Normal{}),
+                w = b.input("w", {Dtype::f32, {24, 24}}, Normal{});
+  b.output(b.node(Linear{}, {x, w}, "y"));
+  const Trial square = [](const Case& test_case) {
+    const Shape& shape = test_case.graph.type(1).shape;
+    return shape[0] == shape[1] && shape[0] >= 5 ? Outcome::fails : Outcome::passes;
+  };
+  const Neighbours neighbours = find_neighbours(case_of(b), square);
+  ASSERT_EQ(neighbours.sizes.size(), 2u);
+  EXPECT_THAT(neighbours.sizes[0].axes, ElementsAre("x axis 0"));
+  const SizeNeighbours& together = neighbours.sizes[1];
+  EXPECT_THAT(together.axes, ElementsAre("x axis 1", "w axis 0"));
+  EXPECT_EQ(together.rule->text(), "N >= 5");
+}
+
+// A neighbour that passes on the case's own data may fail on other data.
+TEST(Neighbours, OtherDataIsTriedBeforeASizePasses) {
+  Builder b;
+  b.output(b.node(Relu{}, {b.input("x", {Dtype::f32, {4}}, OneHot{1, 1})}, "y"));
+  const Trial last_element = [](const Case& test_case) {
+    const Tensor x = make_inputs(test_case)[0];
+    return x.value(x.size() - 1) != 0 ? Outcome::fails : Outcome::passes;
+  };
+  const Neighbours neighbours = find_neighbours(case_of(b), last_element);
+  EXPECT_EQ(neighbours.sizes[0].rule->text(), "always");
+}
+
+// Sizes to which the rewrite does not apply say nothing about its kernel.
+TEST(Neighbours, WhatTheRewriteIsNotAppliedToStandsApart) {
+  const Trial even_only = [](const Case& test_case) {
+    const int64_t keys = test_case.graph.type(0).shape[1];
+    return keys % 2 == 0 ? Outcome::not_applied : keys >= 9 ? Outcome::fails : Outcome::passes;
+  };
+  const SizeNeighbours keys = find_neighbours(masked(), even_only).sizes[1];
+  EXPECT_EQ(keys.not_applied.count(16), 1u);
+  EXPECT_EQ(keys.tried.count(16), 0u);
+  EXPECT_FALSE(keys.rule.has_value());  // 8, the other side of the limit, cannot be tried
+}
+
+TEST(Neighbours, WhatCannotBeJudgedIsNotCounted) {
+  const Trial narrow = [](const Case& test_case) {
+    return test_case.graph.type(0).shape[1] > 20 ? Outcome::other : tile_bug(test_case);
+  };
+  const Neighbours neighbours = find_neighbours(masked(), narrow);
+  EXPECT_EQ(neighbours.sizes[1].tried.rbegin()->first, 19);
+  EXPECT_FALSE(neighbours.sizes[1].rule.has_value());  // 16 alone passes
+}
+
+}  // namespace
+}  // namespace fusesmith::minimizer
