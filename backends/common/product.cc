@@ -95,14 +95,14 @@ Product product_of(const Linear&, TypeSpan in, const TensorType&) {
   return product;
 }
 
-void compute(const Einsum& op, Inputs in, Outputs out, F32Products products, Probe* probe) {
-  compute_product(op, in, out[0], products, probe);
+void compute(const Einsum& op, Inputs in, Outputs out, const KernelOptions& options) {
+  compute_product(op, in, out[0], options.products, options.probe);
 }
-void compute(const Matmul& op, Inputs in, Outputs out, F32Products products, Probe* probe) {
-  compute_product(op, in, out[0], products, probe);
+void compute(const Matmul& op, Inputs in, Outputs out, const KernelOptions& options) {
+  compute_product(op, in, out[0], options.products, options.probe);
 }
-void compute(const Linear& op, Inputs in, Outputs out, F32Products products, Probe* probe) {
-  compute_product(op, in, out[0], products, probe);
+void compute(const Linear& op, Inputs in, Outputs out, const KernelOptions& options) {
+  compute_product(op, in, out[0], options.products, options.probe);
 }
 
 }  // namespace fusesmith::backends
