@@ -1,4 +1,5 @@
-// One warp per result of few elements, one block per result of many. The order is fixed by their number.
+// One warp per result of few elements, one block per result of many. The order of sums depends only on the
+// number of elements.
 #include "backends/cuda/kernels/device_math.cuh"
 #include "backends/cuda/kernels/index_space.cuh"
 #include "backends/cuda/kernels/reduce.h"
@@ -22,9 +23,9 @@ __device__ int offset(const IndexSpace& space, const int (&strides)[kMaxAxes], i
 template <int kWarps>
 __global__ void reduce_rows(const __grid_constant__ Reduction r) {
   const RowThread<kWarps> thread;
-  if (thread.row >= r.kept.count) return;  // whole warps of short rows; never part of a block with a long one
+  if (thread.row >= r.kept.count) return;  // whole warps of short rows; never a part of a long row's block
   const int first = offset(r.kept, r.kept_strides, thread.row);
-  // Over all elements: `combine` of f(element), beginning with `start`.
+  // Combines f(element) over all elements, starting from `start`.
   const auto over_all = [&](float start, auto combine, auto f) {
     for (int i = thread.lane; i < r.reduced.count; i += thread.kLanes) {
       const float x = load_float(r.x, r.storage, first + offset(r.reduced, r.reduced_strides, i));

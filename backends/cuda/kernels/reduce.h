@@ -14,7 +14,8 @@ enum class Reducer : int {
   var_mean,  // y: the variance, in two passes; means: the mean
 };
 
-// Result i, of kept.count, is made of reduced.count elements of x, at the offsets of both spaces together.
+// Result i of kept.count reduces reduced.count elements of x; the offset of an element is the sum of its
+// offsets in both spaces.
 struct Reduction {
   Reducer reducer;
   IndexSpace kept, reduced;
