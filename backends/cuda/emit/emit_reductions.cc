@@ -1,5 +1,6 @@
-// Reductions: one launch of reduce.cu. cudnnReduceTensor is not used: it wants a workspace whose size only a
-// library handle tells, and promises neither an order of its sums nor the same one every time.
+// Reductions: one launch of reduce.cu. cudnnReduceTensor is not used: the size of its workspace can only be
+// asked with a library handle, and it documents neither the order of its sums nor that the order is always
+// the same.
 #include <algorithm>
 
 #include "backends/cuda/emit/dtype_storage.h"

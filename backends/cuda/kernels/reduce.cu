@@ -1,4 +1,5 @@
-// One warp per result of few elements, one block per result of many. The order is fixed by their number.
+// One warp per result of few elements, one block per result of many. The order of sums depends only on the
+// number of elements.
 #include "backends/cuda/kernels/device_math.cuh"
 #include "backends/cuda/kernels/index_space.cuh"
 #include "backends/cuda/kernels/reduce.h"
@@ -48,7 +49,7 @@ __device__ float run_pass(const Reduction& r, const RowThread<kWarps>& thread, i
 template <int kWarps>
 __global__ void reduce_rows(const __grid_constant__ Reduction r) {
   const RowThread<kWarps> thread;
-  if (thread.row >= r.kept.count) return;  // whole warps of short rows; never part of a block with a long one
+  if (thread.row >= r.kept.count) return;  // whole warps of short rows; never a part of a long row's block
   const int first = offset(r.kept, r.kept_strides, thread.row);
   const float earlier = run_pass<kWarps>(r, thread, first, r.passes[0], 0) / r.divisors[0];
   float y = earlier;

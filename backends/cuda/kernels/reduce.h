@@ -21,8 +21,8 @@ enum class ReduceFinish : int {
   log_plus_first,  // log(result) + r, and r where it is infinite or NaN
 };
 
-// Result i, of kept.count, is made of reduced.count elements of x, at the offsets of both spaces together.
-// Each pass's result is divided by its divisor.
+// Result i of kept.count reduces reduced.count elements of x; the offset of an element is the sum of its
+// offsets in both spaces. Each pass's result is divided by its divisor.
 struct Reduction {
   ReducePass passes[2];
   float divisors[2];

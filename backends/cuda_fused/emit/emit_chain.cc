@@ -1,4 +1,4 @@
-// PointwiseChain: one program of the shared interpreter. Casts are steps that round; nothing else does.
+// PointwiseChain: one program of the pointwise interpreter. Casts are the only steps that round.
 #include <algorithm>
 
 #include "backends/cuda/emit/pointwise_program.h"
@@ -7,7 +7,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// Planted: the rounding of a cast is left out.
+// Planted: a cast does not round.
 Op without_rounding(const Op& op, const FusedScope& scope) {
   const bool skipped = std::holds_alternative<Cast>(op) && scope.planted("explicit_cast_skipped");
   return skipped ? Op(Cast{Dtype::f32}) : op;

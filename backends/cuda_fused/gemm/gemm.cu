@@ -1,5 +1,4 @@
-// f32 on the FMA units: each thread keeps 4 x 4 sums in registers; the next tile is on its way from memory
-// while this one is multiplied.
+// f32 on the FMA units: each thread keeps 4 x 4 sums in registers.
 #include "backends/cuda_fused/gemm/gemm.h"
 #include "backends/cuda_fused/gemm/gemm_tile.cuh"
 
@@ -9,7 +8,7 @@ namespace {
 using namespace device;
 
 constexpr int kDepth = kTileDepth<float>;
-constexpr int kPitch = kTile + 4;  // keeps rows of 4 aligned, and writes along k apart
+constexpr int kPitch = kTile + 4;  // keeps float4 reads aligned, and writes along k in different banks
 using Piece = GemmPiece<float>;
 
 struct Panel {
@@ -22,7 +21,7 @@ __device__ void write_share(const GemmShare<float>& share, const Piece& piece, P
     panel.at[share.depth + i * share.depth_step][share.line + i * share.line_step] = piece.value[i];
 }
 
-// Planted: the low 13 bits of each input are cut off.
+// Planted: each input is truncated to tf32.
 __device__ void cut_to_tf32(const GemmParams& p, Piece& piece) {
   if (!planted(p.faults.tf32_for_ieee)) return;
   for (float& x : piece.value) x = __uint_as_float(__float_as_uint(x) & 0xffffe000u);

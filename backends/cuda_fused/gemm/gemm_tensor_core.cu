@@ -1,6 +1,6 @@
 // f16 and bf16 on the tensor cores: each of 8 warps keeps 32 x 16 sums in fragments of m16n8k16 (PTX ISA,
-// "Matrix Fragments for mma.m16n8k16 with floating point type"). Layouts of any kind are made one on the way
-// into shared memory.
+// "Matrix Fragments for mma.m16n8k16 with floating point type"). All memory layouts become the same layout in
+// shared memory.
 #include "backends/cuda_fused/device/tensor_core.cuh"
 #include "backends/cuda_fused/gemm/gemm.h"
 #include "backends/cuda_fused/gemm/gemm_tile.cuh"
@@ -11,7 +11,7 @@ namespace {
 using namespace device;
 
 constexpr int kDepth = kTileDepth<__half>;
-constexpr int kPitch = kDepth + 8;  // the 8 lines that a fragment reads stand in different banks
+constexpr int kPitch = kDepth + 8;  // the 8 lines that a fragment reads are in different banks
 constexpr int kStep = 16;           // terms of one mma
 
 template <class T>
@@ -31,13 +31,13 @@ __device__ void write_share(const GemmShare<T>& share, GemmReading reading, cons
     panel.at[share.line + i * share.line_step][share.depth + i * share.depth_step] = piece.value[i];
 }
 
-// Two terms that stand side by side.
+// Two neighbouring terms of a line.
 template <class T>
 __device__ unsigned pair(const Panel<T>& panel, int line, int term) {
   return *reinterpret_cast<const unsigned*>(&panel.at[line][term]);
 }
 
-// sum[i][j] is the fragment at row + 16 i, column + 8 j; g and t are this lane's group and place in it.
+// sum[i][j] is the fragment at row + 16 i, column + 8 j; g is this lane's group, t its index in the group.
 template <class T>
 __device__ void multiply(const Panel<T>& a, const Panel<T>& b, int row, int column, int g, int t,
                          float (&sum)[2][2][4]) {

@@ -1,4 +1,4 @@
-// A warp for each row of up to 1024 columns, 4 or 8 for a longer one, as in welford.cu.
+// One warp for each row of up to 1024 columns, 4 or 8 warps for longer rows, as in welford.cu.
 #include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/rows/add_norm.h"
 #include "backends/cuda_fused/rows/welford.cuh"
@@ -36,7 +36,7 @@ __device__ Normal normal_of(const LaneOfRow<Row, kWarps>& lane, const Row& row, 
   Normal normal{0, 1};
   float power;
   if (p.centred || planted(p.faults.subtracts_mean)) {
-    const bool even = p.columns % lane.kStep == 0;  // every lane sees as much as every other
+    const bool even = p.columns % lane.kStep == 0;  // all lanes have the same number of elements
     const Statistics s = even ? lane.template statistics<true>(row, p.columns)
                               : lane.template statistics<false>(row, p.columns);
     normal.mean = s.mean;
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kWarps == 1 ? kWarp * kBlockWarps : kWarp * kW
   using Elements = typename SummedRow<T>::Elements;
   constexpr int kLanes = kWarp * kWarps;
   const int number = static_cast<int>(blockIdx.x * (blockDim.x / kLanes) + threadIdx.x / kLanes);
-  if (number >= p.rows) return;  // whole warps where a warp takes a row, never where a block does
+  if (number >= p.rows) return;  // whole warps of short rows; never a part of a long row's block
   const int first = number * p.columns;
   const T *x = static_cast<const T*>(p.x) + first, *addend = static_cast<const T*>(p.addend) + first;
   const bool after = planted(p.faults.added_after);

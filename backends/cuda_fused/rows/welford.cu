@@ -1,4 +1,4 @@
-// A warp for each row of up to 1024 columns, 4 or 8 for a longer one.
+// One warp for each row of up to 1024 columns, 4 or 8 warps for longer rows.
 #include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/rows/welford.cuh"
 #include "backends/cuda_fused/rows/welford.h"
@@ -24,13 +24,13 @@ __global__ void __launch_bounds__(kWarps == 1 ? kWarp * kBlockWarps : kWarp * kW
     welford(const __grid_constant__ WelfordParams p) {
   constexpr int kLanes = kWarp * kWarps;
   const int row = static_cast<int>(blockIdx.x * (blockDim.x / kLanes) + threadIdx.x / kLanes);
-  if (row >= p.rows) return;  // whole warps where a warp takes a row, never where a block does
+  if (row >= p.rows) return;  // whole warps of short rows; never a part of a long row's block
   const StoredRow<T> x{static_cast<const T*>(p.x) + row * p.columns, p.columns};
   LaneOfRow<StoredRow<T>, kWarps> lane(p.columns, static_cast<int>(threadIdx.x) % kLanes);
   const bool previous = planted(p.faults.previous_row) && row > 0;
   const StoredRow<T> measured{previous ? x.at - p.columns : x.at, p.columns};
   lane.read(measured);
-  const bool even = p.columns % lane.kStep == 0;  // every lane sees as much as every other
+  const bool even = p.columns % lane.kStep == 0;  // all lanes have the same number of elements
   const bool moments = planted(p.faults.moments);
   int end = p.columns;
   if (planted(p.faults.warp_tail)) end = (end + lane.kStep - 1) / lane.kStep * lane.kStep;

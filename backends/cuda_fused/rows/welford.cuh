@@ -1,5 +1,5 @@
-// What the kernels that normalise rows share: Welford's statistics, merged pairwise in a fixed order, and how
-// the lanes of one or several warps read a row. Only .cu files include this.
+// Shared by the kernels that normalise rows: Welford's statistics, merged pairwise in a fixed order, how the
+// lanes of one or several warps read a row, and the affine part. Only .cu files include this.
 #pragma once
 
 #include "backends/cuda/kernels/row_reduce.cuh"
@@ -7,12 +7,12 @@
 
 namespace fusesmith::backends::device {
 
-inline constexpr int kBlockWarps = 4;  // where a warp takes a row
+inline constexpr int kBlockWarps = 4;  // warps of a block in which each warp has its own row
 inline constexpr int kChains = 4;
-inline constexpr int kLaneColumns = 32;  // of a row that a lane keeps in registers
+inline constexpr int kLaneColumns = 32;  // columns of a row that a lane keeps in registers
 
-// Of `count` elements: their mean, and the sum of their squared distances from it. Of a row of equal
-// elements: exactly that element, and 0.
+// The mean of `count` elements and the sum of their squared distances from it. For equal elements the mean is
+// exactly that element and the sum is 0.
 struct Statistics {
   float count = 0, mean = 0, squares = 0;
 
@@ -29,8 +29,8 @@ struct Statistics {
     squares += before * (x - mean);
   }
 
-  // Lanes fill from the first on, so that nothing is ever merged into empty statistics. kEven: both have seen
-  // equally many.
+  // Lanes are filled from the first on, so that nothing is merged into empty statistics. kEven: both have the
+  // same count.
   template <bool kEven>
   __device__ void merge(const Statistics& other, bool moments) {
     if (!kEven && other.count == 0) return;
@@ -47,7 +47,7 @@ struct Statistics {
   }
 };
 
-// Parts i and i + n / 2 into i, then quarters, ...
+// Merges part i + n / 2 into part i, then i + n / 4 into i, and so on.
 template <bool kEven, int n>
 __device__ Statistics merge_all(Statistics (&parts)[n], bool moments) {
 #pragma unroll
@@ -58,7 +58,7 @@ __device__ Statistics merge_all(Statistics (&parts)[n], bool moments) {
   return parts[0];
 }
 
-// Lane l + 16 into l, l + 8 into l, ...; every lane gets the result of the first.
+// Merges lane l + 16 into l, then l + 8 into l, and so on; every lane gets the result of the first.
 template <bool kEven>
 __device__ Statistics merge_over_warp(Statistics s, bool moments) {
   constexpr unsigned kAll = 0xffffffffu;
@@ -91,7 +91,7 @@ __device__ Statistics merge_over_row(Statistics s, bool moments) {
   return s;
 }
 
-// A row as it stands in memory.
+// A row in memory.
 template <class T>
 struct StoredRow {
   using Elements = Piece<T>;
@@ -101,13 +101,14 @@ struct StoredRow {
   __device__ Elements piece(int column) const { return load(at, column, columns); }
 };
 
-// What one lane sees of a row: pieces lane, lane + kLanes, ..., the first kKept of them in registers.
+// The part of a row that one lane processes: pieces lane, lane + kLanes, ...; the first kKept of them are
+// kept in registers.
 template <class Row, int kWarps>
 struct LaneOfRow {
   using Elements = typename Row::Elements;
   static constexpr int kPiece = Elements::kSize, kKept = kLaneColumns / kPiece;
   static constexpr int kStep = kWarps * kWarp * kPiece;
-  static constexpr bool kLongest = kWarps == 8;  // rows have no largest size
+  static constexpr bool kLongest = kWarps == 8;  // rows of any length
   const int columns, first;
   Elements kept[kKept];
 
@@ -135,8 +136,8 @@ struct LaneOfRow {
     }
   }
 
-  // Of the columns up to `end`. Several lanes in one: every kChains-th column of a lane has statistics of its
-  // own.
+  // The statistics of the columns up to `end`. Each lane has kChains independent chains, of every kChains-th
+  // column.
   template <bool kEven>
   __device__ Statistics statistics(const Row& row, int end, bool moments = false) const {
     Statistics parts[kChains];
@@ -179,7 +180,7 @@ __device__ void store_rounded(T* row, int column, int columns, const float (&val
   store(row, column, columns, piece);
 }
 
-// Every lane of the row's warps gets the sum of all their values.
+// The sum of x over all lanes of the row's warps; every lane gets it.
 template <int kWarps>
 __device__ float sum_over_row(float x) {
   x = over_warp(x, Add{});
@@ -194,8 +195,8 @@ __device__ float sum_over_row(float x) {
   return x;
 }
 
-// Calls launch(T{}, blocks, threads, std::integral_constant of the warps that share a row): T is the type of
-// the storage, and one warp takes a row of up to 1024 columns, 4 or 8 a longer one.
+// Calls launch(T{}, blocks, threads, std::integral_constant of the warps per row). T is the element type;
+// rows of up to 1024 columns have one warp, longer ones 4 or 8.
 template <class T, class F>
 void for_normed_rows_of(int rows, int columns, F launch) {
   constexpr int kWarpColumns = kWarp * kLaneColumns;
