@@ -71,6 +71,7 @@ struct Case {
   Graph graph;
   std::optional<Expect> expect;
   std::vector<StandIn> stand_ins;
+  std::string comment, schema;  // the keys "comment" and "$schema", for people and editors; of no effect
   bool operator==(const Case&) const = default;
 };
 
