@@ -64,13 +64,8 @@ std::string reasons_text(const BackendVerdict& backend) {
 std::string text_of(const Case& test_case, const Explained& explained, size_t columns) {
   const auto& [file, run, explanation, definitions] = explained;
   const Verdict& verdict = run.verdict;
-<<<<<<< HEAD
-  std::string text = std::string(name(verdict.verdict)) +
-                     (verdict.finding ? ", finding " + verdict.signature_text() : "") + "\n" +
-=======
   std::string text = file + ": " + std::string(name(verdict.verdict)) +
-                     (verdict.finding ? ", finding " + verdict.signature : "") + "\n" +
->>>>>>> in-cli
+                     (verdict.finding ? ", finding " + verdict.signature_text() : "") + "\n" +
                      wrapped(sentence(verdict)) + "\n";
   text += shown_step_text(verdict);
   if (verdict.failing_region) text += wrapped("Evidence: " + evidence_text(verdict) + ".") + "\n";
@@ -80,27 +75,14 @@ std::string text_of(const Case& test_case, const Explained& explained, size_t co
   text += regions_text(verdict.baseline, {}, columns) + reasons_text(verdict.baseline);
   text += to_text(explanation, run);
   return text +
-<<<<<<< HEAD
-         "\nworst/bound, median/bound: error against the exact result from the inputs that the region got, "
-         "as a share of\n"
-         "what its contract allows (empty: out of a bound that is 0). exact: elements with one lawful bit "
-         "pattern.\n"
-         "unequal: against the other backend.\n"
-         "gain: rms at the outputs / rms injected. share: part of the whole difference at the outputs. "
-         "relative: rms of\n"
-         "difference / rms of value; growth: against what it was computed from. Tolerance: as "
-         "torch.testing.assert_close.\n";
-=======
          "\n"
          "worst/bound, median/bound: error against the exact result on the region's own inputs, as a "
          "share of\n"
-         "the bound that its contract allows. exact: elements with one correct bit pattern. unequal: "
-         "elements\n"
-         "that differ from the other backend. gain: rms at the outputs / rms injected. share: part of "
-         "the whole\n"
-         "difference at the outputs. relative: rms of difference / rms of value; grows: compared with its\n"
-         "inputs. Tolerance: as in torch.testing.assert_close.\n";
->>>>>>> in-cli
+         "the bound that its contract allows (empty: out of a bound that is 0). exact: elements with one\n"
+         "correct bit pattern. unequal: elements that differ from the other backend. gain: rms at the\n"
+         "outputs / rms injected. share: part of the whole difference at the outputs. relative: rms of\n"
+         "difference / rms of value; growth: compared with its inputs. Tolerance: as in\n"
+         "torch.testing.assert_close.\n";
 }
 
 Json json_of(const Explained& explained) {
@@ -115,12 +97,8 @@ Json json_of(const Explained& explained) {
 FlagTable ExplainFlags::table() {
   FlagTable table;
   table.command = "explain";
-<<<<<<< HEAD
   table.doc =
       "measure what caused a difference: which region, rounding or inner value, and what amplifies it.";
-=======
-  table.doc = "explain a case region by region: which differ, by how much, and why.";
->>>>>>> in-cli
   table.details =
       "Starts from the verdict and runs experiments: each region of the candidate on the baseline's "
       "values (the error that it injects), the baseline on the result of that region (the gain, the "
@@ -149,13 +127,8 @@ FlagTable ExplainFlags::table() {
       {"explain corpus/scenarios/einsum_projections.json",
        "Show which regions were rewritten, and how far each is from its bound."},
       {"explain corpus/scenarios/layer_norm_linear_bf16.json",
-<<<<<<< HEAD
-       "Whose statistics differ, and which ops amplify the difference."},
-      {"explain --skip_patterns=sdpa case.json", "Is it the attention rewrite?"},
-=======
        "Show whose statistics differ, and what amplifies the difference."},
       {"explain --skip_patterns=sdpa case.json", "Test whether the attention rewrite is the cause."},
->>>>>>> in-cli
   };
   return table;
 }
