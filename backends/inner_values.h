@@ -11,10 +11,21 @@
 
 namespace fusesmith::backends {
 
-// One-dimensional f32 tensors, by name: "mean" and "rstd" have one element for each normalised row.
+// Every name, in dataflow order: a kernel computes each from its inputs and from those before it.
+//   product   of a matrix product, before bias and activation: an element for each of the output
+//   scores    of attention and softmax, scaled and masked: an element for each query and key
+//   maximum   of a row of scores; a kernel that is given it starts from it
+//   mean, rstd  of a row that is normalised
+//   sum       of the exponentials of a row
+inline constexpr std::string_view kInnerNames[] = {"product", "scores", "maximum", "mean", "rstd", "sum"};
+
+// f32 tensors of one dimension, by name.
 using InnerValues = std::map<std::string, Tensor, std::less<>>;
 
-// A request to a kernel for one run: record its inner values, and use given ones instead of its own.
+// Larger ones (256 MB) are not shown.
+inline constexpr size_t kMaxInnerElements = size_t{1} << 26;
+
+// What a kernel is asked, once: to show its inner values, and to go on from given ones in place of its own.
 struct Probe {
   InnerValues given = {};  // ignored if the kernel does not know the name or the size differs
   InnerValues seen = {};   // what the kernel itself computed
@@ -24,7 +35,7 @@ struct Probe {
 class InnerValue {
  public:
   InnerValue(Probe* probe, std::string_view name, size_t count) {
-    if (!probe) return;
+    if (!probe || count > kMaxInnerElements) return;
     const TensorType type{Dtype::f32, {static_cast<int64_t>(count)}};
     seen_ = probe->seen.insert_or_assign(std::string(name), Tensor(type)).first->second.as<float>();
     const auto given = probe->given.find(name);
@@ -37,6 +48,8 @@ class InnerValue {
     seen_[i] = x;
     return given_.empty() ? x : given_[i];
   }
+  // For kernels that need element i before they have computed their own.
+  float given_or(size_t i, float x) const { return given_.empty() ? x : given_[i]; }
 
  private:
   std::span<float> seen_;

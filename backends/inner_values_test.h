@@ -54,7 +54,8 @@ inline void expect_used(const Backend& backend, const Case& looked, const std::v
     for (float& x : other.at(name).as<float>()) x = 3 * x + 1;
     const Look changed = look(backend, looked, other);
     EXPECT_NE(changed.out, own.out) << name;
-    EXPECT_EQ(changed.seen, own.seen) << name << ": seen is what the kernel computes, not what it is given";
+    // Seen is what the kernel computes, not what it is given; what it computes after that may follow.
+    EXPECT_EQ(changed.seen.at(name), own.seen.at(name)) << name;
     other.at(name) = Tensor({Dtype::f32, {1}});
     EXPECT_EQ(look(backend, looked, other).out, own.out) << name << " of another size";
   }

@@ -1,4 +1,5 @@
-# The rules of the tree, its picture, and every planted fault through a campaign, as tests.
+# The rules of the tree, its picture, every planted fault through a campaign, and every command while allocations
+# fail, as tests.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(NOT Python3_FOUND)
   message(NOTICE "scripts/check_tree: not a test here (no python3)")
@@ -15,4 +16,11 @@ add_test(NAME include_graph
 if(FUSESMITH_FAULTS AND TARGET fusesmith)
   add_test(NAME fault_sweep
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/fault_sweep" --binary=$<TARGET_FILE:fusesmith>)
+endif()
+
+string(FIND "${CMAKE_CXX_FLAGS}" "-fsanitize" sanitized)  # a sanitizer has its own malloc
+if(TARGET fusesmith AND sanitized EQUAL -1 AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  add_test(NAME out_of_memory_sweep
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/out_of_memory_sweep"
+                   --binary=$<TARGET_FILE:fusesmith>)
 endif()

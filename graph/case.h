@@ -20,12 +20,15 @@ struct Policy {
 
   bool tf32 = false;
   ImplicitCasts implicit_casts = ImplicitCasts::may_elide;
-  std::vector<std::string> skip_patterns;  // turned off when this case is planned
+  std::vector<std::string> skip_patterns;     // turned off when this case is planned
+  std::vector<std::string> metamorphic = {};  // checks to run beside the judgement (fuzz/run/metamorphic.h)
 
   static constexpr auto fields() {
-    return std::tuple{Field{"tf32", &Policy::tf32, Free{"products may round f32 inputs to tf32"}},
-                      Field{"implicit_casts", &Policy::implicit_casts, AnyOf{kImplicitCasts}},
-                      Field{"skip_patterns", &Policy::skip_patterns, Free{"names of patterns not to use"}}};
+    return std::tuple{
+        Field{"tf32", &Policy::tf32, Free{"products may round f32 inputs to tf32"}},
+        Field{"implicit_casts", &Policy::implicit_casts, AnyOf{kImplicitCasts}},
+        Field{"skip_patterns", &Policy::skip_patterns, Free{"names of patterns not to use"}},
+        Field{"metamorphic", &Policy::metamorphic, Free{"metamorphic checks to run: scaling, exchange"}}};
   }
   bool operator==(const Policy&) const = default;
 };
@@ -68,6 +71,7 @@ struct Case {
   Graph graph;
   std::optional<Expect> expect;
   std::vector<StandIn> stand_ins;
+  std::string comment, schema;  // the keys "comment" and "$schema", for people and editors; of no effect
   bool operator==(const Case&) const = default;
 };
 

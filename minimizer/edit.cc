@@ -45,17 +45,18 @@ std::string text_of(const SetFill& e) {
       },
       e.fill);
   return "fill " + e.source + " with " + std::string(name(e.fill)) +
-         (fields.empty() ? "" : "(" + fields + ")");
+         (fields.empty() ? "" : "(" + fields + ")") + (e.type ? " as " + to_string(*e.type) : "");
 }
 std::string text_of(const ZeroElements& e) {
   return "zero " + e.source + " from " + std::to_string(e.begin) + " to " + std::to_string(e.end);
 }
 std::string text_of(const SetSteps& e) { return "run " + std::to_string(e.steps) + " steps"; }
 std::string text_of(const SetPolicy& e) {
-  const auto& [tf32, implicit_casts, skip_patterns] = e.policy;
+  const auto& [tf32, implicit_casts, skip_patterns, metamorphic] = e.policy;
   return std::string("set tf32 ") + (tf32 ? "on" : "off") + ", implicit casts " +
          std::string(Policy::kImplicitCasts[static_cast<size_t>(implicit_casts)]) + ", skipped patterns " +
-         (skip_patterns.empty() ? "none" : joined(skip_patterns));
+         (skip_patterns.empty() ? "none" : joined(skip_patterns)) +
+         (metamorphic.empty() ? "" : ", metamorphic checks " + joined(metamorphic));
 }
 std::string text_of(const Rename& e) {
   std::vector<std::string> changes;
@@ -160,13 +161,14 @@ bool edit(DraftCase& c, const SetOp& e) {
 }
 
 bool edit(DraftCase& c, const SetFill& e) {
-  if (const auto i = c.draft.input(e.source))
-    c.draft.inputs[*i].fill = e.fill;
-  else if (const auto s = c.draft.state(e.source))
-    c.draft.states[*s].fill = e.fill;
-  else
-    return false;
-  return true;
+  const auto set = [&](auto& source) {
+    source.fill = e.fill;
+    if (e.type) source.type = *e.type;
+    return true;
+  };
+  if (const auto i = c.draft.input(e.source)) return set(c.draft.inputs[*i]);
+  if (const auto s = c.draft.state(e.source)) return set(c.draft.states[*s]);
+  return false;
 }
 
 bool edit(DraftCase& c, const ZeroElements& e) {

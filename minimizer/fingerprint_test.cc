@@ -44,6 +44,9 @@ TEST(Fingerprint, SeesEveryPartOfACase) {
   other = test_case;
   other.policy.skip_patterns = {"sdpa"};
   EXPECT_NE(fingerprint(other), fingerprint(test_case));
+  other = test_case;
+  other.policy.metamorphic = {"scaling"};
+  EXPECT_NE(fingerprint(other), fingerprint(test_case));
 }
 
 }  // namespace

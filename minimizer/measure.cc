@@ -77,8 +77,8 @@ Measure measure(const Case& test_case) {
   for (const Input& input : graph.inputs()) add_data(input);
   for (const State& state : graph.states()) add_data(state);
   const Policy& policy = test_case.policy;
-  m.policy = static_cast<int64_t>(policy.skip_patterns.size()) + (policy.tf32 ? 1 : 0) +
-             (policy.implicit_casts != Policy{}.implicit_casts ? 1 : 0);
+  m.policy = static_cast<int64_t>(policy.skip_patterns.size() + policy.metamorphic.size()) +
+             (policy.tf32 ? 1 : 0) + (policy.implicit_casts != Policy{}.implicit_casts ? 1 : 0);
   m.names = static_cast<int64_t>(descriptive_renames(graph).size());
   return m;
 }

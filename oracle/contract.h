@@ -43,10 +43,11 @@ struct Arithmetic {
     moments,   // E[x^2] - E[x]^2
   };
   Variance variance = Variance::two_pass;
-  double exp = 2;  // glibc documents 1 ulp for expf and erff, 2 for tanhf; an ulp is at most 2 u
+  double exp = 2;  // glibc documents 1 ulp for expf, erff and logf, 2 for tanhf; an ulp is at most 2 u
   double erf = 2;
   double tanh = 4;
-  double rsqrt = 3;  // 1 / sqrtf: two correctly rounded operations, and the propagated error of the first
+  double log = 2;
+  double rsqrt = 3;  // 1 / sqrtf: two correctly rounded steps and a reciprocal's share
   double div = 1;
   double smallest = 0x1p-126;       // absolute error of a function where it or one of its steps underflows
   double smallest_term = 0x1p-126;  // the same for one term of a product's sum

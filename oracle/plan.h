@@ -52,11 +52,13 @@ struct Trace {
 // A difference between two runs of the same program: a defect that needs no bound.
 struct Disagreement {
   enum class Kind : uint8_t {
-    guard,       // a write outside of every tensor
-    poison,      // the result depends on the previous contents of memory
-    repeat,      // a second run gave different bits
-    production,  // with buffers reused and several streams, the bits differ
-    source,      // an input or a state was modified by the run
+    guard,       // a write outside every tensor
+    poison,      // the result depends on what memory held before
+    repeat,      // the same run again gave other bits
+    production,  // memory used again and several streams gave other bits
+    source,      // an input or a state does not hold any more what the run was given
+    scaling,     // inputs scaled by powers of two did not scale the values so
+    exchange,    // inputs exchanged along a batch axis did not exchange the values so
   };
   Kind kind = Kind::repeat;
   size_t region = 0;  // the first region that differs

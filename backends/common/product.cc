@@ -22,12 +22,22 @@ class Operand {
   std::vector<float> rounded_;
 };
 
+// The bias is added to the f32 sum before the one rounding.
 template <class T>
-void compute_product(const T& op, Inputs in, Tensor& out, F32Products products) {
+void compute_product(const T& op, Inputs in, Tensor& out, F32Products products, Probe* probe) {
   const Types types = {in[0]->type, in[1]->type};
   const Product product = product_of(op, types, out.type);
   const Operand a(*in[0], products), b(*in[1], products);
-  write_floats(out, [&](std::span<float> y) { multiply(product, a.data(), b.data(), y.data()); });
+  const InnerValue inner(probe, "product", static_cast<size_t>(out.size()));
+  std::optional<Floats> bias;
+  if (in.size() > 2) bias.emplace(*in[2]);
+  write_floats(out, [&](std::span<float> y) {
+    multiply(product, a.data(), b.data(), y.data());
+    for (size_t i = 0; probe && i < y.size(); ++i) y[i] = inner(i, y[i]);
+    for (size_t row = 0; bias && row < y.size(); row += bias->size()) {
+      for (size_t i = 0; i < bias->size(); ++i) y[row + i] += (*bias)[i];
+    }
+  });
 }
 
 // The strides of an operand's leading axes, along those of the result.
@@ -85,26 +95,14 @@ Product product_of(const Linear&, TypeSpan in, const TensorType&) {
   return product;
 }
 
-void compute(const Einsum& op, Inputs in, Outputs out, F32Products products) {
-  compute_product(op, in, out[0], products);
+void compute(const Einsum& op, Inputs in, Outputs out, const KernelOptions& options) {
+  compute_product(op, in, out[0], options.products, options.probe);
 }
-void compute(const Matmul& op, Inputs in, Outputs out, F32Products products) {
-  compute_product(op, in, out[0], products);
+void compute(const Matmul& op, Inputs in, Outputs out, const KernelOptions& options) {
+  compute_product(op, in, out[0], options.products, options.probe);
 }
-
-// Product and bias are one op: the bias is added to the f32 sum before the one rounding.
-void compute(const Linear& op, Inputs in, Outputs out, F32Products products) {
-  if (in.size() < 3) return compute_product(op, in, out[0], products);
-  const Types types = {in[0]->type, in[1]->type};
-  const Product product = product_of(op, types, out[0].type);
-  const Operand x(*in[0], products), w(*in[1], products);
-  const Floats bias(*in[2]);
-  write_floats(out[0], [&](std::span<float> y) {
-    multiply(product, x.data(), w.data(), y.data());
-    for (size_t row = 0; row < y.size(); row += bias.size()) {
-      for (size_t i = 0; i < bias.size(); ++i) y[row + i] += bias[i];
-    }
-  });
+void compute(const Linear& op, Inputs in, Outputs out, const KernelOptions& options) {
+  compute_product(op, in, out[0], options.products, options.probe);
 }
 
 }  // namespace fusesmith::backends

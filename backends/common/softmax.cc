@@ -11,11 +11,12 @@
 namespace fusesmith::backends {
 namespace {
 
-// The maximum ignores NaN, but exp(x - max) does not: NaN, +inf, or a row of only -inf makes the sum NaN,
-// and thereby the whole row.
-void softmax_row(std::span<float> row, size_t number, const InnerValue& sums) {
+// The maximum passes over NaN, but exp(x - max) does not: a NaN or +inf, or -inf alone, makes the sum NaN and
+// so the whole row.
+void softmax_row(std::span<float> row, size_t number, const InnerValue& maxima, const InnerValue& sums) {
   float max = -std::numeric_limits<float>::infinity();
   for (float x : row) max = x > max ? x : max;
+  max = maxima(number, max);
   for (float& x : row) x = std::exp(x - max);
   const float sum = sums(number, sum_of(row.size(), [&](size_t i) { return row[i]; }));
   for (float& x : row) x /= sum;
@@ -23,19 +24,20 @@ void softmax_row(std::span<float> row, size_t number, const InnerValue& sums) {
 
 }  // namespace
 
-void compute(const Softmax& op, Inputs in, Outputs out, Probe* probe) {
+void compute(const Softmax& op, Inputs in, Outputs out, const KernelOptions& options) {
   const Floats x(*in[0]);
   const Shape& shape = in[0]->type.shape;
   const size_t axis = static_cast<size_t>(*resolve_axis(op.axis, in[0]->type.rank()));
   const size_t n = static_cast<size_t>(shape[axis]);
   const size_t step = static_cast<size_t>(strides_of(shape)[axis]);
   std::vector<float> row(n);
-  const InnerValue sums(probe, "sum", x.size() / n);
+  const InnerValue scores(options.probe, "scores", x.size()), maxima(options.probe, "maximum", x.size() / n),
+      sums(options.probe, "sum", x.size() / n);
   write_floats(out[0], [&](std::span<float> y) {
     for (size_t block = 0; block < y.size(); block += n * step) {
       for (size_t start = block; start < block + step; ++start) {
-        for (size_t i = 0; i < n; ++i) row[i] = x[start + i * step];
-        softmax_row(row, block / n + (start - block), sums);
+        for (size_t i = 0; i < n; ++i) row[i] = scores(start + i * step, x[start + i * step]);
+        softmax_row(row, block / n + (start - block), maxima, sums);
         for (size_t i = 0; i < n; ++i) y[start + i * step] = row[i];
       }
     }

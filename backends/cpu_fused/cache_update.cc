@@ -2,7 +2,7 @@
 // overwritten in place.
 #include <cstring>
 
-#include "backends/cpu_fused/now_and_then.h"
+#include "backends/cpu_fused/intermittent_fault.h"
 #include "backends/cpu_fused/run_fused.h"
 #include "backends/rewrite/matching/slice_moves.h"
 
@@ -57,7 +57,7 @@ void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out)
   if (scope.planted("cache_rolls_the_other_way")) done.shift = (update.size - update.shift) % update.size;
   const SliceMoves moves = moves_of(done);
   const std::vector<int64_t> places = places_of(update, scope);
-  const bool races = scope.planted("cache_shift_races") && now_and_then<3>();
+  const bool races = scope.planted("cache_shift_races") && strikes_now<3>();
   out.bytes = scope.at(update.cache).bytes;
   const int64_t slice = update.inner * size_of(out.type.dtype);
   const std::byte* row = update.count > 0 ? scope.at(update.rows).bytes.data() : nullptr;

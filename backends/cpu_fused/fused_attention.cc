@@ -25,14 +25,18 @@ struct Faults {
 
 // The running softmax of one query.
 struct RunningRow {
-  float maximum = kNothing;
+  float maximum = kNothing;  // of the scores so far, or given
+  float own = kNothing;      // of the scores so far
   float sum = 0;
 
   // Turns scores into exponentials relative to the new maximum. Returns the factor that rescales the
   // previous sums.
   float advance(std::span<float> scores) {
     float next = maximum;
-    for (float s : scores) next = s > next ? s : next;
+    for (float s : scores) {
+      next = s > next ? s : next;
+      own = s > own ? s : own;
+    }
     for (float& s : scores) s = s == kNothing ? 0.0f : std::exp(s - next);
     const float shrink = maximum == kNothing ? 0.0f : std::exp(maximum - next);
     maximum = next;
@@ -55,7 +59,10 @@ class AttentionKernel {
                 scope.planted("extra_zero_logit"), scope.planted("last_query_row_dropped"),
                 scope.planted("softmax_sum_in_bf16")},
         tf32_(reads_tf32(scope.products, scope.at(attention.v.value).type.dtype)),
-        sums_(scope.probe, "sum", static_cast<size_t>(element_count(attention.batch) * attention.queries)) {}
+        probed_(scope.probe != nullptr),
+        seen_scores_(scope.probe, "scores", rows_of(attention) * static_cast<size_t>(attention.keys)),
+        maxima_(scope.probe, "maximum", rows_of(attention)),
+        sums_(scope.probe, "sum", rows_of(attention)) {}
 
   void run(std::span<float> out) {
     float* to = out.data();
@@ -76,6 +83,17 @@ class AttentionKernel {
   }
 
  private:
+  static size_t rows_of(const FusedAttention& attention) {
+    return static_cast<size_t>(element_count(attention.batch) * attention.queries);
+  }
+
+  void show_scores(size_t row, int64_t key, int64_t keys, std::span<float> scores) const {
+    for (int64_t j = 0; j < std::min(keys, op_.keys - key); ++j) {
+      float& score = scores[static_cast<size_t>(j)];
+      score = seen_scores_(row * static_cast<size_t>(op_.keys) + static_cast<size_t>(key + j), score);
+    }
+  }
+
   void pack_values(const Shape& index) {
     const float* v = v_.data() + start_of(op_.v, index);
     for (int64_t j = 0; j < op_.keys; ++j) {
@@ -89,12 +107,16 @@ class AttentionKernel {
   void run_tile(int64_t batch, int64_t first, int64_t rows, float* out) {
     const int64_t stride = values_.padded_columns();
     std::fill(accumulator_.begin(), accumulator_.end(), 0.0f);
-    std::fill(rows_.begin(), rows_.end(), RunningRow{faults_.zero_maximum ? 0.0f : kNothing, 0.0f});
+    const auto row0 = static_cast<size_t>(batch * op_.queries + first);
+    const float lowest = faults_.zero_maximum ? 0.0f : kNothing;
+    for (size_t r = 0; r < static_cast<size_t>(rows); ++r)
+      rows_[r] = {maxima_.given_or(row0 + r, lowest), lowest, 0.0f};
     scores_.load_queries(first, rows);
     for (int64_t key = 0; key < op_.keys; key += op_.key_tile) {
       const auto [p, keys] = scores_.tile(first, rows, key);
       for (int64_t r = 0; r < rows; ++r) {
         const std::span<float> row(p + r * op_.key_tile, static_cast<size_t>(keys));
+        if (probed_) show_scores(row0 + static_cast<size_t>(r), key, keys, row);
         const float shrink = rows_[static_cast<size_t>(r)].advance(row);
         float* sums = accumulator_.data() + r * stride;
         for (int64_t c = 0; c < stride && !faults_.no_rescale; ++c) sums[c] *= shrink;
@@ -108,7 +130,8 @@ class AttentionKernel {
     for (int64_t r = 0; r < rows; ++r) {
       const RunningRow& row = rows_[static_cast<size_t>(r)];
       const float own_sum = faults_.zero_logit ? row.sum + std::exp(-row.maximum) : row.sum;
-      const float sum = sums_(static_cast<size_t>(batch * op_.queries + first + r), own_sum);
+      maxima_(row0 + static_cast<size_t>(r), row.own);
+      const float sum = sums_(row0 + static_cast<size_t>(r), own_sum);
       for (int64_t c = 0; c < op_.width; ++c)
         out[r * op_.width + c] = accumulator_[static_cast<size_t>(r * stride + c)] / sum;
     }
@@ -122,7 +145,8 @@ class AttentionKernel {
   std::vector<RunningRow> rows_;
   Faults faults_;
   bool tf32_;  // v and probabilities that stay in f32 are rounded to tf32
-  InnerValue sums_;
+  bool probed_;
+  InnerValue seen_scores_, maxima_, sums_;
 };
 
 }  // namespace

@@ -15,9 +15,11 @@ namespace {
 constexpr int64_t kStrip = 64;  // rows of the result that are accumulated together
 
 struct Epilogue {
-  std::optional<Floats> bias, addend;
-  std::optional<Activation> activation;
-  bool relu_drops_nan = false;  // injected fault
+  std::optional<Floats> bias = {}, addend = {};
+  std::optional<Activation> activation = {};
+  InnerValue product;
+  bool probed = false;
+  bool relu_drops_nan = false;  // planted
 };
 
 // Injected fault: relu turns NaN into 0.
@@ -81,6 +83,9 @@ class Gemm {
 
   void finish(int64_t batch, int64_t i, float* row, float* out) const {
     const std::span<float> y(row, static_cast<size_t>(n_.count));
+    const int64_t to_row = batch_.out[batch] + m_.out[i];
+    for (size_t j = 0; epilogue_.probed && j < y.size(); ++j)
+      y[j] = epilogue_.product(static_cast<size_t>(to_row + n_.out[j]), y[j]);
     if (epilogue_.bias) {
       for (size_t j = 0; j < y.size(); ++j) y[j] += (*epilogue_.bias)[j];
     }
@@ -94,7 +99,7 @@ class Gemm {
       else
         activate(*epilogue_.activation, y);
     }
-    float* to = out + batch_.out[batch] + m_.out[i];
+    float* to = out + to_row;
     for (size_t j = 0; j < y.size(); ++j) to[n_.out[j]] = y[j];
   }
 
@@ -113,7 +118,10 @@ SumOrder sum_order(const FusedGemm& gemm, OnCpu) {
 }
 
 void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
-  Epilogue epilogue;
+  // Without bias, addend and activation the output is the product.
+  Probe* probe = gemm.bias || gemm.addend || gemm.activation ? scope.probe : nullptr;
+  Epilogue epilogue{.product = {probe, "product", static_cast<size_t>(out.size())},
+                    .probed = probe != nullptr};
   if (gemm.bias) epilogue.bias.emplace(scope.at(*gemm.bias));
   if (gemm.addend) epilogue.addend.emplace(scope.at(*gemm.addend));
   epilogue.activation = gemm.activation;

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "backends/common/floats.h"
-#include "backends/cpu_fused/now_and_then.h"
+#include "backends/cpu_fused/intermittent_fault.h"
 #include "backends/cpu_fused/offsets.h"
 #include "backends/cpu_fused/run_fused.h"
 
@@ -41,7 +41,7 @@ void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor
   const AxisOffsets kept(reduction.kept), summed(reduction.summed);
   int64_t count = summed.count;
   if (scope.planted("reduction_tail_skipped") && count > kLanes) count -= count % kLanes;
-  const bool in_order_of_arrival = scope.planted("reduction_order_varies") && now_and_then<7>();
+  const bool in_order_of_arrival = scope.planted("reduction_order_varies") && strikes_now<7>();
   write_floats(out, [&](std::span<float> y) {
     for (int64_t i = 0; i < kept.count; ++i) {
       y[static_cast<size_t>(kept.out[i])] =

@@ -19,6 +19,16 @@ Statistics moments(std::span<const float> row) {
   return {n, mean, std::fmax(0.0f, sum_of_squares / n - mean * mean) * n};
 }
 
+// Planted: merged in another order, which is as accurate.
+Statistics neighbours_first(std::span<const float> row) {
+  std::array<Statistics, 8> lanes;
+  for (size_t i = 0; i < row.size(); ++i) lanes[i % lanes.size()].add(row[i]);
+  for (size_t width = 1; width < lanes.size(); width *= 2) {
+    for (size_t l = 0; l < lanes.size(); l += 2 * width) lanes[l].merge(lanes[l + width]);
+  }
+  return lanes[0];
+}
+
 float reciprocal_deviation(const Statistics& statistics, float eps, const RegionScope& scope) {
   const bool unbiased = scope.planted("layer_norm_unbiased_variance") && statistics.count > 1;
   const float variance = statistics.squares / (unbiased ? statistics.count - 1 : statistics.count);
@@ -34,12 +44,16 @@ void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out) {
   if (norm.weight) weight.emplace(scope.at(*norm.weight));
   if (norm.bias) bias.emplace(scope.at(*norm.bias));
   const bool by_moments = scope.planted("layer_norm_moments");
+  const bool order_by_row = scope.planted("welford_order_by_row");
   const size_t columns = static_cast<size_t>(norm.columns), rows = static_cast<size_t>(norm.rows);
   const InnerValue means(scope.probe, "mean", rows), rstds(scope.probe, "rstd", rows);
   write_floats(out, [&](std::span<float> y) {
     for (size_t at = 0; at < y.size(); at += columns) {
       const auto row = x.span().subspan(at, columns);
-      const Statistics statistics = by_moments ? moments(row) : welford(row);
+      const bool odd = at / columns % 2 == 1;
+      const Statistics statistics = by_moments            ? moments(row)
+                                    : order_by_row && odd ? neighbours_first(row)
+                                                          : welford(row);
       const float own_scale = reciprocal_deviation(statistics, static_cast<float>(norm.eps), scope);
       const float mean = means(at / columns, statistics.mean), scale = rstds(at / columns, own_scale);
       for (size_t j = 0; j < columns; ++j) {

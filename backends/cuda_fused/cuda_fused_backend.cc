@@ -11,7 +11,7 @@ namespace fusesmith::backends {
 
 namespace {
 
-// Whether a fused kernel takes the region.
+// Emits the region as one fused kernel; false if no kernel supports it.
 bool emit_kernel(const FusedRegion& fused, const Faults& faults, ProgramBuilder& builder) {
   if (std::holds_alternative<SingleNode>(fused.op)) return false;
   const FusedScope scope{{fused.region.patterns.front(), faults}, builder.values()};
@@ -57,7 +57,7 @@ class CudaFusedBackend final : public Backend {
           builder.update_in_place(plan.regions[r].outputs.front(), update->cache);
         continue;
       }
-      builder.emit_nodes(plan.regions[r]);  // node by node, which every contract allows
+      builder.emit_nodes(plan.regions[r]);  // every contract allows single nodes
       declare_library_roundings(graph, plan.regions[r]);
     }
     return builder.build();

@@ -1,5 +1,5 @@
-// Fused against unfused: examples of each pattern on `cuda` and on `cuda_fused` in one run, as a user would
-// run them. Counters: microseconds of both and unfused / fused.
+// Compares fused with unfused execution: examples of each pattern on `cuda` and `cuda_fused`, as production
+// runs. Counters: microseconds of both, and their ratio unfused / fused.
 #include <benchmark/benchmark.h>
 
 #include "backends/cuda/cuda_backend.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kRepeats = 20;
 
-// An example of a pattern at the sizes that models have, besides the first example of every pattern.
+// An example of a pattern at sizes that models use. Patterns without an entry run their first example.
 struct Work {
   std::string_view pattern, example;
   std::vector<ExampleDims> sizes;

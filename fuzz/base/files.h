@@ -1,6 +1,6 @@
 // Files that appear whole or not at all, whatever kills the program or the machine: written under a temporary
 // name in the same folder, synced, renamed, and the folder synced. Errors are one line that names the path
-// and what the system said.
+// and what the system said; memory that ran out throws std::bad_alloc.
 #pragma once
 
 #include <filesystem>
@@ -23,10 +23,17 @@ std::optional<Problem> make_folder(const std::filesystem::path& path);
 // Refused: folders, devices, files above 256 MiB.
 Result<std::string> read_file(const std::filesystem::path& path);
 
+// What is directly in a folder, in any order.
+Result<std::vector<std::filesystem::path>> entries_of(const std::filesystem::path& folder);
+
 // A path that is no folder as it is; a folder as the cases in it: its *.json, recursively and sorted, without
 // pipes and devices, a campaign's campaign.json, stats.json and verdict.json, a case.json that stands beside
-// its min.json, and temporary files that a killed writer left.
-Result<std::vector<std::string>> list_json(const std::string& path);
+// its min.json, and temporary files that a killed writer left. `others`: how many other files a folder has,
+// hidden ones not counted.
+Result<std::vector<std::string>> list_json(const std::string& path, int64_t* others = nullptr);
+
+// All of standard input, waiting for it; nothing once `stop` says so. More than `limit` bytes are cut off.
+Result<std::string> read_standard_input(size_t limit, bool (*stop)());
 
 // Those temporary files, directly in the folder. Nobody may be writing there.
 void remove_temporary_files(const std::filesystem::path& folder);

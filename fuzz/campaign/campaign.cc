@@ -8,10 +8,13 @@
 #include <thread>
 
 #include "fuzz/base/interrupt.h"
+#include "fuzz/base/table.h"
 #include "fuzz/campaign/campaign_run.h"
 #include "fuzz/campaign/summary.h"
 #include "fuzz/run/backends.h"
+#include "fuzz/run/case_files.h"
 #include "fuzz/run/known_names.h"
+#include "fuzz/run/metamorphic.h"
 
 namespace fusesmith::fuzz {
 
@@ -22,10 +25,22 @@ constexpr std::string_view kName = "fuzz";
 
 constexpr int kMaxOutOfMemory = 20;  // cases in a row
 
-GeneratorOptions generator_options(const FuzzFlags& flags) {
-  GeneratorOptions options;
-  options.data = parse_data_mix(flags.data);
-  return options;
+// Writing a case and reading it again takes a tenth of its time. One generated case in so many is a sample of
+// the generator; every case that is saved is read again too.
+constexpr uint64_t kReadAgainEvery = 64;
+
+// The case as a file, which reads back as the same case; else what is wrong with it.
+Result<std::string> file_text(const Case& test_case) {
+  std::string text = to_json(test_case);
+  const auto again = parse_case(text);
+  if (again && *again == test_case) return text;
+  return Problem{"invalid case: " + (again ? "reads back as another" : again.problem())};
+}
+
+GeneratorOptions generator_options(const CampaignOptions& options) {
+  GeneratorOptions generator;
+  generator.data = parse_data_mix(options.data);
+  return generator;
 }
 
 double seconds_since(Clock::time_point then) {
@@ -34,42 +49,43 @@ double seconds_since(Clock::time_point then) {
 
 }  // namespace
 
-Campaign::Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& directory,
+Campaign::Campaign(const CampaignOptions& options, Console& console, WorkDirectory& directory,
                    std::vector<Case> corpus, std::string digest)
-    : flags_(flags),
+    : options_(options),
       console_(console),
       directory_(directory),
       corpus_(std::move(corpus)),
       watch_([this](const auto& running) { save_suspects(running); }),
-      judging_(Judging(flags.judge).quick()),
-      finishing_(flags.judge),
-      shard_(*parse_shard(flags.shard)),
-      generator_(generator_options(flags)),
+      judging_(Judging(options.judge).quick()),
+      finishing_(options.judge),
+      shard_(*parse_shard(options.shard)),
+      generator_(generator_options(options)),
       old_findings_(directory.finding_count()),
       status_(console),
       stats_(directory.stats()) {
   judging_.watch = finishing_.watch = &watch_;
   judging_.options.stop = finishing_.options.stop = InterruptGuard::interrupted;
-  stats_.seed = flags.seed;
-  stats_.shard = flags.shard;
+  stats_.seed = options.seed;
+  stats_.shard = options.shard;
   if (stats_.corpus_digest != digest) {
     stats_.corpus_done = 0;
-    std::erase_if(stats_.convicted, [](const auto& entry) { return entry.first.starts_with(kCorpusPrefix); });
+    std::erase_if(stats_.device_failures,
+                  [](const auto& entry) { return entry.first.starts_with(kCorpusPrefix); });
   }
   stats_.corpus_digest = std::move(digest);
   first_counter_ = stats_.next;
   skipped_ = static_cast<size_t>(stats_.corpus_done);
   for (const std::string& signature : directory.unfinished_findings()) to_finish_.push_back(signature);
-  for (const auto& [name, signature] : stats_.convicted) {
+  for (const auto& [name, signature] : stats_.device_failures) {
     settled_[name].verdict = VerdictClass::crash;
     settled_[name].signature = signature;
   }
 }
 
 bool Campaign::over() const {
-  if (flags_.max_total_time > 0 && seconds_since(start_) >= flags_.max_total_time) return true;
+  if (options_.max_total_time > 0 && seconds_since(start_) >= options_.max_total_time) return true;
   const auto found = static_cast<int64_t>(directory_.finding_count() - old_findings_);
-  return InterruptGuard::interrupted() || (flags_.max_findings > 0 && found >= flags_.max_findings);
+  return InterruptGuard::interrupted() || (options_.max_findings > 0 && found >= options_.max_findings);
 }
 
 // Names a case in suspects/ and in stats.json.
@@ -80,53 +96,78 @@ std::string Campaign::name(uint64_t position) const {
 
 Result<Finished> Campaign::judge(uint64_t position) {
   CaseParts parts;
-  const Case test_case = is_corpus(position)
-                             ? corpus_[skipped_ + position]
-                             : generate_case(flags_.seed, shard_, counter(position), generator_, &parts);
+  Case test_case;
+  bool read_again = false;
+  if (is_corpus(position)) {
+    test_case = corpus_[skipped_ + position];
+  } else {
+    const uint64_t number = counter(position);
+    test_case = generate_case(options_.seed, shard_, number, generator_, &parts);
+    if (options_.metamorphic > 0 && number % options_.metamorphic == 0)
+      test_case.policy.metamorphic.assign(kMetamorphicChecks.begin(), kMetamorphicChecks.end());
+    read_again = number % kReadAgainEvery == 0;
+  }
+  // With the options inside, a saved case needs no flags but the faults to show the same.
+  test_case = with_options(std::move(test_case), judging_.options);
+  test_case.expect.reset();  // speaks of the corpus file, not of findings made from it
+  if (read_again) {
+    if (const auto text = file_text(test_case); !text) return invalid(text.problem());
+  }
   return on_device(name(position), [&] { return judge_case(name(position), test_case, parts); });
 }
 
-Result<Finished> Campaign::judge_case(const std::string& name, const Case& raw_case, const CaseParts& parts) {
-  // With the options inside, a saved case needs no flags but the faults to show the same.
-  Case test_case = with_options(raw_case, judging_.options);
-  test_case.expect.reset();  // speaks of the corpus file, not of findings made from it
+Finished Campaign::invalid(const std::string& problem) {
+  status_.note(problem);
   Finished finished;
-  const std::string text = to_json(test_case);
-  if (const auto again = parse_case(text); !again || !(*again == test_case)) {
-    status_.note("invalid case: " + (again ? "reads back as another" : again.problem()));
-    finished.outcome.invalid = true;
-    return finished;
-  }
-  const auto settled = settled_.find(name);
-  Result<CaseOutcome> outcome = settled != settled_.end() ? settled->second : outcome_of(test_case, text);
-  if (!outcome) return Problem{outcome.problem()};
-  finished.outcome = std::move(*outcome);
-  finished.outcome.coverage.add(test_case, parts);
-  add_graph_events(finished.outcome.events, test_case.graph, parts.style);
-  const std::lock_guard guard(mutex_);
-  if (!stats_.news(finished.outcome).empty()) finished.text = text;
+  finished.outcome.invalid = true;
   return finished;
 }
 
+Result<Finished> Campaign::judge_case(const std::string& name, const Case& test_case,
+                                      const CaseParts& parts) {
+  const auto settled = settled_.find(name);
+  Result<CaseOutcome> outcome = settled != settled_.end() ? settled->second : outcome_of(test_case);
+  if (!outcome) return Problem{outcome.problem()};
+  Finished finished;
+  finished.outcome = std::move(*outcome);
+  if (finished.outcome.invalid) return finished;
+  finished.outcome.coverage.add(test_case, parts);
+  add_graph_events(finished.outcome.events, test_case.graph, parts.style);
+  if (!shows_new_features(finished.outcome)) return finished;
+  auto text = file_text(test_case);
+  if (!text) return invalid(text.problem());
+  finished.text = std::move(*text);
+  return finished;
+}
+
+bool Campaign::shows_new_features(const CaseOutcome& outcome) {
+  const std::lock_guard guard(mutex_);
+  return !stats_.new_features(outcome).empty();
+}
+
 // Judges it; a new finding is on disk then.
-Result<CaseOutcome> Campaign::outcome_of(const Case& test_case, const std::string& text) {
+Result<CaseOutcome> Campaign::outcome_of(const Case& test_case) {
   CaseOutcome outcome;
   const auto see_plan = [&](CaseRun& run) {
     if (run.candidate) add_plan_events(outcome.events, test_case.graph, run.candidate->plan());
   };
-  const Verdict verdict = judging_.run(test_case, see_plan).verdict;
+  const CaseRun run = judging_.run(test_case, see_plan);
+  const Verdict& verdict = run.verdict;
   outcome.verdict = verdict.verdict;
   if (verdict.verdict == VerdictClass::unsupported) outcome.unsupported = verdict.reason;
   outcome.exact = verdict.exact;
+  outcome.metamorphic = run.metamorphic;
   if (verdict.verdict == VerdictClass::out_of_memory) outcome.out_of_memory = verdict.reason;
   for (const RegionVerdict& region : verdict.candidate.regions) {
     outcome.patterns.insert(outcome.patterns.end(), region.patterns.begin(), region.patterns.end());
   }
   if (verdict.finding) {
-    outcome.signature = verdict.signature;
-    const auto added = directory_.add_finding(verdict.signature, text);
+    outcome.signature = verdict.signature_text();
+    const auto text = file_text(test_case);
+    if (!text) return invalid(text.problem()).outcome;
+    const auto added = directory_.add_finding(outcome.signature, *text, first_verdict_text(verdict));
     if (!added) return Problem{added.problem()};
-    if (*added) announce("finding", verdict.signature);
+    if (*added) announce("finding", outcome.signature);
   }
   return outcome;
 }
@@ -137,13 +178,14 @@ std::optional<Problem> Campaign::count(uint64_t position, const Finished& finish
     ++stats_.corpus_done;
   } else {
     const uint64_t counter = stats_.next++;
-    if (!finished.outcome.invalid && !finished.text.empty() && !stats_.news(finished.outcome).empty()) {
+    if (!finished.outcome.invalid && !finished.text.empty() &&
+        !stats_.new_features(finished.outcome).empty()) {
       if (auto problem = directory_.save_corpus_case(std::to_string(counter) + ".json", finished.text))
         return problem;
     }
   }
   stats_.add(finished.outcome);
-  stats_.convicted.erase(name(position));
+  stats_.device_failures.erase(name(position));
   out_of_memory_ = finished.outcome.verdict == VerdictClass::out_of_memory ? out_of_memory_ + 1 : 0;
   if (out_of_memory_ < kMaxOutOfMemory || end_) return {};
   end_ = {kOutOfMemory, std::to_string(out_of_memory_) +
@@ -171,16 +213,18 @@ std::optional<Problem> Campaign::follow_up() {
 }
 
 FindingOptions Campaign::finding_options() const {
-  return {finishing_, flags_.judge.beside_case().text(), console_.program, flags_.minimize != 0,
+  return {finishing_, options_.judge.beside_case().text(), console_.program, options_.minimize != 0,
           [this] { return InterruptGuard::interrupted() || watch_.failed(); }};
 }
 
 std::optional<Problem> Campaign::finish(const std::string& signature) {
   return on_device(std::string(kFinishingPrefix) + signature, [&] {
     return finish_finding(directory_.finding(signature), signature, finding_options(),
-                          [&](const std::string& other, const Case& test_case) {
-                            const auto added = directory_.add_finding(other, to_json(test_case));
-                            if (added && *added) announce("finding, met while minimizing another", other);
+                          [&](const Verdict& verdict, const Case& test_case) {
+                            const std::string other = verdict.signature_text();
+                            const auto added = directory_.add_finding(other, to_json(test_case),
+                                                                      first_verdict_text(verdict));
+                            if (added && *added) announce("finding, seen while another was minimized", other);
                           });
   });
 }
@@ -214,9 +258,9 @@ std::optional<Problem> Campaign::run_workers() {
   jobs.follow_up = [&] { return follow_up(); };
   jobs.stop = [&] { return over(); };
   const uint64_t corpus_cases = corpus_.size() - skipped_;
-  jobs.end = flags_.runs > 0 ? corpus_cases + flags_.runs : UINT64_MAX;
+  jobs.end = options_.runs > 0 ? corpus_cases + options_.runs : UINT64_MAX;
   const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
-  WorkerPool pool(static_cast<int>(flags_.jobs > 0 ? flags_.jobs : cores), std::move(jobs));
+  WorkerPool pool(static_cast<int>(options_.jobs > 0 ? options_.jobs : cores), std::move(jobs));
 
   auto saved = Clock::now();
   while (!pool.wait(std::chrono::milliseconds(100))) {
@@ -240,14 +284,18 @@ std::optional<Problem> Campaign::work() {
 }
 
 int Campaign::run() {
+  if (directory_.resumed()) {
+    status_.note("resuming the campaign in " + directory_.path().string() + " after " +
+                 counted(directory_.stats().cases, "case"));
+  }
   std::optional<Problem> problem = work();
   const Stats stats = snapshot();
   const auto saving = directory_.save(stats);
   status_.close();
   if (!problem) problem = saving;
   if (problem && !end_) return fail(console_, kName, problem->what, kCannotWrite);
-  console_.out << (flags_.json ? to_json(stats)
-                               : summary_text(stats, directory_, flags_.judge, console_.program))
+  console_.out << (options_.json ? to_json(stats)
+                                 : summary_text(stats, directory_, options_.judge, console_.program))
                << std::flush;
   if (end_) {
     const bool suspects = end_->code == kDeviceUnhealthy && !alone_;
@@ -265,9 +313,9 @@ Result<std::vector<Case>> read_corpus(const std::vector<std::string>& arguments,
   std::vector<Case> cases;
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const std::string& argument : arguments) {
-    const auto files = list_json(argument);
-    if (!files) return Problem{files.problem()};
-    for (const std::string& file : *files) {
+    const auto found = list_cases(argument);
+    if (!found) return Problem{found.problem()};
+    for (const std::string& file : found->files) {
       auto test_case = read_known_case(file);
       if (!test_case) return Problem{test_case.problem()};
       for (const char c : to_json(*test_case)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -278,6 +326,20 @@ Result<std::vector<Case>> read_corpus(const std::vector<std::string>& arguments,
   std::snprintf(buffer, sizeof buffer, "%016" PRIx64, hash);
   digest = cases.empty() ? "" : buffer;
   return cases;
+}
+
+// What decides which cases a campaign judges and how.
+Identity identity_of(const CampaignOptions& options) {
+  return {{"seed", options.seed},
+          {"shard", options.shard},
+          {"baseline", options.judge.baseline},
+          {"candidate", options.judge.candidate},
+          {"policy", options.judge.policy},
+          {"skip_patterns", options.judge.skip_patterns},
+          {"faults", options.judge.faults},
+          {"engine", options.engine},
+          {"data", options.data},
+          {"metamorphic", options.metamorphic, true}};
 }
 
 }  // namespace
@@ -296,34 +358,28 @@ Result<uint64_t> parse_shard(const std::string& text) {
   return index;
 }
 
-int run(FuzzFlags& flags, Console& console) {
-  if (flags.engine == "libfuzzer") {
-    return fail(console, kName,
-                "--engine=libfuzzer: guided campaigns are not part of this version; build preset fuzz and "
-                "run its libFuzzer "
-                "targets (build/fuzz/libfuzzer/) instead");
-  }
-  if (const auto shard = parse_shard(flags.shard); !shard) return fail(console, kName, shard.problem());
+int run_campaign(CampaignOptions options, Console& console) {
+  if (const auto shard = parse_shard(options.shard); !shard) return fail(console, kName, shard.problem());
   // A campaign goes on with the pair that it began with, whatever this machine would pick now.
-  for (const auto& [flag, value] :
-       {std::pair("baseline", &flags.judge.baseline), std::pair("candidate", &flags.judge.candidate)}) {
-    if (value->empty()) *value = WorkDirectory::recorded(flags.workdir, flag);
+  for (const auto& [key, value] :
+       {std::pair("baseline", &options.judge.baseline), std::pair("candidate", &options.judge.candidate)}) {
+    if (value->empty()) *value = WorkDirectory::recorded(options.workdir, key);
     if (!find_backend(*value)) value->clear();
   }
-  if (const auto why = flags.judge.unavailable()) return fail(console, kName, *why, kDeviceUnhealthy);
-  const Judging judging(flags.judge);
-  flags.judge.baseline = judging.baseline;
-  flags.judge.candidate = judging.candidate;
+  if (const auto why = options.judge.unavailable()) return fail(console, kName, *why, kDeviceUnhealthy);
+  const Judging judging(options.judge);
+  options.judge.baseline = judging.baseline;
+  options.judge.candidate = judging.candidate;
   std::string digest;
-  auto corpus = read_corpus(flags.corpus, digest);
+  auto corpus = read_corpus(options.corpus, digest);
   if (!corpus) return fail(console, kName, corpus.problem());
   bool cannot_write = false;
-  auto directory = WorkDirectory::open(flags.workdir, flags.table(), cannot_write);
+  auto directory = WorkDirectory::open(options.workdir, identity_of(options), cannot_write);
   if (!directory) return fail(console, kName, directory.problem(), cannot_write ? kCannotWrite : kUsage);
   if (auto problem = directory->check_corpus(digest, corpus->size()))
     return fail(console, kName, problem->what);
   const InterruptGuard guard;
-  return Campaign(flags, console, *directory, std::move(*corpus), std::move(digest)).run();
+  return Campaign(options, console, *directory, std::move(*corpus), std::move(digest)).run();
 }
 
 }  // namespace fusesmith::fuzz

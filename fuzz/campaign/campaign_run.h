@@ -27,15 +27,17 @@ inline constexpr std::string_view kCorpusPrefix = "corpus-", kFinishingPrefix = 
 // it fail again is a finding and is not run any more, and what does not is not run again beside others.
 class Campaign {
  public:
-  Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& directory, std::vector<Case> corpus,
-           std::string digest);
+  Campaign(const CampaignOptions& options, Console& console, WorkDirectory& directory,
+           std::vector<Case> corpus, std::string digest);
 
   int run();
 
  private:
   Result<Finished> judge(uint64_t position);
-  Result<Finished> judge_case(const std::string& name, const Case& raw_case, const CaseParts& parts);
-  Result<CaseOutcome> outcome_of(const Case& test_case, const std::string& text);
+  Result<Finished> judge_case(const std::string& name, const Case& test_case, const CaseParts& parts);
+  Result<CaseOutcome> outcome_of(const Case& test_case);
+  Finished invalid(const std::string& problem);
+  bool shows_new_features(const CaseOutcome& outcome);
   std::optional<Problem> count(uint64_t position, const Finished& finished);
   void announce(const std::string& what, const std::string& signature);
   std::optional<Problem> follow_up();
@@ -59,9 +61,9 @@ class Campaign {
   void save_suspects(const std::vector<DeviceWatch::Running>& running);
   std::optional<Problem> check_suspects();
   std::optional<Problem> check_suspect(const std::string& name);
-  Problem convict(const std::string& name, const DeviceError& error);
-  std::optional<Problem> keep_convicted(const std::string& name, const Case& test_case,
-                                        const Verdict& verdict);
+  Problem record_device_failure(const std::string& name, const DeviceError& error);
+  std::optional<Problem> keep_failing_case(const std::string& name, const Case& test_case,
+                                           const Verdict& verdict);
   std::optional<Problem> report_unfinished(const std::string& signature, const DeviceError& error);
   Problem end(ExitCode code, std::string why);
   std::string replay_text() const;
@@ -71,7 +73,7 @@ class Campaign {
     std::string why;
   };
 
-  const FuzzFlags& flags_;
+  const CampaignOptions& options_;
   Console& console_;
   WorkDirectory& directory_;
   const std::vector<Case> corpus_;
@@ -104,7 +106,7 @@ auto Campaign::on_device(const std::string& name, Work work) -> decltype(work())
     if (watch_.failed()) directory_.drop_suspect(name);  // it came through: it was another
     return done;
   } catch (const DeviceError& error) {
-    if (alone_) return convict(name, error);
+    if (alone_) return record_device_failure(name, error);
     return end(kDeviceUnhealthy, std::string("the device failed: ") + error.what());
   }
 }

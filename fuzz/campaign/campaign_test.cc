@@ -145,9 +145,16 @@ TEST_F(CampaignWithFault, LeavesAFolderPerFinding) {
     EXPECT_EQ(*read_file(at + "/count"), std::to_string(count.get<int64_t>()) + "\n");
     const Json verdict = Json::parse(*read_file(at + "/verdict.json"));
     EXPECT_EQ(verdict["signature"], signature);
+    EXPECT_EQ(verdict["file"], "case.json");
+    EXPECT_EQ(verdict["minimized"]["file"], "min.json");
+    EXPECT_EQ(verdict["minimized"]["signature"], signature);
+    EXPECT_GE(verdict["candidate"]["regions"].size(), verdict["minimized"]["candidate"]["regions"].size());
+    for (const auto& [key, value] : verdict.items())
+      EXPECT_TRUE(key == "minimized" || verdict["minimized"].contains(key)) << key;
     const std::string report = *read_file(at + "/report.md");
     for (const std::string& part :
-         {signature, flag, at + "/min.json", std::string("lawful"), std::string("replay")}) {
+         {signature, flag, at + "/min.json", std::string("lawful"), std::string("replay"),
+          std::string("## The case as found"), "`" + at + "/case.json`"}) {
       EXPECT_NE(report.find(part), std::string::npos) << part << "\n" << report;
     }
     const auto start = read_case_file(at + "/case.json"), min = read_case_file(at + "/min.json");
@@ -162,6 +169,44 @@ TEST_F(CampaignWithFault, LeavesAFolderPerFinding) {
     EXPECT_EQ(on_cpu({"explain", flag, at + "/min.json"}).code, kFindings);
   }
   EXPECT_EQ(fuzz(folder / "w", {"--runs=1", flag}).code, kFindings) << "old findings count";
+}
+
+// Nothing but a metamorphic check finds this one: every bound holds.
+TEST_F(CampaignWithFault, MetamorphicFindingsAreReplayedAndMinimized) {
+  const TemporaryFolder folder;
+  const std::string flag = "--faults=welford_order_by_row";
+  EXPECT_EQ(fuzz(folder / "none", {"--runs=100", "--metamorphic=0", flag}).code, kClean);
+  const Ran ran = fuzz(folder / "w", {"--runs=400", "--metamorphic=1", "--max_findings=1", flag});
+  ASSERT_EQ(ran.code, kFindings) << ran.err << ran.out;
+  const Json stats = Json::parse(ran.out);
+  EXPECT_GT(stats["metamorphic"]["cases"], 0);
+  EXPECT_GT(stats["metamorphic"]["checks"]["exchange"], 0);
+  for (const auto& [signature, count] : stats["findings"].items()) {
+    EXPECT_TRUE(signature.ends_with("-exchange_differs")) << signature;
+    const std::string min = folder / ("w/findings/" + signature + "/min.json");
+    const Ran replayed = on_cpu({"replay", "--json", flag, min});
+    EXPECT_EQ(replayed.code, kFindings);
+    EXPECT_EQ(Json::parse(replayed.out)["cases"][0]["signature"], signature);
+    EXPECT_EQ(read_case_file(min)->graph.nodes().size(), 1U);
+    EXPECT_EQ(on_cpu({"replay", min}).code, kClean) << "the fault is what fails";
+  }
+}
+
+// A campaign of a version without this flag goes on with it.
+TEST(Campaign, GoesOnWhereCampaignJsonLacksALaterFlag) {
+  const TemporaryFolder folder;
+  fuzz(folder / "w", {"--runs=2"});
+  Json identity = Json::parse(*read_file(folder / "w/campaign.json"));
+  EXPECT_EQ(identity["metamorphic"], 64);
+  EXPECT_EQ(fuzz(folder / "w", {"--runs=1", "--metamorphic=1"}).code, kUsage);
+  identity.erase("metamorphic");
+  folder.file("w/campaign.json", identity.dump());
+  Json stats = Json::parse(*read_file(folder / "w/stats.json"));
+  stats.erase("metamorphic");
+  folder.file("w/stats.json", stats.dump());
+  const Ran ran = fuzz(folder / "w", {"--runs=1"});
+  EXPECT_EQ(ran.code, kClean) << ran.err;
+  EXPECT_EQ(Json::parse(ran.out)["cases"], 3);
 }
 
 // A campaign that was killed between finding and reporting.

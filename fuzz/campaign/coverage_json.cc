@@ -3,7 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "fuzz/campaign/holes.h"
+#include "fuzz/campaign/coverage_gaps.h"
 
 namespace fusesmith::fuzz {
 
@@ -13,17 +13,17 @@ namespace {
 
 constexpr int64_t kMaxCount = int64_t{1} << 53;
 
-Json holes_json(const Holes& holes) {
+Json gaps_json(const CoverageGaps& gaps) {
   Json rare = Json::object();
-  for (const RareRewrite& rewrite : holes.rare)
+  for (const RareRewrite& rewrite : gaps.rare)
     rare[std::string(rewrite.pattern)][std::string(name(rewrite.dtype))] = rewrite.matched;
   return {
-      {"wanted_matches", holes.wanted},
+      {"wanted_matches", gaps.wanted},
       {"matched", rare},
-      {"guards", holes.guards},
-      {"ops", holes.ops},
+      {"guards", gaps.guards},
+      {"ops", gaps.ops},
       {"op_pairs",
-       {{"missing", holes.pairs_missing}, {"possible", holes.pairs_possible}, {"first", holes.first_pairs}}}};
+       {{"missing", gaps.pairs_missing}, {"possible", gaps.pairs_possible}, {"first", gaps.first_pairs}}}};
 }
 
 // Cells by their table and words.
@@ -76,7 +76,7 @@ void write_coverage(Json& object, const Coverage& coverage, int64_t cases) {
     for (std::string_view word : cells[i].words) place = &(*place)[std::string(word)];
     *place = coverage.count(i);
   }
-  object["holes"] = holes_json(holes_of(coverage, cases));
+  object["holes"] = gaps_json(coverage_gaps(coverage, cases));
 }
 
 void read_coverage(const Place& object, Coverage& coverage) {

@@ -1,4 +1,4 @@
-// Coverage: the class of a shape, the events of a case, the file that holds the counts, the holes in them.
+// Coverage: the class of a shape, the events of a case, the file that holds the counts, the gaps in them.
 #include "fuzz/campaign/coverage.h"
 
 #include <gmock/gmock.h>
@@ -8,8 +8,8 @@
 #include <set>
 
 #include "backends/rewrite/matching/example_graph.h"
+#include "fuzz/campaign/coverage_gaps.h"
 #include "fuzz/campaign/coverage_json.h"
-#include "fuzz/campaign/holes.h"
 #include "fuzz/cli/test_support.h"
 #include "graph/json_strict.h"
 
@@ -163,40 +163,40 @@ TEST(Coverage, EditsAreRefusedWithTheKey) {
   }
 }
 
-TEST(Holes, OfNothingAreEverythingButPairs) {
-  const Holes holes = holes_of({}, 0);
-  EXPECT_EQ(holes.rare.size(), 3 * all_patterns().size());
-  EXPECT_EQ(holes.ops.size(), std::variant_size_v<OpVariant>);
-  EXPECT_EQ(holes.pairs_possible, 0) << "nothing says yet what could follow what";
+TEST(CoverageGaps, OfNothingAreEverythingButPairs) {
+  const CoverageGaps gaps = coverage_gaps({}, 0);
+  EXPECT_EQ(gaps.rare.size(), 3 * all_patterns().size());
+  EXPECT_EQ(gaps.ops.size(), std::variant_size_v<OpVariant>);
+  EXPECT_EQ(gaps.pairs_possible, 0) << "nothing says yet what could follow what";
   size_t guards = 0;
   for (const Pattern& pattern : all_patterns()) guards += pattern.guards.size();
-  EXPECT_EQ(holes.guards.size(), guards);
+  EXPECT_EQ(gaps.guards.size(), guards);
 }
 
-TEST(Holes, CloseWithEachEvent) {
+TEST(CoverageGaps, CloseWithEachEvent) {
   const Coverage coverage = coverage_of(shared_product(), "natural");
-  const Holes holes = holes_of(coverage, 100);
-  EXPECT_THAT(holes.guards, Not(Contains("gemm_bias_act.second_reader")));
-  EXPECT_THAT(holes.guards, Contains("gemm_bias_act.observed"));
-  EXPECT_THAT(holes.ops, AllOf(Contains("softmax"), Not(Contains("matmul"))));
-  EXPECT_EQ(holes.rare.size(), 3 * all_patterns().size() - 1) << "pointwise_chain in f16";
+  const CoverageGaps gaps = coverage_gaps(coverage, 100);
+  EXPECT_THAT(gaps.guards, Not(Contains("gemm_bias_act.second_reader")));
+  EXPECT_THAT(gaps.guards, Contains("gemm_bias_act.observed"));
+  EXPECT_THAT(gaps.ops, AllOf(Contains("softmax"), Not(Contains("matmul"))));
+  EXPECT_EQ(gaps.rare.size(), 3 * all_patterns().size() - 1) << "pointwise_chain in f16";
   // Each of matmul, add, relu and scale could feed each of them; four pairs are there.
-  EXPECT_EQ(holes.pairs_possible, 16);
-  EXPECT_EQ(holes.pairs_missing, 12);
-  EXPECT_EQ(holes.first_pairs.size(), 8U);
-  EXPECT_THAT(holes.first_pairs, Contains("matmul -> matmul"));
-  EXPECT_THAT(holes_text(holes), HasSubstr("Pairs of ops never made, of 16 possible: matmul -> matmul, "));
+  EXPECT_EQ(gaps.pairs_possible, 16);
+  EXPECT_EQ(gaps.pairs_missing, 12);
+  EXPECT_EQ(gaps.first_pairs.size(), 8U);
+  EXPECT_THAT(gaps.first_pairs, Contains("matmul -> matmul"));
+  EXPECT_THAT(gaps_text(gaps), HasSubstr("Pairs of ops never made, of 16 possible: matmul -> matmul, "));
 }
 
-TEST(Holes, AskForAsManyMatchesAsTheCasesAllow) {
+TEST(CoverageGaps, AskForAsManyMatchesAsTheCasesAllow) {
   EXPECT_EQ(wanted_matches(0), 1);
   EXPECT_EQ(wanted_matches(2000), 4);
   EXPECT_EQ(wanted_matches(100'000), 200);
   EXPECT_EQ(wanted_matches(10'000'000), 200);
   Coverage coverage;
   for (size_t cell = 0; cell < coverage_cells().size(); ++cell) coverage.set(cell, 200);
-  EXPECT_TRUE(holes_of(coverage, 100'000).empty()) << holes_text(holes_of(coverage, 100'000));
-  EXPECT_EQ(holes_text(holes_of(coverage, 100'000)), "");
+  EXPECT_TRUE(coverage_gaps(coverage, 100'000).empty()) << gaps_text(coverage_gaps(coverage, 100'000));
+  EXPECT_EQ(gaps_text(coverage_gaps(coverage, 100'000)), "");
 }
 
 std::vector<std::string> fuzz_in(const std::string& workdir, const std::string& shard) {

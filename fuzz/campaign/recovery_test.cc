@@ -118,7 +118,7 @@ TEST_F(RecoveryOfAFinding, TheSummarySaysWhyAFindingHasNoCases) {
                               "--candidate=crashing", "--workdir=" + (folder_ / "w")})
         .out;
   };
-  const std::string clause = "\nFindings of 0 cases were met while others were minimized";
+  const std::string clause = "\nA finding with 0 cases was found while another one was minimized";
   EXPECT_THAT(summary(), testing::Not(HasSubstr(clause)));
   folder_.file("w/findings/defect-crashing-graph-any-other/case.json", read("case.json"));
   EXPECT_THAT(summary(), HasSubstr(clause));

@@ -98,8 +98,12 @@ Stats stats_of(const Place& place) {
   read_counts(place, "unsupported", stats.unsupported);
   read_counts(place, "patterns_fired", stats.patterns);
   read_counts(place, "findings", stats.findings);
-  if (const auto convicted = place.member("convicted")) {
-    for (const auto& [name, signature] : convicted->members()) signature.read(stats.convicted[name]);
+  if (const auto failures = place.member("convicted")) {
+    for (const auto& [name, signature] : failures->members()) signature.read(stats.device_failures[name]);
+  }
+  if (const auto metamorphic = place.member("metamorphic")) {  // older files have none
+    stats.metamorphic_cases = count_at(*metamorphic, "cases");
+    read_counts(*metamorphic, "checks", stats.metamorphic_checks);
   }
   const Place coverage = member(place, "coverage");
   stats.coverage.nodes = count_at(coverage, "nodes");
@@ -129,6 +133,8 @@ void Stats::add(const CaseOutcome& outcome) {
   if (!outcome.signature.empty()) ++findings[outcome.signature];
   if (!outcome.unsupported.empty()) ++unsupported[outcome.unsupported];
   for (const std::string& pattern : outcome.patterns) ++patterns[pattern];
+  metamorphic_cases += !outcome.metamorphic.empty();
+  add_counts(metamorphic_checks, outcome.metamorphic);
   met.add(outcome.events);
   coverage.cases += outcome.coverage.cases;
   coverage.nodes += outcome.coverage.nodes;
@@ -139,40 +145,42 @@ void Stats::add(const CaseOutcome& outcome) {
   });
 }
 
-std::vector<std::string> Stats::news(const CaseOutcome& outcome) const {
-  std::vector<std::string> news;
+std::vector<std::string> Stats::new_features(const CaseOutcome& outcome) const {
+  std::vector<std::string> features;
   for (const std::string& pattern : outcome.patterns) {
     const auto known = patterns.find(pattern);
-    if (known == patterns.end() || known->second == 0) news.push_back("pattern " + pattern);
+    if (known == patterns.end() || known->second == 0) features.push_back("pattern " + pattern);
   }
   for (const auto& [op, count] : outcome.coverage.ops) {
-    if (!coverage.ops.contains(op)) news.push_back("op " + op);
+    if (!coverage.ops.contains(op)) features.push_back("op " + op);
   }
   for (const auto& [piece, count] : outcome.coverage.pieces) {
-    if (!coverage.pieces.contains(piece)) news.push_back("piece " + piece);
+    if (!coverage.pieces.contains(piece)) features.push_back("piece " + piece);
   }
-  return news;
+  return features;
 }
 
 std::string to_json(const Stats& stats) {
   Json verdicts = Json::object();
   for (size_t i = 0; i < stats.verdicts.size(); ++i)
     verdicts[std::string(kVerdictNames[i])] = stats.verdicts[i];
-  const Json json = {{"cases", stats.cases},
-                     {"exact_cases", stats.exact_cases},
-                     {"graphs_per_second", stats.graphs_per_second()},
-                     {"verdicts", verdicts},
-                     {"unsupported", stats.unsupported},
-                     {"patterns_fired", stats.patterns},
-                     {"coverage", coverage_json(stats)},
-                     {"findings", stats.findings},
-                     {"convicted", stats.convicted},
-                     {"invalid", stats.invalid},
-                     {"seed", stats.seed},
-                     {"shard", stats.shard},
-                     {"elapsed_s", stats.elapsed_s},
-                     {"next_counter", stats.next},
-                     {"corpus", {{"done", stats.corpus_done}, {"digest", stats.corpus_digest}}}};
+  const Json json = {
+      {"cases", stats.cases},
+      {"exact_cases", stats.exact_cases},
+      {"graphs_per_second", stats.graphs_per_second()},
+      {"verdicts", verdicts},
+      {"unsupported", stats.unsupported},
+      {"patterns_fired", stats.patterns},
+      {"coverage", coverage_json(stats)},
+      {"findings", stats.findings},
+      {"convicted", stats.device_failures},
+      {"metamorphic", {{"cases", stats.metamorphic_cases}, {"checks", stats.metamorphic_checks}}},
+      {"invalid", stats.invalid},
+      {"seed", stats.seed},
+      {"shard", stats.shard},
+      {"elapsed_s", stats.elapsed_s},
+      {"next_counter", stats.next},
+      {"corpus", {{"done", stats.corpus_done}, {"digest", stats.corpus_digest}}}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -27,6 +27,8 @@ struct CaseOutcome {
   std::vector<std::string> patterns;  // of every region of the candidate, once for each
   GenerationCoverage coverage;
   CoverageEvents events;
+  // Metamorphic checks that were made, by name; none where the case did not ask.
+  Counts metamorphic;
   bool exact = false;    // no element of any region had more than one lawful result
   bool invalid = false;  // the generator's graph does not read back: nothing else is set
 };
@@ -42,9 +44,11 @@ struct Stats {
   std::string corpus_digest;
   std::array<int64_t, kVerdictNames.size()> verdicts{};
   Counts unsupported, patterns, findings;  // by reason, name, signature
-  // Cases ahead that are not to be run, because they alone made the device fail: signatures by the case's
-  // name.
-  std::map<std::string, std::string> convicted;
+  int64_t metamorphic_cases = 0;           // with at least one metamorphic check
+  Counts metamorphic_checks;               // by name
+  // Cases still to be counted that are not run again, because each made the device fail when it ran alone:
+  // signatures by the case's name. Under the key "convicted".
+  std::map<std::string, std::string> device_failures;
   GenerationCoverage coverage;
   Coverage met;
 
@@ -53,7 +57,7 @@ struct Stats {
   void add(const CaseOutcome& outcome);
   double graphs_per_second() const { return elapsed_s > 0 ? static_cast<double>(cases) / elapsed_s : 0; }
   // What the outcome shows for the first time: "pattern sdpa", "op einsum", ...
-  std::vector<std::string> news(const CaseOutcome& outcome) const;
+  std::vector<std::string> new_features(const CaseOutcome& outcome) const;
 };
 
 std::string to_json(const Stats& stats);

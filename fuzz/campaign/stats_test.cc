@@ -25,11 +25,13 @@ Stats some_stats() {
   stats.verdicts[0] = 4;
   stats.verdicts[10] = 1;
   stats.findings["defect-x"] = 1;
-  stats.convicted["7"] = "crash-y";
+  stats.device_failures["7"] = "crash-y";
   stats.unsupported["no kernel \"for\" \xc3\xa9"] = 0;
   stats.coverage.nodes = 9;
   stats.coverage.cases = 5;
   stats.coverage.ops["add"] = 2;
+  stats.metamorphic_cases = 2;
+  stats.metamorphic_checks["exchange"] = 6;
   return stats;
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "fuzz/base/table.h"
-#include "fuzz/campaign/holes.h"
+#include "fuzz/campaign/coverage_gaps.h"
 
 namespace fusesmith::fuzz {
 
@@ -14,6 +14,14 @@ Table counts_table(const std::string& what, const std::string& counted_as, const
   Table table({what, counted_as});
   for (const auto& [key, count] : counts) table.add({key, std::to_string(count)});
   return table;
+}
+
+// "Metamorphic checks in 12 cases: 18 by exchange, 10 by scaling"
+std::string metamorphic_text(const Stats& stats) {
+  std::vector<std::string> checks;
+  for (const auto& [check, count] : stats.metamorphic_checks)
+    checks.push_back(std::to_string(count) + " by " + check);
+  return "Metamorphic checks in " + counted(stats.metamorphic_cases, "case") + ": " + list_text(checks);
 }
 
 std::string findings_text(const Stats& stats, const WorkDirectory& directory, const JudgeFlags& flags,
@@ -34,9 +42,9 @@ std::string findings_text(const Stats& stats, const WorkDirectory& directory, co
     table.add({signature, count == 0 ? "0" : std::to_string(-count), smallest(signature)});
   }
   const bool uncounted = findings.back().first == 0;
-  const std::string clause =
-      uncounted ? "\nFindings of 0 cases were met while others were minimized, or as the campaign ended.\n"
-                : "";
+  const std::string clause = uncounted ? "\nA finding with 0 cases was found while another one was "
+                                         "minimized, or while the campaign was ending.\n"
+                                       : "";
   return table.text() + clause + "\nEach folder has a report.md. Next:\n  " + program + " explain " +
          shell_quoted(smallest(findings[0].second)) + flags.beside_case().text() + "\n";
 }
@@ -58,15 +66,17 @@ std::string summary_text(const Stats& stats, const WorkDirectory& directory, con
   }
   if (!verdicts.empty()) text += verdicts.text() + "\n";
   if (stats.exact_cases > 0)
-    text += counted(stats.exact_cases, "case") + " exact: no element had more than one lawful result\n\n";
+    text += counted(stats.exact_cases, "case") +
+            " exact: every element of every region has exactly one correct bit pattern\n\n";
+  if (stats.metamorphic_cases > 0) text += metamorphic_text(stats) + "\n\n";
   if (!stats.unsupported.empty())
     text += counts_table("unsupported, because", "cases", stats.unsupported).text() + "\n";
   text += counts_table("pattern", "fired", stats.patterns).text() + "\n";
-  if (const std::string holes = holes_text(holes_of(stats.met, stats.cases)); !holes.empty())
-    text += holes + "All counts: " + program + " list coverage " + shell_quoted(directory.path().string()) +
+  if (const std::string gaps = gaps_text(coverage_gaps(stats.met, stats.cases)); !gaps.empty())
+    text += gaps + "All counts: " + program + " list coverage " + shell_quoted(directory.path().string()) +
             "\n\n";
   if (stats.invalid > 0)
-    text += "Invalid graphs: " + std::to_string(stats.invalid) + " (a mistake in the generator)\n\n";
+    text += "Invalid graphs: " + std::to_string(stats.invalid) + " (a bug in the generator)\n\n";
   return text + findings_text(stats, directory, flags, program);
 }
 

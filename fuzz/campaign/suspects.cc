@@ -31,7 +31,7 @@ std::string Campaign::replay_text() const {
   if (names.size() > kMost) files = " " + shell_quoted((directory_.path() / "suspects").string());
   return "; what ran (" + counted(static_cast<int64_t>(names.size()), "case") +
          ") is saved: start the campaign again to run each alone, or " + console_.program + " replay" +
-         files + flags_.judge.beside_case().text();
+         files + options_.judge.beside_case().text();
 }
 
 std::optional<Problem> Campaign::check_suspects() {
@@ -45,7 +45,7 @@ std::optional<Problem> Campaign::check_suspects() {
 }
 
 std::optional<Problem> Campaign::check_suspect(const std::string& name) {
-  if (stats_.convicted.contains(name)) {  // a campaign that was killed right then
+  if (stats_.device_failures.contains(name)) {  // a campaign that was killed right then
     directory_.drop_suspect(name);
     return {};
   }
@@ -53,7 +53,7 @@ std::optional<Problem> Campaign::check_suspect(const std::string& name) {
   const auto test_case = read_case_file(file);
   if (!test_case) return end(kUsage, test_case.problem() + "; remove this file to go on without it");
   status_.note("the device failed while this ran, now alone: " + file);
-  const auto outcome = on_device(name, [&] { return outcome_of(*test_case, to_json(*test_case)); });
+  const auto outcome = on_device(name, [&] { return outcome_of(*test_case); });
   if (!outcome) return Problem{outcome.problem()};
   if (is_ahead(name)) settled_[name] = *outcome;
   if (name.starts_with(kFinishingPrefix)) {
@@ -79,36 +79,38 @@ bool Campaign::is_ahead(const std::string& name) const {
 
 // The device failed while nothing but the suspect of this name was on it. The finding is on disk before the
 // suspect goes; a campaign that is killed in between comes here again.
-Problem Campaign::convict(const std::string& name, const DeviceError& error) {
+Problem Campaign::record_device_failure(const std::string& name, const DeviceError& error) {
   const auto test_case = read_case_file(directory_.suspect(name).string());
   if (!test_case) return Problem{test_case.problem()};
   const Verdict verdict = judging_.device_failure(*test_case, error);
-  auto problem = keep_convicted(name, *test_case, verdict);
+  const std::string signature = verdict.signature_text();
+  auto problem = keep_failing_case(name, *test_case, verdict);
   if (!problem && name.starts_with(kFinishingPrefix))
     problem = report_unfinished(name.substr(kFinishingPrefix.size()), error);
   if (problem) return *problem;
   if (is_ahead(name))
-    stats_.convicted[name] = verdict.signature;
+    stats_.device_failures[name] = signature;
   else
-    ++stats_.findings[verdict.signature];
+    ++stats_.findings[signature];
   if ((problem = directory_.save(snapshot()))) return *problem;
   directory_.drop_suspect(name);
   return end(kDeviceUnhealthy, "the device failed again with case " + name + " alone: " + error.what() +
-                                   "; it is kept in " + directory_.finding(verdict.signature).string() +
+                                   "; it is kept in " + directory_.finding(signature).string() +
                                    ", start the campaign again to go on without it");
 }
 
-std::optional<Problem> Campaign::keep_convicted(const std::string& name, const Case& test_case,
-                                                const Verdict& verdict) {
-  const std::string text = to_json(test_case);
-  const auto added = directory_.add_finding(verdict.signature, text);
+std::optional<Problem> Campaign::keep_failing_case(const std::string& name, const Case& test_case,
+                                                   const Verdict& verdict) {
+  const std::string text = to_json(test_case), signature = verdict.signature_text();
+  const auto added = directory_.add_finding(signature, text, first_verdict_text(verdict));
   if (!added) return Problem{added.problem()};
   if (!*added) {
-    if (auto problem = directory_.add_case(verdict.signature, name, text)) return problem;
+    if (auto problem = directory_.add_case(signature, name, text)) return problem;
   }
-  const auto folder = directory_.finding(verdict.signature);
+  const auto folder = directory_.finding(signature);
   if (std::filesystem::exists(folder / "report.md")) return {};
-  return report_unrun(folder, verdict, "its every run ends with a failed device", finding_options());
+  return report_unrun(folder, signature, verdict, "its every run ends with a failed device",
+                      finding_options());
 }
 
 // Of a finding whose cases make the device fail while it is judged again or minimized.
@@ -117,13 +119,13 @@ std::optional<Problem> Campaign::report_unfinished(const std::string& signature,
   if (!std::filesystem::exists(folder / "case.json") || std::filesystem::exists(folder / "report.md"))
     return {};
   Verdict verdict;
-  verdict.verdict = parse_verdict(signature.substr(0, signature.find('-'))).value_or(VerdictClass::crash);
-  verdict.signature = signature;
+  // Work directories of older versions may have only the case.
+  verdict.verdict = recorded_class(folder).value_or(VerdictClass::crash);
   verdict.finding = true;
   verdict.reason = "the campaign saw it, but the device failed before its evidence was written";
   verdict.baseline.backend = judging_.baseline;
   verdict.candidate.backend = judging_.candidate;
-  return report_unrun(folder, verdict, std::string("the device failed meanwhile: ") + error.what(),
+  return report_unrun(folder, signature, verdict, std::string("the device failed meanwhile: ") + error.what(),
                       finding_options());
 }
 

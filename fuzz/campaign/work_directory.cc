@@ -15,12 +15,10 @@ constexpr std::string_view kMend =
     "; give --workdir another folder, or the flags of the campaign that is there";
 constexpr std::string_view kRestore = "; restore it or give --workdir another folder";
 
-std::string identity_json(const FlagTable& table) {
+std::string identity_json(const Identity& identity) {
   Json json = {{"fusesmith", FUSESMITH_VERSION}};
-  for (const Flag& flag : table.flags) {
-    if (!flag.identity) continue;
-    std::visit([&](auto* value) { json[std::string(flag.name)] = *value; }, flag.target);
-  }
+  for (const IdentityValue& one : identity)
+    std::visit([&](const auto& value) { json[std::string(one.key)] = value; }, one.value);
   return json.dump(2) + "\n";
 }
 
@@ -34,14 +32,19 @@ Json as_set(Json value) {
 
 // What differs between the identities, or nothing. The version may: a resumed campaign is then one of two
 // versions.
-std::optional<Problem> compare(const fs::path& file, const std::string& text, const FlagTable& table) {
+std::optional<Problem> compare(const fs::path& file, const std::string& text, const Identity& identity) {
   const Json there = Json::parse(text, nullptr, false);
   if (!there.is_object())
     return Problem{file.string() + ": expected the JSON object that a campaign wrote" +
                    std::string(kRestore)};
-  const Json wanted = Json::parse(identity_json(table));
+  const Json wanted = Json::parse(identity_json(identity));
+  const auto may_lack = [&](const std::string& key) {
+    return std::any_of(identity.begin(), identity.end(),
+                       [&](const IdentityValue& one) { return one.added_later && one.key == key; });
+  };
   for (const auto& [key, value] : wanted.items()) {
     if (key == "fusesmith") continue;
+    if (!there.contains(key) && may_lack(key)) continue;
     if (!there.contains(key))
       return Problem{file.string() + ": expected the key \"" + key + "\", which is missing" +
                      std::string(kRestore)};
@@ -77,14 +80,14 @@ std::optional<Problem> drop_damaged(const fs::path& folder) {
 
 }  // namespace
 
-std::string WorkDirectory::recorded(const std::string& path, std::string_view flag) {
+std::string WorkDirectory::recorded(const std::string& path, std::string_view key) {
   const auto text = read_file(fs::path(path) / "campaign.json");
   const Json json = text ? Json::parse(*text, nullptr, false) : Json();
-  const auto value = json.is_object() ? json.find(std::string(flag)) : json.end();
+  const auto value = json.is_object() ? json.find(std::string(key)) : json.end();
   return value != json.end() && value->is_string() ? value->get<std::string>() : "";
 }
 
-Result<WorkDirectory> WorkDirectory::open(const std::string& path, const FlagTable& table,
+Result<WorkDirectory> WorkDirectory::open(const std::string& path, const Identity& identity,
                                           bool& cannot_write) {
   cannot_write = true;
   for (const fs::path& folder : {fs::path(path), fs::path(path) / "corpus", fs::path(path) / "findings"}) {
@@ -96,15 +99,19 @@ Result<WorkDirectory> WorkDirectory::open(const std::string& path, const FlagTab
     return Problem{lock.problem()};
   }
   WorkDirectory directory(path, std::move(*lock));
-  if (auto problem = directory.load(table, cannot_write)) return *problem;
+  const auto entries = entries_of(directory.path_ / "findings");
+  if (!entries) return Problem{entries.problem()};
+  const std::vector<fs::path>& findings = *entries;
+  if (auto problem = directory.load(identity, findings, cannot_write)) return *problem;
   // Of a campaign that was killed while it wrote: under the lock, nobody writes here now.
   const fs::path& root = directory.path_;
   for (const fs::path& folder : {root, root / "corpus", root / "suspects"}) remove_temporary_files(folder);
-  for (const auto& entry : fs::directory_iterator(root / "findings")) remove_temporary_files(entry.path());
+  for (const fs::path& folder : findings) remove_temporary_files(folder);
   return directory;
 }
 
-std::optional<Problem> WorkDirectory::load(const FlagTable& table, bool& cannot_write) {
+std::optional<Problem> WorkDirectory::load(const Identity& identity, const std::vector<fs::path>& findings,
+                                           bool& cannot_write) {
   const fs::path campaign = path_ / "campaign.json", stats = path_ / "stats.json";
   stats_ = Stats::with_patterns();
   if (!fs::exists(campaign)) {
@@ -112,12 +119,12 @@ std::optional<Problem> WorkDirectory::load(const FlagTable& table, bool& cannot_
       cannot_write = false;
       return Problem{stats.string() + ": found without its campaign.json" + std::string(kRestore)};
     }
-    return write_file(campaign, identity_json(table));
+    return write_file(campaign, identity_json(identity));
   }
   cannot_write = false;
   const auto text = read_file(campaign);
   if (!text) return Problem{text.problem()};
-  if (auto problem = compare(campaign, *text, table)) return problem;
+  if (auto problem = compare(campaign, *text, identity)) return problem;
   resumed_ = true;
   if (fs::exists(stats)) {
     const auto stats_text = read_file(stats);
@@ -126,8 +133,8 @@ std::optional<Problem> WorkDirectory::load(const FlagTable& table, bool& cannot_
     if (!parsed) return Problem{stats.string() + ": " + parsed.problem() + std::string(kRestore)};
     stats_ = std::move(*parsed);
   }
-  for (const auto& entry : fs::directory_iterator(path_ / "findings")) {
-    if (fs::exists(entry.path() / "case.json")) known_.insert(entry.path().filename().string());
+  for (const fs::path& folder : findings) {
+    if (fs::exists(folder / "case.json")) known_.insert(folder.filename().string());
   }
   for (const std::string& signature : known_) {
     if (auto problem = drop_damaged(finding(signature))) return problem;
@@ -175,11 +182,14 @@ std::vector<std::string> WorkDirectory::unfinished_findings() const {
   return unfinished;
 }
 
-Result<bool> WorkDirectory::add_finding(const std::string& signature, const std::string& case_text) {
+Result<bool> WorkDirectory::add_finding(const std::string& signature, const std::string& case_text,
+                                        const std::string& verdict_text) {
   // Under the lock: whoever counts another case of this signature finds it on disk.
   const std::lock_guard guard(*mutex_);
   if (known_.contains(signature)) return false;
   if (auto problem = make_folder(finding(signature))) return *problem;
+  if (auto problem = write_file(finding(signature) / "verdict.json", verdict_text)) return *problem;
+  // Last: a folder without it is no finding.
   if (auto problem = write_file(finding(signature) / "case.json", case_text)) return *problem;
   known_.insert(signature);
   return true;
@@ -195,11 +205,13 @@ std::optional<Problem> WorkDirectory::add_case(const std::string& signature, con
 
 std::vector<std::string> WorkDirectory::suspects() const {
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(path_ / "suspects", error); !error && it != fs::directory_iterator();
-       it.increment(error)) {
-    const std::string name = it->path().stem().string();
-    if (it->path().extension() == ".json" && !name.starts_with('.')) names.push_back(name);
+  std::error_code ignored;
+  if (!fs::exists(path_ / "suspects", ignored)) return names;
+  const auto files = entries_of(path_ / "suspects");
+  if (!files) return names;
+  for (const fs::path& file : *files) {
+    const std::string name = file.stem().string();
+    if (file.extension() == ".json" && !name.starts_with('.')) names.push_back(name);
   }
   const auto key = [](const std::string& name) {
     const bool is_counter = name.find_first_not_of("0123456789") == std::string::npos;

@@ -1,11 +1,10 @@
-#include "fuzz/cli/replay_command.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "fuzz/cli/test_support.h"
 #include "fuzz/run/expectation.h"
+#include "fuzz/run/judging.h"
 #include "fuzz/run/repeat.h"
 
 namespace fusesmith::fuzz {
@@ -34,7 +33,7 @@ Ran replay(const std::string& file, std::vector<std::string> more = {}) {
 TEST(Replay, PrintsTheVerdictAndTheRegions) {
   const TemporaryFolder folder;
   const std::string file = folder.file("a.json", to_json(small_case()));
-  const Ran text = replay(file, {"--repeat=2"});
+  const Ran text = replay(file, {"--repeat=2", "--wide"});
   EXPECT_EQ(text.code, kClean) << text.out << text.err;
   for (const std::string& part : {file + ": ", std::string("worst/bound"), std::string("largest difference"),
                                   std::string("2 repeats")}) {
@@ -50,6 +49,20 @@ TEST(Replay, PrintsTheVerdictAndTheRegions) {
   for (const char* key : {"name", "patterns", "op", "dtype", "verdict", "deviations", "worst_share",
                           "median_share", "elements", "unequal", "largest_difference"}) {
     EXPECT_TRUE(one["regions"][0].contains(key)) << key;
+  }
+}
+
+// Both backends leave NaN or infinity there: "by at most 0" would be wrong.
+TEST(Replay, NaNAndInfinityAreNoDistance) {
+  for (const std::string name : {"layer_norm_bias_infinity", "sdpa_special_values"}) {
+    const std::string file = std::string(FUSESMITH_SOURCE_DIR) + "/corpus/regressions/" + name + ".json";
+    const std::vector<std::string> pair = {"--baseline=cpu", "--candidate=cpu_fused"};
+    const Ran text = replay(file, pair);
+    EXPECT_NE(text.out.find("where one of the two is NaN or infinite"), std::string::npos) << text.out;
+    EXPECT_EQ(text.out.find("by at most 0"), std::string::npos) << text.out;
+    const Json one = Json::parse(replay(file, {"--json", pair[0], pair[1]}).out)["cases"][0];
+    EXPECT_GT(one["unequal_nonfinite"], 0) << name;
+    EXPECT_EQ(one["max_difference"], "inf") << name;
   }
 }
 
@@ -147,6 +160,22 @@ TEST(Replay, FindingsOfAWorkDirectoryAreTheirSmallestCases) {
             (std::vector<std::string>{folder / "findings/a/case.json", folder / "findings/b/min.json"}));
 }
 
+TEST(Replay, AFolderStandsForItsCasesAlone) {
+  const TemporaryFolder folder;
+  folder.file("a.json", to_json(small_case()));
+  folder.file("notes.txt", "");
+  folder.file("package.json", R"({"name": "x"})");
+  const Ran ran = replay(folder.string(), {"--json"});
+  EXPECT_EQ(ran.code, kClean);
+  EXPECT_EQ(Json::parse(ran.out)["cases"].size(), 1U);
+  EXPECT_EQ(ran.err, "fusesmith replay: " + folder.string() + ": passed over 2 other files\n");
+  std::filesystem::remove(folder / "a.json");
+  const Ran none = replay(folder.string());
+  EXPECT_EQ(none.code, kUsage);
+  EXPECT_EQ(none.err, "fusesmith replay: " + folder.string() +
+                          ": no case (*.json) in this folder; passed over 2 other files\n");
+}
+
 TEST(Replay, TheExampleOfTheDocumentationIsAsItExpects) {
   const TemporaryFolder folder;
   const auto docs = read_file(std::string(FUSESMITH_SOURCE_DIR) + "/docs/case.md");
@@ -225,7 +254,10 @@ TEST(Replay, RepeatsThatDifferAreNondeterministic) {
   repeat_run(test_case.graph, run, 3);
   EXPECT_EQ(run.verdict.verdict, VerdictClass::nondeterministic);
   EXPECT_TRUE(run.verdict.finding);
-  EXPECT_TRUE(run.verdict.signature.starts_with("nondeterministic-cpu_fused-")) << run.verdict.signature;
+  const std::string signature = run.verdict.signature_text();
+  EXPECT_TRUE(signature.starts_with("nondeterministic-cpu_fused-")) << signature;
+  ASSERT_TRUE(run.verdict.failing_region);
+  EXPECT_EQ(run.verdict.failing()->symptom, Symptom::repeat_differs);
 }
 
 TEST(Replay, RepeatsEndWhenTheyAreToldTo) {

@@ -134,8 +134,21 @@ class CauseFinder {
     }
     if (cause.injected.unequal == 0) return;
     cause.verdict = verdict_.candidate.regions[r];
+    cause.baseline_fails = baseline_fails(r);
     cause.judged = had_inputs_of_baseline(r) && !is_disagreement(cause.verdict);
     found_.causes.push_back(std::move(cause));
+  }
+
+  bool baseline_fails(size_t r) const {
+    const std::vector<int>& nodes = regions()[r].nodes;
+    const auto& theirs = run_.baseline.plan().regions;
+    for (size_t b = 0; b < theirs.size(); ++b) {
+      const bool shared = std::any_of(theirs[b].nodes.begin(), theirs[b].nodes.end(), [&](int n) {
+        return std::binary_search(nodes.begin(), nodes.end(), n);
+      });
+      if (shared && fails(verdict_.baseline.regions[b])) return true;
+    }
+    return false;
   }
 
   // What the baseline makes of the region's outputs.
@@ -234,41 +247,9 @@ class CauseFinder {
 
 }  // namespace
 
-const Swap* Cause::exact_swap(bool inside_kernel) const {
-  const auto found = std::find_if(swaps.begin(), swaps.end(), [&](const Swap& swap) {
-    return swap.outputs.unequal == 0 && swap.inside_kernel == inside_kernel;
-  });
-  return found == swaps.end() ? nullptr : &*found;
-}
-
-std::optional<CauseKind> Cause::kind() const {
-  if (verdict.verdict > VerdictClass::inconclusive) return CauseKind::out_of_bounds;
-  if (!verdict.deviations.empty()) return CauseKind::rounding;
-  if (!swapped) return {};
-  return exact_swap(true) ? CauseKind::inner_value : CauseKind::order;
-}
-
 void find_causes(const RunSides& run, const Verdict& verdict, const std::function<bool()>& out_of_time,
                  Causes& found) {
   CauseFinder(run, verdict, out_of_time, found).find();
-}
-
-void judge_causes(const RunSides& run, const RegionJudgeOptions& options,
-                  const std::function<bool()>& out_of_time, Causes& causes) {
-  const Plan& plan = run.candidate.plan();
-  for (Cause& cause : causes.causes) {
-    if (cause.judged) continue;
-    if (out_of_time()) {
-      causes.left_out.push_back("the judgement of region '" + cause.verdict.name + "' on the values of " +
-                                std::string(run.baseline.backend->name()) + ": no time was left");
-      continue;
-    }
-    Trace trace{run.baseline.trace->values};
-    const std::vector<ValueId>& outputs = plan.regions[cause.region].outputs;
-    for (size_t i = 0; i < outputs.size(); ++i) trace.values[static_cast<size_t>(outputs[i])] = cause.left[i];
-    cause.verdict = judge_region(run.graph, plan, cause.region, trace, options);
-    cause.judged = true;
-  }
 }
 
 }  // namespace fusesmith::fuzz

@@ -27,22 +27,41 @@ struct SpreadStep {
 struct Swap {
   bool inside_kernel = false;      // values inside one kernel, which itself goes on from them
   std::vector<std::string> given;  // nodes of the region, or values inside one kernel ("mean")
-  // Inner values of a kernel: how far the candidate's own were from those given.
+  // One value inside a kernel: how far the candidate's own are from those given.
   std::optional<Difference> inner;
   Difference outputs;  // what is left: the region's outputs against the baseline's
   // What computed the rest: patterns, "node by node", or "its own kernel".
   std::string rest;
+
+  // Only of values inside a kernel: the outputs, and those of the baseline's kernels given the candidate's
+  // values of these names, each in the region's order; what the judge says of either, empty if not judged.
+  std::vector<TensorPtr> left = {}, converse = {};
+  std::optional<RegionVerdict> verdict = {}, converse_verdict = {};
+  // Whether the kernel, given all values but the last, computes the last one as the baseline does.
+  bool last_is_same = false;
+};
+
+// An error inside a kernel, traced to inner values by swaps in both directions.
+struct InnerCause {
+  std::vector<std::string> names;
+  // The value comes out right; the error is in how the kernel gets to it, and giving it avoids that.
+  bool on_the_way = false;
 };
 
 // What kind of thing a cause is, by experiment.
 enum class CauseKind : uint8_t {
-  out_of_bounds,  // no lawful execution leaves these outputs
+  out_of_bounds,  // no lawful execution leaves these outputs, and no rounding accounts for them
   rounding,       // roundings were left out, moved or added
   inner_value,    // with inner values of the baseline's in its kernel nothing is left: other statistics
   order,          // none of these: the region computes the same in another order
+  baseline,       // the baseline's regions of these nodes fail, not this one
 };
-inline constexpr std::string_view kCauseKinds[] = {"out_of_bounds", "rounding", "inner_value", "order"};
+inline constexpr std::string_view kCauseKinds[] = {"out_of_bounds", "rounding", "inner_value", "order",
+                                                   "baseline"};
 inline std::string_view name(CauseKind kind) { return kCauseKinds[static_cast<size_t>(kind)]; }
+
+// Whether the region is a finding by itself.
+bool fails(const RegionVerdict& region);
 
 struct Cause {
   size_t region = 0;  // in the candidate's plan
@@ -60,13 +79,26 @@ struct Cause {
   // sum over all causes if every region was measured, else as a part of the run's.
   std::optional<double> share;
   std::vector<SpreadStep> spread;  // in order, moved values left out; what it never reaches is not there
+  // Of nodes; then of single values inside its kernel, in dataflow order; then of the first two, three, ...
+  // of these at once.
   std::vector<Swap> swaps;
-  bool swapped = false;  // whether the swaps were made
+  bool swapped = false;         // whether the swaps were made
+  bool baseline_fails = false;  // whether a region of the baseline that computes one of its nodes does
 
   // Empty where only swaps, which were not made, could say.
   std::optional<CauseKind> kind() const;
-  // The first swap inside a kernel, or of nodes, with which nothing is left; null if there is none.
-  const Swap* exact_swap(bool inside_kernel) const;
+  // The first swap inside its kernel with which the outputs are the baseline's, bit for bit; null: none.
+  // (With a swap of nodes they may be so because another kernel computes the rest: that shows nothing.)
+  const Swap* exact_swap() const;
+  // Of a region out of bounds, by the swaps that were judged. A value is named where the kernel is within its
+  // bounds with it and those before it taken from the baseline, and not with fewer; and the baseline's
+  // kernels leave the bounds with the candidate's values up to there. Otherwise nothing.
+  std::optional<InnerCause> inner_cause() const;
+  // Of a region out of bounds: the inner values that, all taken from the baseline, do not change that.
+  std::vector<std::string> ruled_out() const;
+
+ private:
+  std::vector<const Swap*> prefixes() const;
 };
 
 struct Causes {
@@ -90,7 +122,8 @@ void find_causes(const RunSides& run, const Verdict& verdict, const std::functio
                  Causes& found);
 
 // Then the regions that make a difference against the reference, on the baseline's values: the largest share
-// first, and no region that got those very values in the run.
+// first, and no region that got those very values in the run. Of a region out of bounds also what the swaps
+// inside its kernel left.
 void judge_causes(const RunSides& run, const RegionJudgeOptions& options,
                   const std::function<bool()>& out_of_time, Causes& causes);
 

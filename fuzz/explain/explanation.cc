@@ -45,6 +45,7 @@ class Explainer {
     }
     left_out() = std::move(once);
     explanation_.what_happened = what_happened(run_.verdict, explanation_.causes);
+    explanation_.conclusion = conclude(run_.verdict, explanation_.causes);
     return std::move(explanation_);
   }
 
@@ -120,7 +121,7 @@ class Explainer {
 }  // namespace
 
 Explanation explain(const Case& test_case, const CaseRun& run, const Judging& judging, const Budget& budget) {
-  if (!run.candidate) return {{}, {}, what_happened(run.verdict, {})};
+  if (!run.candidate) return {{}, {}, what_happened(run.verdict, {}), conclude(run.verdict, {})};
   return Explainer(test_case, run, judging, budget).explain();
 }
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "fuzz/explain/causes.h"
+#include "fuzz/explain/conclusion.h"
 #include "fuzz/explain/patterns_off.h"
 #include "fuzz/run/judging.h"
 
@@ -14,6 +14,7 @@ struct Explanation {
   Causes causes;
   std::vector<PatternOff> patterns_off;  // of those that formed a region of the candidate
   std::string what_happened;             // one sentence
+  std::optional<Conclusion> conclusion = {};
 };
 
 struct Budget {

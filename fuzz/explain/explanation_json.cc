@@ -39,6 +39,10 @@ Json to_json(const SpreadStep& step) {
 Json to_json(const Swap& swap) {
   Json json = {{"given", swap.given}, {"rest", swap.rest}, {"outputs", to_json(swap.outputs)}};
   if (swap.inner) json["own"] = to_json(*swap.inner);
+  if (!swap.inside_kernel) return json;
+  const auto verdict = [](const auto& judged) { return judged ? Json(name(judged->verdict)) : Json(); };
+  json["verdict"] = verdict(swap.verdict);
+  json["converse_verdict"] = verdict(swap.converse_verdict);
   return json;
 }
 
@@ -78,6 +82,17 @@ Json to_json(const PatternOff& off) {
           {"instead", instead}};
 }
 
+Json to_json(const Conclusion& conclusion) {
+  return {{"backend", conclusion.backend},
+          {"region", conclusion.region.name},
+          {"op", conclusion.region.op},
+          {"patterns", conclusion.region.patterns},
+          {"dtype", name(conclusion.region.dtype)},
+          {"kind", conclusion.kind.empty() ? Json() : Json(conclusion.kind)},
+          {"named", conclusion.named},
+          {"ruled_out", conclusion.ruled_out}};
+}
+
 }  // namespace
 
 Json to_json(const Explanation& explanation) {
@@ -85,6 +100,7 @@ Json to_json(const Explanation& explanation) {
   for (const Cause& cause : explanation.causes.causes) causes.push_back(to_json(cause));
   for (const PatternOff& off : explanation.patterns_off) patterns.push_back(to_json(off));
   return {{"what_happened", explanation.what_happened},
+          {"conclusion", explanation.conclusion ? to_json(*explanation.conclusion) : Json()},
           {"outputs", to_json(explanation.causes.outputs)},
           {"causes", causes},
           {"together", number_or_null(explanation.causes.together)},

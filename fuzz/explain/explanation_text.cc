@@ -57,8 +57,8 @@ std::string causes_heading(const Causes& causes, const CaseRun& run) {
   for (const Cause& cause : causes.causes) {
     if (!cause.judged) own.push_back("'" + cause.verdict.name + "'");
   }
-  std::string text = wrapped("Causes: each region of " + candidate + " on the values of " + baseline +
-                             ", everything after it by " + baseline + ".") +
+  std::string text = wrapped("Causes. Each region of " + candidate + " ran on the values of " + baseline +
+                             "; " + baseline + " computed everything after it.") +
                      "\n";
   std::string shares = "Shares of the difference at the outputs: " + kinds_text(causes.causes);
   if (causes.together)
@@ -87,33 +87,48 @@ std::string causes_text(const Causes& causes, const CaseRun& run) {
   return "\n" + causes_heading(causes, run) + table.text(2);
 }
 
+// "reassociation", and of a swap inside a kernel what the judge says of the other direction.
+std::string verdict_text(const std::optional<RegionVerdict>& verdict) {
+  return verdict ? std::string(name(verdict->verdict)) : "";
+}
+
 std::string swaps_text(const Cause& cause, const CaseRun& run) {
   if (cause.swaps.empty()) return "";
   const std::string& baseline = run.verdict.baseline.backend;
-  Table table(
-      {"from " + baseline, "its own differ", "by up to", "the rest by", "outputs left unequal", "by up to"});
+  const bool judged =
+      std::any_of(cause.swaps.begin(), cause.swaps.end(), [](const Swap& swap) { return swap.verdict; });
+  std::vector<std::string> columns = {"from " + baseline, "its own differ",       "by up to",
+                                      "rest computed by", "outputs still differ", "by up to"};
+  if (judged) columns.insert(columns.end(), {"verdict", baseline + " given its own"});
+  Table table(columns);
   for (const Swap& swap : cause.swaps) {
-    table.add({list_text(swap.given), swap.inner ? of(*swap.inner) : "",
-               swap.inner ? short_number(swap.inner->largest) : "", swap.rest, of(swap.outputs),
-               short_number(swap.outputs.largest)});
+    std::vector<std::string> row = {list_text(swap.given),
+                                    swap.inner ? of(*swap.inner) : "",
+                                    swap.inner ? short_number(swap.inner->largest) : "",
+                                    swap.rest,
+                                    of(swap.outputs),
+                                    short_number(swap.outputs.largest)};
+    if (judged) row.insert(row.end(), {verdict_text(swap.verdict), verdict_text(swap.converse_verdict)});
+    table.add(row);
   }
-  const std::string heading = "Swaps inside " + title(cause) + ": inner values taken from " + baseline +
-                              ", its outputs against those of " + baseline + " (" + of(cause.injected) +
-                              " unequal by up to " + short_number(cause.injected.largest) + " without).";
+  const std::string heading = "Swaps in " + title(cause) + ": it ran again with inner values taken from " +
+                              baseline + ". Without that, " + of(cause.injected) +
+                              " output elements differ from those of " + baseline + ", by up to " +
+                              short_number(cause.injected.largest) + ".";
   return "\n" + wrapped(heading) + "\n" + table.text(2);
 }
 
 std::string spread_text(const Cause& cause, const CaseRun& run) {
   if (cause.spread.empty()) return "";
-  Table table({"value", "op", "dtype", "unequal", "by up to", "relative", "grows", "beyond tolerance"});
+  Table table({"value", "op", "dtype", "unequal", "by up to", "relative", "growth", "beyond tolerance"});
   for (const SpreadStep& step : cause.spread) {
     table.add({step.value, step.op, std::string(name(step.dtype)), of(step.difference),
                short_number(step.difference.largest), short_number(step.relative), short_number(step.growth),
                std::to_string(step.difference.beyond)});
   }
   return "\n" +
-         wrapped("How the difference of " + title(cause) + " is carried on by " +
-                 run.verdict.baseline.backend + ".") +
+         wrapped("How the difference of " + title(cause) + " grows as " + run.verdict.baseline.backend +
+                 " computes what follows.") +
          "\n" + table.text(2);
 }
 

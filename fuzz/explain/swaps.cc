@@ -88,6 +88,11 @@ class Swapper {
     return list_text(patterns, "node by node");
   }
 
+  // The place in dataflow order.
+  static auto rank(std::string_view name) {
+    return std::find(std::begin(kInnerNames), std::end(kInnerNames), name);
+  }
+
   // Values inside kernels of both sides.
   void swap_inner() {
     const auto* candidate = dynamic_cast<const Inspectable*>(run_.candidate.program);
@@ -107,32 +112,66 @@ class Swapper {
       const auto other = theirs.find(name);
       if (other != theirs.end() && other->second.type == value.type) names.push_back(name);
     }
-    for (const std::string& name : names) swap_inner(*candidate, {name}, theirs, own.seen);
-    if (names.size() > 1) swap_inner(*candidate, names, theirs, own.seen);
+    std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    for (const std::string& name : names) swap_inner({name}, theirs, own.seen);
+    for (size_t count = 2; count <= names.size(); ++count)
+      swap_inner({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count)}, theirs, own.seen);
   }
 
-  void swap_inner(const Inspectable& candidate, const std::vector<std::string>& names,
-                  const InnerValues& theirs, const InnerValues& own) {
-    Probe probe;
+  void swap_inner(const std::vector<std::string>& names, const InnerValues& theirs, const InnerValues& own) {
+    Probe probe, converse;
     Swap swap{true, names, {}, {}, "its own kernel"};
     for (const std::string& name : names) {
       probe.given.emplace(name, theirs.at(name));
+      converse.given.emplace(name, own.at(name));
       if (names.size() == 1) swap.inner = difference(theirs.at(name), own.at(name));
     }
     Values values = base_;
-    candidate.run_region(index_, values, probe);
+    dynamic_cast<const Inspectable&>(*run_.candidate.program).run_region(index_, values, probe);
     swap.outputs = left_of(values);
+    swap.left = outputs_of(values);
+    swap.last_is_same = probe.seen.at(names.back()) == theirs.at(names.back());
+    values = base_;
+    if (run_baseline(values, converse)) swap.converse = outputs_of(values);
     swaps_.push_back(std::move(swap));
+  }
+
+  Values outputs_of(const Values& values) const {
+    Values outputs;
+    for (ValueId v : region_.outputs) outputs.push_back(values[static_cast<size_t>(v)]);
+    return outputs;
+  }
+
+  // The region's nodes by the baseline, whose kernels are given the probe's values. False where its regions
+  // hold other nodes too.
+  bool run_baseline(Values& values, const Probe& given) const {
+    const auto& program = dynamic_cast<const Inspectable&>(*run_.baseline.program);
+    size_t covered = 0;
+    for (const size_t r : baseline_regions()) {
+      Probe probe{given.given, {}};
+      program.run_region(r, values, probe);
+      covered += run_.baseline.plan().regions[r].nodes.size();
+    }
+    return covered == region_.nodes.size();
+  }
+
+  // Those that compute nothing but nodes of the region.
+  std::vector<size_t> baseline_regions() const {
+    std::vector<size_t> inside;
+    const auto& regions = run_.baseline.plan().regions;
+    for (size_t r = 0; r < regions.size(); ++r) {
+      const auto& nodes = regions[r].nodes;
+      if (std::includes(region_.nodes.begin(), region_.nodes.end(), nodes.begin(), nodes.end()))
+        inside.push_back(r);
+    }
+    return inside;
   }
 
   // Of all nodes of the region on the baseline; a name that two kernels give tells nothing.
   InnerValues inner_of(const Inspectable& baseline) const {
     InnerValues all;
     std::set<std::string> twice;
-    const auto& regions = run_.baseline.plan().regions;
-    for (size_t r = 0; r < regions.size(); ++r) {
-      const auto& nodes = regions[r].nodes;
-      if (!std::includes(region_.nodes.begin(), region_.nodes.end(), nodes.begin(), nodes.end())) continue;
+    for (const size_t r : baseline_regions()) {
       Probe probe;
       Values values = base_;
       baseline.run_region(r, values, probe);

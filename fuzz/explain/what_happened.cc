@@ -1,5 +1,5 @@
 // One sentence from the causes of a difference: which region, by which of its inner values or roundings, and
-// what made more of it afterwards.
+// which later ops amplify it.
 #include <algorithm>
 
 #include "fuzz/base/table.h"
@@ -16,71 +16,95 @@ constexpr double kAmplifies = 2;       // growth of the relative difference
 
 std::string of(int64_t part, int64_t whole) { return std::to_string(part) + " of " + std::to_string(whole); }
 
-std::string roundings_text(const std::vector<Deviation>& deviations) {
+std::string roundings_text(const RegionVerdict& region) {
   std::vector<std::string> words;
-  for (const Deviation& d : deviations) {
+  for (const Deviation& d : region.deviations) {
     const std::string to = "' to " + std::string(name(d.dtype));
     words.push_back(d.kind == Deviation::Kind::drop   ? "skips the rounding of '" + d.value + to
                     : d.kind == Deviation::Kind::move ? "rounds '" + d.value + to + " at another place"
                                                       : "rounds '" + d.value + to + " in addition");
   }
+  const bool cast = region.symptom == "explicit_cast_skipped";
+  const bool undeclared = region.symptom == "undeclared_rounding";
+  return list_text(words) + (cast         ? " although the graph asks for this cast"
+                             : undeclared ? ", which its contract does not declare"
+                                          : "");
+}
+
+// "its mean differs in 30 of 40 elements by up to 4e-08, its rstd ...".
+std::string own_values_text(const Cause& cause, const std::vector<std::string>& names) {
+  std::vector<std::string> words;
+  for (const std::string& name : names) {
+    for (const Swap& single : cause.swaps) {
+      if (!single.inner || single.given.front() != name) continue;
+      const Difference& own = *single.inner;
+      words.push_back("its " + name + " differs in " + of(own.unequal, own.elements) + " elements by up to " +
+                      short_number(own.largest));
+    }
+  }
   return list_text(words);
 }
 
-// "its mean differs in 30 of 40 rows by up to 4e-08 and its rstd ...".
-std::string own_values_text(const Cause& cause, const Swap& swap) {
-  std::string text;
-  for (const std::string& name : swap.given) {
-    for (const Swap& single : cause.swaps) {
-      if (!single.inner || single.given.front() != name) continue;
-      text += (text.empty() ? "its " : ", its ") + name + " differs in " +
-              of(single.inner->unequal, single.inner->elements) + " rows by up to " +
-              short_number(single.inner->largest);
-    }
+// Only experiments in the kernel itself name a value; else the sentence says what was excluded.
+std::string out_of_bounds_text(const Cause& cause, const std::string& baseline) {
+  const std::string text = "is out of its bounds";
+  if (const auto inner = cause.inner_cause()) {
+    const std::string names = list_text(inner->names);
+    if (inner->on_the_way)
+      return text + " by how its kernel gets to its " + names + " (which comes out as that of " + baseline +
+             "; started from that, the kernel is within its bounds)";
+    return text + " by its " + names + " (" + own_values_text(cause, inner->names) + "; with that of " +
+           baseline + " its kernel is within its bounds, and with its own the kernels of " + baseline +
+           " are not)";
   }
-  return text;
+  const std::vector<std::string> ruled_out = cause.ruled_out();
+  return text + " by an error inside its kernel (" + baseline + " is " +
+         (cause.baseline_fails ? "out of its bounds too" : "within its bounds on the same inputs") +
+         (ruled_out.empty() ? ""
+                            : "; with the " + list_text(ruled_out) + " of " + baseline +
+                                  " its kernel stays out of bounds") +
+         ")";
 }
 
-// The one inner value that, taken from the baseline, leaves little of the difference.
-std::string guilty_value_text(const Cause& cause, const std::string& baseline) {
-  constexpr double kLittle = 0.1;
-  const Swap* best = nullptr;
-  for (const Swap& swap : cause.swaps) {
-    const bool little = swap.given.size() == 1 && swap.outputs.largest <= kLittle * cause.injected.largest;
-    if (little && (!best || swap.outputs.largest < best->outputs.largest)) best = &swap;
-  }
-  return best ? " by its '" + best->given.front() + "' (with that of " + baseline + " at most " +
-                    short_number(best->outputs.largest) + " is left)"
-              : "";
+// Of a region that fails by a second look at its run, not by its bounds.
+std::string disagreement_text(const RegionVerdict& region) {
+  using Kind = Disagreement::Kind;
+  const std::string& symptom = region.symptom;
+  if (symptom == name(Kind::guard)) return "writes outside its tensors";
+  if (symptom == name(Kind::poison)) return "reads memory that nothing has written";
+  if (symptom == name(Kind::source)) return "overwrites an input or a state that is still needed";
+  if (symptom == name(Kind::production))
+    return "gives other bits in the production run than in the traced run";
+  return "gives other bits when it runs again on the same inputs";
 }
 
 std::string how(const Cause& cause, const std::string& baseline) {
-  if (is_disagreement(cause.verdict)) return "disagrees with itself";
-  if (!cause.kind()) return "leaves other bits";
+  if (is_disagreement(cause.verdict)) return disagreement_text(cause.verdict);
+  if (!cause.kind()) return "gives other bits";
   switch (*cause.kind()) {
     case CauseKind::out_of_bounds:
-      return "leaves its bounds" + guilty_value_text(cause, baseline);
+      return out_of_bounds_text(cause, baseline);
     case CauseKind::rounding:
-      return roundings_text(cause.verdict.deviations);
+      return roundings_text(cause.verdict);
     case CauseKind::inner_value: {
-      const Swap& swap = *cause.exact_swap(true);
-      return "computes other statistics (" + own_values_text(cause, swap) + "; with the " +
-             list_text(swap.given) + " of " + baseline + " its own formula gives the same bits)";
+      const Swap& swap = *cause.exact_swap();
+      const std::string given = list_text(swap.given);
+      return "computes another " + given + " (" + own_values_text(cause, swap.given) + "; with the " + given +
+             " of " + baseline + " its kernel gives the same bits)";
     }
+    case CauseKind::baseline:
+      return "is within its bounds, but " + baseline + " is not";
     case CauseKind::order:
       break;
   }
-  const Swap* swap = cause.exact_swap(false);
-  return swap ? "computes '" + swap->given.front() + "' in another order (with that of " + baseline +
-                    " the rest gives the same bits)"
-              : "computes in another order";
+  return "computes in another order";
 }
 
 std::string step_text(const SpreadStep& step) {
   return "'" + step.value + "' (" + step.op + ", " + std::string(name(step.dtype)) + ")";
 }
 
-// What makes more of the difference on its way: larger, and then in more elements.
+// The op after the region that amplifies the difference most, then the one that spreads it to most elements.
 std::string amplifiers_text(const Cause& cause) {
   const auto larger = std::max_element(cause.spread.begin(), cause.spread.end(),
                                        [](const auto& a, const auto& b) { return a.growth < b.growth; });
@@ -88,8 +112,8 @@ std::string amplifiers_text(const Cause& cause) {
   auto from = cause.spread.begin();
   int64_t before = cause.injected.unequal;
   if (larger != cause.spread.end() && larger->growth > kAmplifies) {
-    text = ", " + step_text(*larger) + " amplifies that " + short_number(larger->growth) +
-           " times (the other value in " + of(larger->difference.unequal, larger->difference.elements) + ")";
+    text = ", " + step_text(*larger) + " amplifies that " + short_number(larger->growth) + " times (" +
+           of(larger->difference.unequal, larger->difference.elements) + " elements differ)";
     from = larger + 1;
     before = larger->difference.unequal;
   }
@@ -106,32 +130,57 @@ std::string amplifiers_text(const Cause& cause) {
   }
   if (wider == cause.spread.end()) return text;
   return text + ", " + step_text(*wider) + " spreads it to " +
-         of(wider->difference.unequal, wider->difference.elements) + " (" +
+         of(wider->difference.unequal, wider->difference.elements) + " elements (" +
          std::to_string(wider->difference.beyond) + " beyond the usual tolerance)";
 }
 
-std::string cause_text(const Cause& cause, const Verdict& verdict) {
+std::string error_text(const Cause& cause) {
   const RegionVerdict& region = cause.verdict;
-  const std::string made_by = region.patterns.empty() ? region.op : list_text(region.patterns);
-  return "region '" + region.name + "' (" + made_by + ") " + how(cause, verdict.baseline.backend) +
-         ", which injects at most " + short_number(cause.injected.largest) + " (error " +
-         short_number(region.worst_share) +
-         (cause.judged ? " of its bound) in " : " of its bound in the run) in ") +
+  if (is_disagreement(region)) return "";
+  if (region.verdict == VerdictClass::exceptional) return " (a NaN or an infinity)";
+  if (region.worst_share > 0 && region.worst.bound == 0) return " (where the result is exact)";
+  return " (error " + short_number(region.worst_share) + " of its bound" +
+         (cause.judged ? ")" : " in the run)");
+}
+
+std::string place_text(const RegionVerdict& region) {
+  return "region '" + region.name + "' (" +
+         (region.patterns.empty() ? region.op : list_text(region.patterns)) + ")";
+}
+
+std::string cause_text(const Cause& cause, const Verdict& verdict) {
+  return place_text(cause.verdict) + " " + how(cause, verdict.baseline.backend) + ", which injects at most " +
+         short_number(cause.injected.largest) + error_text(cause) + " in " +
          of(cause.injected.unequal, cause.injected.elements) + " elements" + amplifiers_text(cause) +
          (cause.share ? ": " + percent(*cause.share) + " of the difference at the outputs"
                       : " (what follows from that was not measured)");
 }
 
-// The largest few, and of each other kind of cause the largest, however small its share.
+// Regions that fail first, then the largest few, and of each other kind of cause the largest.
 std::vector<const Cause*> worth_naming(const std::vector<Cause>& causes) {
-  std::vector<const Cause*> named;
-  for (const Cause& cause : causes) {
+  std::vector<const Cause*> ranked, named;
+  for (const Cause& cause : causes) ranked.push_back(&cause);
+  std::stable_partition(ranked.begin(), ranked.end(),
+                        [](const Cause* cause) { return !cause->verdict.symptom.empty(); });
+  for (const Cause* cause : ranked) {
     const bool new_kind = std::none_of(named.begin(), named.end(),
-                                       [&](const Cause* other) { return other->kind() == cause.kind(); });
-    const bool large = named.size() < kNamed && (!cause.share || *cause.share >= kWorthNaming);
-    if (named.empty() || large || (new_kind && cause.share && *cause.share > 0)) named.push_back(&cause);
+                                       [&](const Cause* other) { return other->kind() == cause->kind(); });
+    const bool large = named.size() < kNamed && (!cause->share || *cause->share >= kWorthNaming);
+    if (named.empty() || large || (new_kind && cause->share && *cause->share > 0)) named.push_back(cause);
   }
   return named;
+}
+
+// The region that fails, where it is none of the causes.
+std::string failing_text(const Verdict& verdict, const Causes& causes) {
+  const Guilty failing = guilty_region(verdict);
+  const bool known = std::any_of(causes.causes.begin(), causes.causes.end(), [&](const Cause& cause) {
+    return failing.backend == &verdict.candidate && cause.region == failing.region->region;
+  });
+  if (!failing.region || known) return "";
+  return "R" + place_text(*failing.region).substr(1) + " of " + failing.backend->backend + " " +
+         (is_disagreement(*failing.region) ? disagreement_text(*failing.region) : "is out of its bounds") +
+         ". ";
 }
 
 }  // namespace
@@ -140,18 +189,21 @@ std::string what_happened(const Verdict& verdict, const Causes& causes) {
   const std::string pair = verdict.baseline.backend + " and " + verdict.candidate.backend;
   if (verdict.baseline.regions.empty()) return sentence(verdict);
   const Difference& outputs = causes.outputs;  // of the step that is explained
+  const std::string failing = failing_text(verdict, causes);
   if (causes.causes.empty()) {
+    if (!failing.empty()) return failing.substr(0, failing.size() - 1);
     if (outputs.unequal == 0 && causes.left_out.empty())
       return "On the same inputs every region leaves the same bits on " + pair + ".";
     return "No region was shown to make a difference between " + pair +
            (causes.left_out.empty() ? "." : "; experiments were left out.");
   }
   if (outputs.unequal == 0)
-    return counted(static_cast<int64_t>(causes.causes.size()), "region") + " of " +
+    return failing + counted(static_cast<int64_t>(causes.causes.size()), "region") + " of " +
            verdict.candidate.backend + " left other bits than " + verdict.baseline.backend +
            ", none of which reach the outputs.";
   const std::vector<const Cause*> named = worth_naming(causes.causes);
-  std::string text = (verdict.steps > 1 ? "At step " + std::to_string(verdict.step) + " of " +
+  std::string text = failing +
+                     (verdict.steps > 1 ? "At step " + std::to_string(verdict.step) + " of " +
                                               std::to_string(verdict.steps) + ", "
                                         : "") +
                      std::to_string(outputs.unequal) + " of " + counted(outputs.elements, "output element") +

@@ -102,7 +102,6 @@ Json to_json(const Neighbours& neighbours) {
   Json json = {{"sizes", Json::array()},
                {"choices", Json::array()},
                {"queries", neighbours.queries},
-               {"seconds", neighbours.seconds},
                {"exhausted", neighbours.exhausted}};
   for (const SizeNeighbours& sizes : neighbours.sizes) {
     const auto nearest = sizes.nearest_passing();

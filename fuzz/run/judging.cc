@@ -6,6 +6,7 @@
 #include "backends/rewrite/pattern.h"
 #include "fuzz/base/table.h"
 #include "fuzz/run/backends.h"
+#include "fuzz/run/known_names.h"
 
 namespace fusesmith::fuzz {
 
@@ -27,6 +28,16 @@ std::vector<std::string> fault_names() {
   std::vector<std::string> names;
   for (const FaultInfo& fault : all_faults()) names.emplace_back(fault.name);
   return names;
+}
+
+// What other builds have.
+std::vector<std::pair<std::string_view, std::string_view>> missing_backends() {
+  std::vector<std::pair<std::string_view, std::string_view>> missing;
+  for (const std::string_view name : kBackendsOfAllBuilds) {
+    if (!find_backend(name))
+      missing.emplace_back(name, "this build has no CUDA; configure with -DFUSESMITH_CUDA=ON");
+  }
+  return missing;
 }
 
 bool can_run(std::string_view name) {
@@ -60,13 +71,11 @@ Verdict broken(VerdictClass verdict, const Judging& judging, const Case& test_ca
   return broken;
 }
 
-Verdict crash(const Judging& judging, const Case& test_case, const std::string& reason,
-              const std::string& symptom) {
+Verdict crash(const Judging& judging, const Case& test_case, const std::string& reason, Symptom symptom) {
   Verdict verdict = broken(VerdictClass::crash, judging, test_case, reason);
-  verdict.finding = true;
   const std::string culprit =
       test_case.graph.nodes().size() == 1 ? semantic_name(test_case.graph.nodes()[0].op) : "graph";
-  verdict.signature = make_signature(VerdictClass::crash, judging.candidate, culprit, "any", symptom);
+  verdict.fail(VerdictClass::crash, culprit, {}, symptom);
   return verdict;
 }
 
@@ -78,43 +87,41 @@ CaseRun without_programs(Verdict verdict) {
 
 }  // namespace
 
-void JudgeFlags::add_to(std::vector<Flag>& flags, bool identity) {
-  const auto add = [&](Flag flag) {
-    flag.identity = identity;
-    flags.push_back(std::move(flag));
-  };
-  add({.name = "baseline",
-       .target = &baseline,
-       .value = "NAME",
-       .doc = "The backend to compare with; see `fusesmith list backends`.",
-       .default_text = "cuda where a GPU answers, else cpu",
-       .choices = backend_names()});
-  add({.name = "candidate",
-       .target = &candidate,
-       .value = "NAME",
-       .doc = "The backend under test.",
-       .default_text = "cuda_fused where a GPU answers, else cpu_fused",
-       .choices = backend_names()});
-  add({.name = "policy",
-       .target = &policy,
-       .value = "lawful|strict",
-       .doc = "strict: implicit roundings that a contract declares to leave out are findings too.",
-       .default_text = policy.empty() ? "the case's own" : "",
-       .choices = {"lawful", "strict"}});
-  add({.name = "skip_patterns",
-       .target = &skip_patterns,
-       .value = "A,B",
-       .doc = "Rewrite patterns to turn off; see `fusesmith list patterns`.",
-       .default_text = {},
-       .choices = pattern_names()});
-  add({.name = "faults",
-       .target = &faults,
-       .value = "A,B",
-       .doc = "Planted faults to turn on, in builds that carry them; see `fusesmith list faults`.",
-       .default_text = {},
-       .choices = fault_names(),
-       .no_choice =
-           "this build carries no planted faults; configure with -DFUSESMITH_FAULTS=ON (preset dev)"});
+void JudgeFlags::add_to(std::vector<Flag>& flags) {
+  flags.push_back({.name = "baseline",
+                   .target = &baseline,
+                   .value = "NAME",
+                   .doc = "The backend to compare with; see `fusesmith list backends`.",
+                   .default_text = "cuda where a GPU answers, else cpu",
+                   .choices = backend_names(),
+                   .missing_choices = missing_backends()});
+  flags.push_back({.name = "candidate",
+                   .target = &candidate,
+                   .value = "NAME",
+                   .doc = "The backend under test.",
+                   .default_text = "cuda_fused where a GPU answers, else cpu_fused",
+                   .choices = backend_names(),
+                   .missing_choices = missing_backends()});
+  flags.push_back({.name = "policy",
+                   .target = &policy,
+                   .value = "lawful|strict",
+                   .doc = "strict: implicit roundings that a contract declares to drop, move or add are "
+                          "findings too.",
+                   .default_text = policy.empty() ? "the case's own" : "",
+                   .choices = {"lawful", "strict"}});
+  flags.push_back({.name = "skip_patterns",
+                   .target = &skip_patterns,
+                   .value = "A,B",
+                   .doc = "Rewrite patterns to turn off; see `fusesmith list patterns`.",
+                   .choices = pattern_names()});
+  flags.push_back({.name = "faults",
+                   .target = &faults,
+                   .value = "A,B",
+                   .doc = "Planted faults to turn on; see `fusesmith list faults`.",
+                   .choices = fault_names(),
+                   .missing = kFaultsBuilt ? ""
+                                           : "this build carries no planted faults; configure with "
+                                             "-DFUSESMITH_FAULTS=ON (preset dev)"});
 }
 
 JudgeFlags JudgeFlags::beside_case() const { return {baseline, candidate, "", {}, faults}; }
@@ -189,12 +196,12 @@ CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>&
   } catch (const std::bad_alloc&) {
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, "out of memory"));
   } catch (const std::exception& error) {
-    return without_programs(crash(*this, test_case, error.what(), "thrown"));
+    return without_programs(crash(*this, test_case, error.what(), Symptom::thrown));
   }
 }
 
 Verdict Judging::device_failure(const Case& test_case, const DeviceError& error) const {
-  return crash(*this, test_case, error.what(), "device_error");
+  return crash(*this, test_case, error.what(), Symptom::device_error);
 }
 
 std::string shell_quoted(const std::string& word) {

@@ -6,6 +6,7 @@
 
 #include "backends/rewrite/pattern.h"
 #include "fuzz/run/backends.h"
+#include "fuzz/run/metamorphic.h"
 #include "graph/expand.h"
 #include "graph/json_place.h"
 #include "graph/json_strict.h"
@@ -49,12 +50,17 @@ std::optional<Problem> unknown_backend(const Expect& expect) {
   return {};
 }
 
-std::optional<Problem> unknown_pattern(const Policy& policy) {
+std::optional<Problem> unknown_policy_name(const Policy& policy) {
   Names patterns;
   for (const Pattern& pattern : all_patterns()) patterns.push_back(pattern.name);
   for (size_t i = 0; i < policy.skip_patterns.size(); ++i) {
     if (auto problem =
             check(element("policy.skip_patterns", i), "pattern", policy.skip_patterns[i], patterns))
+      return problem;
+  }
+  const Names checks(kMetamorphicChecks.begin(), kMetamorphicChecks.end());
+  for (size_t i = 0; i < policy.metamorphic.size(); ++i) {
+    if (auto problem = check(element("policy.metamorphic", i), "check", policy.metamorphic[i], checks))
       return problem;
   }
   return {};
@@ -108,7 +114,7 @@ std::optional<Problem> unknown_deviation(const Expect& expect, const Graph& grap
 }  // namespace
 
 std::optional<Problem> unknown_name(const Case& test_case) {
-  if (auto problem = unknown_pattern(test_case.policy)) return problem;
+  if (auto problem = unknown_policy_name(test_case.policy)) return problem;
   if (!test_case.expect) return {};
   const Expect& expect = *test_case.expect;
   if (auto problem = unknown_backend(expect)) return problem;

@@ -121,6 +121,15 @@ TEST(KnownNames, EveryOtherNameIsRefusedWithItsPlace) {
   }
 }
 
+TEST(KnownNames, MetamorphicChecksAreKnownByName) {
+  Case test_case = named_case();
+  test_case.policy.metamorphic = {"scaling", "exchange"};
+  EXPECT_FALSE(unknown_name(test_case));
+  test_case.policy.metamorphic = {"scaling", "exchang"};
+  EXPECT_THAT(problem_of(test_case),
+              StartsWith("policy.metamorphic[1]: unknown check \"exchang\" (did you mean \"exchange\"?)"));
+}
+
 // What the reviewer of a CI log must see: exit 1, one line, the place.
 TEST(KnownNames, EveryCommandRefusesThem) {
   const TemporaryFolder folder;

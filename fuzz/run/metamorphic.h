@@ -3,40 +3,46 @@
 // under any.
 #pragma once
 
+#include <array>
 #include <optional>
-#include <string>
+#include <string_view>
 
 #include "backends/backend.h"
 #include "fuzz/run/symmetry.h"
 
 namespace fusesmith::fuzz {
 
+// As policy.metamorphic and stats.json name them.
+inline constexpr std::array<std::string_view, 2> kMetamorphicChecks = {"scaling", "exchange"};
+
 struct MetamorphicCheck {
-  std::string name;      // "scaling", "exchange"
   int64_t compared = 0;  // elements
-  // The first value, in the plan's order, that did not follow: its region, the value's name, the element.
-  struct Broken {
-    std::string region, value;
-    int64_t element;
-    double got, want;
-  };
-  std::optional<Broken> broken;
+  // The first element, in the plan's order, that did not follow: what it must be, and what it is.
+  std::optional<Disagreement> broken;
 };
 
-std::string to_string(const MetamorphicCheck::Broken& broken);
-
 using Inputs = std::vector<TensorPtr>;
-Inputs scaled_inputs(const Graph& graph, const Inputs& inputs, const Scaling& scaling);
+Inputs scaled_inputs(const Graph& graph, std::span<const TensorPtr> inputs, const Scaling& scaling);
 // `places` is a permutation of exchange.size: element i comes from places[i].
-Inputs exchanged_inputs(const Graph& graph, const Inputs& inputs, const Exchange& exchange,
+Inputs exchanged_inputs(const Graph& graph, std::span<const TensorPtr> inputs, const Exchange& exchange,
                         const std::vector<int64_t>& places);
 
-// Values in which, or before which, a number is subnormal or huge before or after the scaling are not
-// compared: there rounding does notice. `guard` runs the same graph unfused and is asked for these.
-MetamorphicCheck check_scaling(Program& program, Program& guard, const Graph& graph, const Inputs& inputs,
-                               const Scaling& scaling);
-// An exchange that is not bit_for_bit is refused: such runs are judged within bounds instead.
-MetamorphicCheck check_exchange(Program& program, const Graph& graph, const Inputs& inputs,
+// Two runs of one program: of the inputs, and of the scaled ones.
+struct ScaledRuns {
+  const Trace &before, &after;
+};
+// Values in which, or before which, a number is subnormal or huge in one of the runs are not compared: there
+// rounding does notice the scaling. `unfused` are runs that show the values inside of regions; where they do
+// not, nothing is compared.
+MetamorphicCheck check_scaling(const Plan& plan, const Graph& graph, const ScaledRuns& own,
+                               const ScaledRuns& unfused, const Scaling& scaling);
+// `before` is the program's own trace of the inputs. An exchange that is not bit_for_bit is refused: such
+// runs are judged within bounds instead.
+MetamorphicCheck check_exchange(Program& program, const Graph& graph, const Trace& before,
                                 const Exchange& exchange, const std::vector<int64_t>& places);
+
+// Whether the plan's softmax and attention regions all add up rows in a stated order. One that does not (in
+// cuDNN) may walk a row by where it starts, so that exchanged rows need not keep their bits.
+bool promises_exchanged_bits(const Graph& graph, const Plan& plan);
 
 }  // namespace fusesmith::fuzz

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "fuzz/run/metamorphic_case.h"
+
 namespace fusesmith::fuzz {
 namespace {
 
@@ -59,8 +61,10 @@ auto gravity(const Verdict& verdict, double largest) {
 // Adds to the verdict that is shown what another step has of the figures over all steps.
 void add_step(Verdict& shown, const Verdict& other) {
   shown.unequal += other.unequal;
+  shown.unequal_nonfinite += other.unequal_nonfinite;
   shown.output_elements += other.output_elements;
   shown.max_difference = std::max(shown.max_difference, other.max_difference);
+  shown.max_finite_difference = std::max(shown.max_finite_difference, other.max_finite_difference);
   shown.deviations.insert(other.deviations.begin(), other.deviations.end());
   shown.exact = shown.exact && other.exact;
 }
@@ -125,7 +129,10 @@ void put_stand_ins(const Graph& graph, const std::vector<StandIn>& stand_ins, Tr
 
 CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Backend& candidate,
                         const RunOptions& options) {
-  return run_steps(with_options(test_case, options), baseline, candidate, options);
+  const Case judged = with_options(test_case, options);
+  CaseRun run = run_steps(judged, baseline, candidate, options);
+  check_metamorphic(judged, run);
+  return run;
 }
 
 Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& candidate,

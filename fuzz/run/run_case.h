@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,7 @@ struct CaseRun {
   std::unique_ptr<Program> baseline, candidate;
   Trace baseline_trace, candidate_trace;  // the candidate's with the case's stand-ins in place
   std::vector<StandIn> stand_ins;
+  std::map<std::string, int64_t> metamorphic;  // checks that were made, by name
 };
 // Puts what stands in for a value in its place.
 void put_stand_ins(const Graph& graph, const std::vector<StandIn>& stand_ins, Trace& trace);

@@ -1,4 +1,5 @@
-// Measures this card's scalar functions over every finite f32, beside the figures that contracts declare.
+// Measures the errors of this GPU's scalar functions over every finite f32, beside the bounds that contracts
+// declare.
 #pragma once
 
 #include "backends/scalar_error.h"

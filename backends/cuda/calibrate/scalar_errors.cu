@@ -54,7 +54,7 @@ __device__ void measure(uint32_t bits, WorstError& worst) {
   const double exact = F::f64(x);
   if (isnan(exact) || fabs(exact) > kLargest) return;
   const float got = F::f32(x);
-  // A NaN or infinity in place of a number is infinitely wrong.
+  // A NaN or infinity where the exact result is finite counts as an infinite error.
   const double error = isfinite(got) ? fabs(got - exact) : INFINITY;
   WorstError here = {0, 0, bits};
   if (fabs(exact) < kSmallest)

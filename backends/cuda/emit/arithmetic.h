@@ -1,7 +1,6 @@
-// What CUDA's scalar functions may be off by, as nvcc compiles them without fast-math: the figures in the
-// contracts of `cuda` and `cuda_fused`. Measured on an H200 over every finite f32 and rounded up
-// (docs/benchmarks.md);
-// `fusesmith calibrate` measures them again on another card.
+// Error bounds of CUDA's scalar functions, compiled by nvcc without fast-math, for the contracts of `cuda`
+// and `cuda_fused`. Measured on an H200 over every finite f32 and rounded up (docs/benchmarks.md); `fusesmith
+// calibrate` measures them on another GPU.
 #pragma once
 
 #include "oracle/contract.h"
@@ -13,10 +12,11 @@ inline Arithmetic cuda_arithmetic() {
   arithmetic.exp = 2.56;
   arithmetic.erf = 1.43;
   arithmetic.tanh = 3.34;
+  arithmetic.log = 1.35;
   arithmetic.rsqrt = 2.1;
   arithmetic.div = 1;
-  // row_reduce.cuh: a warp, or 1024 lanes beyond 1024 columns; welford.cuh: 4 chains in each lane of 1, 4 or
-  // 8 warps, in pieces of which a chain takes up to two elements.
+  // row_reduce.cuh: 32 lanes, or 1024 for more than 1024 columns. welford.cuh: 4 chains in each lane of 1, 4
+  // or 8 warps; a chain takes up to two elements of each 16-byte piece.
   arithmetic.row_sums = {32, 16, 1024, 512};
   return arithmetic;
 }

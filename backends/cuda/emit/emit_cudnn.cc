@@ -1,6 +1,6 @@
-// Activations and softmax through cuDNN's functions of one call (its graph API costs about 1 ms for each new
-// shape), else through our own kernels. Dropout with p = 0 is a copy: cudnnDropoutForward would first need
-// megabytes of random states and a kernel that seeds them, and then multiply every element by 1.
+// Activations and softmax through cuDNN's legacy API (its graph API costs about 1 ms for each new shape), or
+// through this project's kernels. Dropout with p = 0 is a copy: cudnnDropoutForward would need megabytes of
+// random states and a kernel that seeds them, only to multiply every element by 1.
 #include "backends/cuda/emit/emit_cudnn.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace fusesmith::backends {
 namespace {
 
-// Batches and planes beyond this stand in grid dimensions that end here in some cuDNN kernels; they answer
-// CUDNN_STATUS_NOT_SUPPORTED, which can only be seen at the launch.
+// Some cuDNN kernels use grid dimensions with this limit for batches and planes. Beyond it they return
+// CUDNN_STATUS_NOT_SUPPORTED, but only at the launch.
 constexpr int64_t kMostCudnnPlanes = 65535;
 
 cudnnDataType_t cudnn_type(Dtype dtype) {

@@ -1,10 +1,10 @@
-// Which ops cuDNN computes: the one place to turn a family over to this project's own kernels.
+// Which ops cuDNN computes; set a flag to false to use this project's own kernels instead.
 #pragma once
 
 namespace fusesmith::backends {
 
-// cuDNN documents neither the accuracy of these functions nor in what precision it computes 16-bit ones: a
-// family belongs here only while its results on the card stay within cuda_arithmetic() (arithmetic.h).
+// cuDNN documents neither the accuracy of these functions nor the precision in which it computes 16-bit ones.
+// A flag may be true only while the results measured on a GPU are within cuda_arithmetic() (arithmetic.h).
 struct CudnnFamilies {
   bool relu = true;
   bool sigmoid = true;

@@ -10,7 +10,7 @@ void emit_node(const Op& op, DeviceTensors in, DeviceTensors out, Emitter& emitt
   std::visit([&](const auto& x) { emit(x, in, out, emitter); }, op);
 }
 
-// Inner values stand in temporaries; those that the expansion names as outputs stand in `out`.
+// Inner values are stored in temporaries; outputs of the expansion in `out`.
 void emit(const Sdpa& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
   Types types;
   for (const DeviceTensor& tensor : in) types.push_back(tensor.type);

@@ -7,7 +7,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// Weight and bias are inputs 1 and 2, where there are so many.
+// Weight and bias, if any, are inputs 1 and 2.
 void emit_norm(NormRows norm, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
   norm.rows = static_cast<int>(element_count(in[0].type) / norm.columns);
   norm.storage = storage_of(in[0].type.dtype);

@@ -10,7 +10,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// What a selection reads: a tensor, or (nothing) its constant.
+// An operand of a selection: a tensor, or the constant if empty.
 using Source = std::optional<DeviceTensor>;
 
 void* address(const Source& source, const LaunchContext& at) { return source ? at.at(*source) : nullptr; }

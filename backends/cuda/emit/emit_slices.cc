@@ -1,4 +1,4 @@
-// Movement of whole slices along one axis: every run of slices that stay together is one row of a 2D copy.
+// Movement of whole slices along one axis: slices that stay contiguous are one row of a 2D copy.
 #include "backends/cuda/emit/emit_node.h"
 #include "backends/cuda/kernels/movement.h"
 #include "backends/cuda/runtime/check.h"

@@ -10,9 +10,9 @@
 namespace fusesmith::backends {
 namespace {
 
-// More calls than this for one product, and operands are packed until one call does.
+// If a product needs more calls than this, operands are packed until one call is enough.
 constexpr int64_t kMostLoops = 4;
-// Some GEMM kernels count the batch in a grid dimension that ends here (cutlass issue 1369).
+// Some GEMM kernels use a grid dimension with this limit for the batch (cutlass issue 1369).
 constexpr int64_t kMostBatch = 65535;
 
 // An operand or the result as a matrix for each batch element.
@@ -21,7 +21,7 @@ struct Matrix {
   int64_t row_stride = 0, col_stride = 0;
   Shape batch;  // strides over the product's batch axes
 
-  // The leading dimension where rows (or else columns) follow each other in memory, or nothing.
+  // The leading dimension if columns, or rows, are contiguous in memory; otherwise nothing.
   std::optional<int64_t> ld_of_columns() const {
     return leading_dimension(rows, row_stride, cols, col_stride);
   }
@@ -37,12 +37,12 @@ struct Matrix {
   }
 };
 
-// Sizes and one operand's strides of the axes that make up its rows or columns or batch.
+// The axes that form the rows, the columns or the batch of one operand: sizes and strides.
 struct Axes {
   Shape sizes, strides;
 };
 
-// The operand as it lies, or nothing where that is no matrix with a leading dimension.
+// The operand without a copy, or nothing if its layout is not a matrix with a leading dimension.
 std::optional<Matrix> as_matrix(const Axes& batch, const Axes& rows, const Axes& cols) {
   const auto row_stride = joint_stride(rows.sizes, rows.strides),
              col_stride = joint_stride(cols.sizes, cols.strides);
@@ -66,7 +66,8 @@ struct Operand {
       pack(false);
   }
 
-  // To [batch, rows, cols]; without the batch axes that it broadcasts along, unless `whole_batch`.
+  // Packs to [batch, rows, cols]. Batch axes along which the operand broadcasts are left out unless
+  // `whole_batch`.
   void pack(bool whole_batch) {
     Shape sizes = batch.sizes;
     for (size_t i = 0; i < sizes.size(); ++i) {
@@ -80,7 +81,7 @@ struct Operand {
                       join(join(batch.strides, rows.strides), cols.strides)};
   }
 
-  // So that the batch is read with one stride.
+  // Packs the operand if its batch cannot be read with one stride.
   void make_batch_joint() {
     if (!joint_stride(batch.sizes, matrix.batch)) pack(true);
   }
@@ -94,8 +95,8 @@ void drop_axes_of_one(ProductAxes& axes) {
   axes = std::move(kept);
 }
 
-// Where b is the same for the whole batch and the rows of a and of the result follow each other, it is one
-// tall matrix.
+// If b is the same for the whole batch, and the rows of a and of the result are contiguous across the batch,
+// the product is one tall matrix.
 Product fold_batch(Product p) {
   if (std::any_of(p.batch.b.begin(), p.batch.b.end(), [](int64_t stride) { return stride != 0; })) return p;
   const Shape sizes = join(p.batch.sizes, p.m.sizes), a = join(p.batch.a, p.m.a),
@@ -104,7 +105,7 @@ Product fold_batch(Product p) {
   return {{}, {sizes, a, Shape(sizes.size(), 0), out}, std::move(p.n), std::move(p.k)};
 }
 
-// Summed axes that one operand lacks go outermost, so that those that both have keep together.
+// Moves summed axes that one operand lacks to the outside, so that the axes that both have stay contiguous.
 void order_summed(ProductAxes& k) {
   const auto rank = [&](size_t i) { return k.a[i] != 0 && k.b[i] != 0 ? 2 : k.a[i] != 0 ? 1 : 0; };
   std::vector<size_t> order(k.sizes.size());
@@ -115,7 +116,8 @@ void order_summed(ProductAxes& k) {
   k = std::move(sorted);
 }
 
-// For axes above 1: reads a dense result from scratch that lies as `axes` in order.
+// The copy from scratch, whose layout follows the order of `axes`, to the dense result. All sizes are above
+// 1.
 Packing unpacking(const Axes& axes) {
   const Shape from = strides_of(axes.sizes);
   std::vector<size_t> order(axes.sizes.size());
@@ -133,7 +135,8 @@ Packing unpacking(const Axes& axes) {
   return unpack;
 }
 
-// The loops over a batch: one axis runs inside the calls, all others make calls.
+// The calls for a batch: the largest axis becomes the batch of each call, every other index a call of its
+// own.
 std::vector<Gemm::Call> calls_over(Shape sizes, std::array<Shape, 3> strides, Gemm& gemm) {
   merge_axes(sizes, strides);
   int64_t inner_size = 1;

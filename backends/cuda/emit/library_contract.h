@@ -1,16 +1,16 @@
-// What the libraries behind the unfused kernels do beyond the graph's roundings, as measured: part of the
-// contract of every region that runs node by node.
+// Roundings that cuBLAS and cuDNN were measured to add to those of the graph: part of the contract of every
+// region that runs node by node.
 #pragma once
 
 #include "oracle/plan.h"
 
 namespace fusesmith::backends {
 
-// Whether cuDNN computes the softmax of [outer, n, inner] elements of this dtype, and stores its exponentials
-// in 16 bits.
+// Whether cuDNN, for a softmax over [outer, n, inner] elements of this dtype, stores its exponentials in 16
+// bits.
 bool cudnn_rounds_exponentials(Dtype dtype, int64_t n, int64_t inner);
 
-// Adds to the region's contract what these nodes' library calls may round.
+// Adds the roundings of these nodes' library calls to the region's contract.
 void declare_library_roundings(const Graph& graph, Region& region);
 
 }  // namespace fusesmith::backends

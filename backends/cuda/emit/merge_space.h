@@ -9,7 +9,8 @@
 
 namespace fusesmith::backends {
 
-// The index space of `sizes` with as few axes as all operands allow; their strides are cut to match.
+// The index space of `sizes` with as few axes as possible: neighbours that every operand reads as one axis
+// are merged, in `strides` too.
 inline IndexSpace merge_space(Shape sizes, std::span<Shape> strides) {
   check(element_count(sizes) <= kMaxElements, "merge_space: too many elements");
   merge_axes(sizes, strides);
@@ -21,8 +22,8 @@ inline IndexSpace merge_space(Shape sizes, std::span<Shape> strides) {
   return space;
 }
 
-// Strides over a merged space, negative ones along axes read backwards. They fit: along an axis of 2 or more,
-// a stride stays inside its tensor.
+// Copies the strides of a merged space; they are negative along axes that are read backwards. They fit into
+// int, because every merged axis has at least 2 elements and its stride stays inside its tensor.
 inline void copy_strides(const Shape& strides, int (&to)[kMaxAxes]) {
   for (size_t i = 0; i < strides.size(); ++i) {
     check(std::abs(strides[i]) <= kMaxElements, "copy_strides: a stride leaves its tensor");
@@ -30,7 +31,7 @@ inline void copy_strides(const Shape& strides, int (&to)[kMaxAxes]) {
   }
 }
 
-// Whether an operand with these merged strides is read in order, one element after the other.
+// Whether an operand with these merged strides is contiguous.
 inline bool is_contiguous(const IndexSpace& space, const Shape& strides) {
   int64_t step = 1;
   for (int axis = space.rank - 1; axis >= 0; --axis) {

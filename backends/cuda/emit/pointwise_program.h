@@ -9,7 +9,7 @@
 namespace fusesmith::backends {
 
 // The step that computes `op`, of class pointwise or select, whose value has `dtype` in the graph; its
-// arguments are not set. The single place where ops become steps.
+// arguments are not set. Every op becomes a step here.
 PointwiseStep pointwise_step(const Op& op, Dtype dtype);
 
 // Adds operands and steps one by one; the last step is the result.
@@ -17,8 +17,8 @@ class PointwiseBuilder {
  public:
   explicit PointwiseBuilder(Shape shape) : shape_(std::move(shape)) {}
 
-  // Each returns the argument by which steps read what was added: an operand with its strides (in elements
-  // over the shape, 0 along broadcast axes) or broadcast by numpy's rules, a step by its number.
+  // Add an operand with given strides (in elements over the shape, 0 along broadcast axes), an operand
+  // broadcast by numpy's rules, or a step. Each returns the argument by which later steps refer to it.
   int add_operand(const DeviceTensor& tensor, Shape strides);
   int add_operand(const DeviceTensor& tensor);
   int add_step(const Op& op, Dtype dtype, const std::vector<int>& arguments);
@@ -26,7 +26,7 @@ class PointwiseBuilder {
   // Planted fault: elements beyond the last multiple of 32 are not written.
   void leave_tail_unwritten() { tail_unwritten_ = true; }
 
-  // Whether the kernel takes so many operands and steps.
+  // Whether the kernel supports this many operands and steps.
   bool fits() const;
   // With merged axes, storing to `out`; addresses are not set. Must fit.
   PointwiseProgram program(Dtype out) const;

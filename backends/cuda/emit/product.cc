@@ -1,6 +1,6 @@
-// Products through cuBLAS: operands that it cannot read in place are packed, a result that it cannot write in
-// place is moved there. f32 as IEEE asks, or by tensor cores from tf32 where the policy allows; f16 and bf16
-// with f32 accumulators, for which the handle forbids reductions in reduced precision.
+// Products through cuBLAS. Operands that it cannot read in place are packed, and a result that it cannot
+// write in place is copied. f32 products are IEEE, or tf32 on the tensor cores if the policy allows it; f16
+// and bf16 products have f32 accumulators: the handle forbids reductions in reduced precision.
 #include "backends/common/product.h"
 
 #include "backends/cuda/emit/emit_node.h"
@@ -30,7 +30,7 @@ DeviceTensor emit_packed(const DeviceTensor& operand, const std::optional<Packin
   return packed;
 }
 
-// All that a call of cublasGemmStridedBatchedEx takes but addresses.
+// The arguments of cublasGemmStridedBatchedEx, without addresses.
 struct GemmLaunch {
   Gemm gemm;
   Buffer first, second, out;

@@ -1,5 +1,4 @@
-// Makes a program of a graph's regions: gives every value its buffer and collects the launches of each
-// region.
+// Builds the program of a graph: assigns a buffer to every value and collects the launches of each region.
 #pragma once
 
 #include <memory>
@@ -8,7 +7,7 @@
 
 namespace fusesmith::backends {
 
-// Collects the regions of a program. Buffers are numbered by ValueId, then temporaries.
+// Buffers are numbered by ValueId; temporaries follow.
 class ProgramBuilder {
  public:
   ProgramBuilder(const Graph& graph, const Plan& plan, bool tf32);
@@ -16,13 +15,14 @@ class ProgramBuilder {
   const Graph& graph() const { return graph_; }
   // By ValueId.
   std::span<const DeviceTensor> values() const { return values_; }
-  // Goes on with the next region of the plan.
+  // Starts the next region of the plan.
   void next_region() { regions_.emplace_back(); }
   Emitter& emitter() { return emitter_; }
-  // Emits the region node by node; values that do not leave it stand in temporaries.
+  // Emits the region node by node; values that only this region uses are stored in temporaries.
   void emit_nodes(const Region& region);
 
-  // Production runs make this region's value in the memory of the state; no later region may read that.
+  // Production runs write this region's value into the memory of the state; no later region may read the
+  // state.
   void update_in_place(ValueId value, ValueId state) { table_.in_place.push_back({value, state}); }
 
   std::unique_ptr<Program> build();

@@ -12,7 +12,7 @@
 
 namespace fusesmith::backends::device {
 
-// Elements of known type; exact one way, rounded once to nearest even the other.
+// Conversions of elements of known type: exact to f32, rounded once to nearest even from f32.
 __device__ inline float to_float(float x) { return x; }
 __device__ inline float to_float(__half x) { return __half2float(x); }
 __device__ inline float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
@@ -31,8 +31,9 @@ __device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
 }
 
-// An integer cut to f32 with an odd last bit where that loses something: rounding it once more to a 16-bit
-// type then gives the nearest to the integer itself (f64_to_f32_odd of graph/dtype_bits.h says why).
+// An integer rounded to odd in f32: truncated, with the last bit set if the truncation was inexact. Rounding
+// the result to a 16-bit type then gives the value nearest to the integer itself (f64_to_f32_odd of
+// graph/dtype_bits.h explains why).
 __device__ inline float int_to_float_odd(int x) {
   const float cut = __int2float_rz(x);
   return static_cast<long long>(cut) == x ? cut : __int_as_float(__float_as_int(cut) | 1);
@@ -65,15 +66,15 @@ __device__ inline void store_float(void* data, Storage storage, int64_t i, float
     static_cast<__nv_bfloat16*>(data)[i] = __float2bfloat16_rn(x);
 }
 
-// x as it would be read back after being stored.
+// x rounded to `storage` and converted back.
 __device__ inline float round_to(Storage storage, float x) {
   if (storage == Storage::f16) return __half2float(__float2half_rn(x));
   if (storage == Storage::bf16) return __bfloat162float(__float2bfloat16_rn(x));
   return x;
 }
 
-__device__ inline float relu(float x) { return x <= 0 ? 0.0f : x; }  // NaN is not <= 0: it stays
-// NaN stays, and of two zeros the positive one is the larger.
+__device__ inline float relu(float x) { return x <= 0 ? 0.0f : x; }  // NaN propagates: it is not <= 0
+// NaN propagates, and +0 is larger than -0.
 __device__ inline float maximum(float a, float b) {
   if (a == b) return signbit(a) ? b : a;
   return a > b || isnan(a) ? a : b;

@@ -1,4 +1,4 @@
-// Device code that walks an IndexSpace.
+// Device code that iterates over an IndexSpace.
 #pragma once
 
 #include "backends/cuda/kernels/index_space.h"

@@ -1,5 +1,4 @@
-// The elements that a kernel walks over, in row-major order, as kernels see them. C++17 without graph
-// headers.
+// The index space of a kernel, in row-major order. C++17 without graph headers.
 #pragma once
 
 #include "backends/cuda/kernels/storage.h"

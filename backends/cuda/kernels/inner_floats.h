@@ -1,15 +1,17 @@
-// Where a kernel shows one of its inner values and finds one to go on from instead (backends/inner_values.h).
+// Memory in which a kernel records one of its inner values, or finds values to use instead
+// (backends/inner_values.h).
 #pragma once
 
 namespace fusesmith::backends {
 
 struct InnerFloats {
-  float* seen;         // null: nobody looks
+  float* seen;         // null: not recorded
   const float* given;  // null: none
 };
 
 #ifdef __CUDACC__
-// Element i, computed as x by every thread of a group of which one writes: what the group goes on from.
+// Records x as element i and returns the value to continue with. Every thread of a group calls this with the
+// same x; the thread with `writes` stores it.
 __device__ inline float shown(const InnerFloats& inner, int i, float x, bool writes) {
   if (inner.seen == nullptr) return x;
   if (writes) inner.seen[i] = x;

@@ -1,4 +1,4 @@
-// The keys that a causal mask with a sliding window shows to a query, on host and device.
+// The keys that a query may attend to under a causal mask with a sliding window, on host and device.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,4 +1,4 @@
-// One warp per short row, one block per long one. Sums are taken in an order fixed by the number of columns.
+// One warp per short row, one block per long row. The order of sums depends only on the number of columns.
 #include "backends/cuda/kernels/device_math.cuh"
 #include "backends/cuda/kernels/norms.h"
 #include "backends/cuda/kernels/row_reduce.cuh"
@@ -11,7 +11,7 @@ using namespace device;
 template <class T, int kWarps>
 __global__ void normalize_rows(NormRows norm) {
   const RowThread<kWarps> thread;
-  if (thread.row >= norm.rows) return;  // whole warps of short rows; never part of a block with a long one
+  if (thread.row >= norm.rows) return;  // whole warps of short rows; never a part of a long row's block
   const int first = thread.row * norm.columns;
   const T* x = static_cast<const T*>(norm.x) + first;
   T* y = static_cast<T*>(norm.y) + first;

@@ -15,7 +15,7 @@ struct NormRows {
   int rows, columns;
   int plane, channels;
   Storage storage;
-  bool centred;  // freed of the row's mean first
+  bool centred;  // the row's mean is subtracted first
   float eps;
   const void* x;           // [rows, columns]
   const void* weight;      // [channels], or null

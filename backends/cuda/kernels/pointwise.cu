@@ -1,5 +1,5 @@
-// The interpreter of pointwise programs. Each thread runs the program for a few elements at once, which
-// shares the cost of reading it.
+// The interpreter of pointwise programs. Each thread runs the program for several elements at once, which
+// amortises the cost of decoding it.
 #include "backends/cuda/kernels/device_math.cuh"
 #include "backends/cuda/kernels/index_space.cuh"
 #include "backends/cuda/kernels/pointwise.h"
@@ -26,7 +26,7 @@ __device__ Values each(F f) {
   return y;
 }
 
-// `odd`: integers are cut so that rounding them to 16 bits afterwards rounds only once.
+// `odd`: integers are rounded to odd, so that rounding them to 16 bits afterwards is not a double rounding.
 __device__ Values load(const PointwiseOperand& operand, const Indices& at, bool odd) {
   if (odd && operand.storage == Storage::i32) {
     const int* data = static_cast<const int*>(operand.data);
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(kThreads)
   Elements elements;
 #pragma unroll
   for (int j = 0; j < kPerThread; ++j) {
-    // Past the end, the last element is computed again, and not stored.
+    // Past the end the last element is computed again and not stored.
     elements.index.at[j] = min(first + j * kThreads, count - 1);
     if (!by_strides) continue;
     device::for_each_axis(program.space, elements.index.at[j], [&](int axis, int i) {

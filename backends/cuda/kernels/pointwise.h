@@ -10,7 +10,7 @@
 
 namespace fusesmith::backends {
 
-// How many arguments an op takes, pointwise.cu knows from this order: the first five take two.
+// pointwise.cu derives the number of arguments from this order: the first five ops take two.
 enum class PointwiseOp : int {
   add,
   sub,

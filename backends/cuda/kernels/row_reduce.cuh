@@ -1,5 +1,5 @@
-// Reductions by a warp, or by a block of 32 warps, in an order that only the number of elements decides. Only
-// .cu files include this.
+// Reductions by a warp, or by a block of 32 warps, in an order that depends only on the number of elements.
+// Only .cu files include this.
 #pragma once
 
 #include <type_traits>
@@ -7,9 +7,9 @@
 namespace fusesmith::backends::device {
 
 inline constexpr int kWarp = 32;
-inline constexpr int kShortRow = 1024;    // up to here one warp takes a row
-inline constexpr int kRowsPerBlock = 4;   // short ones
-inline constexpr int kLongRowWarps = 32;  // of a block, which takes one long row
+inline constexpr int kShortRow = 1024;    // one warp reduces a row of up to this many elements
+inline constexpr int kRowsPerBlock = 4;   // of short rows
+inline constexpr int kLongRowWarps = 32;  // warps of the block that reduces one long row
 
 struct Add {
   __device__ float operator()(float a, float b) const { return a + b; }
@@ -24,14 +24,14 @@ __device__ float over_warp(float x, F combine) {
   return x;
 }
 
-// Over the warps that share a row: all of the block, or one.
+// Reduces over the warps that share a row: all warps of the block, or one.
 template <int kWarps, class F>
 __device__ float over_row(float x, F combine) {
   x = over_warp(x, combine);
   if constexpr (kWarps > 1) {
     static_assert(kWarps == kWarp);
     __shared__ float parts[kWarps];
-    __syncthreads();  // the parts of the call before have been read
+    __syncthreads();  // the parts of the previous call have been read
     if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = x;
     __syncthreads();
     x = over_warp(parts[threadIdx.x % kWarp], combine);

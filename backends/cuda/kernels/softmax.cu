@@ -1,5 +1,5 @@
-// Three passes over a row: maximum, sum of exponentials, quotients. A row belongs to a warp, to a block where
-// it is long, or to a thread where neighbouring rows lie side by side. Sums are taken in an order fixed by n.
+// Three passes over a row: maximum, sum of exponentials, quotients. One warp processes a row; a block, if the
+// row is long; one thread, if rows are interleaved in memory. The order of sums depends only on n.
 #include <math_constants.h>
 
 #include "backends/cuda/kernels/device_math.cuh"
@@ -16,14 +16,14 @@ using device::over_row;
 constexpr int kColumnThreads = 128;
 
 struct Larger {
-  __device__ float operator()(float a, float b) const { return b > a ? b : a; }  // passes over NaN in b
+  __device__ float operator()(float a, float b) const { return b > a ? b : a; }  // ignores NaN in b
 };
 __device__ int first_element(const SoftmaxRows& rows, int row) {
   return row / rows.inner * rows.n * rows.inner + row % rows.inner;
 }
 
-// The maximum passes over NaN, but exp(x - max) does not: a NaN or +inf, or -inf alone, makes the sum NaN and
-// so the whole row.
+// The maximum ignores NaN, but exp(x - max) does not: a NaN or +inf, or a row of -inf alone, makes the sum
+// NaN and so the whole row.
 template <int kWarps>
 __global__ void softmax_rows(SoftmaxRows rows) {
   const auto [row, lane] = device::RowThread<kWarps>();
@@ -53,7 +53,7 @@ __global__ void softmax_columns(SoftmaxRows rows) {
     device::store_float(rows.y, rows.storage, first + i * rows.inner, expf(x(i) - max) / sum);
 }
 
-// A thread per row; nearly every row ends the loop at its first element.
+// One thread per row; for nearly every row the loop ends at the first element.
 __global__ void mark_hidden_rows(SoftmaxRows rows) {
   const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (row >= rows.outer * rows.inner) return;

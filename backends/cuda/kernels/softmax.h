@@ -1,4 +1,4 @@
-// Softmax along the middle axis of [outer, n, inner], for where cuDNN's is not used.
+// Softmax along the middle axis of [outer, n, inner], where cuDNN is not used.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,7 +17,7 @@ struct SoftmaxRows {
 
 cudaError_t launch_softmax(const SoftmaxRows& rows, cudaStream_t stream);
 
-// y = NaN in rows where every x is -inf, and nothing else: cuDNN 9.14 leaves 0 there.
+// Writes NaN to rows in which every x is -inf, and leaves other rows alone: cuDNN 9.14 writes 0 there.
 cudaError_t launch_hidden_rows(const SoftmaxRows& rows, cudaStream_t stream);
 
 }  // namespace fusesmith::backends

@@ -4,11 +4,11 @@
 namespace fusesmith::backends {
 
 inline constexpr int kTensorAxes = 8;  // kMaxRank of graph/tensor.h
-// Of an index space: a packed operand of an einsum also repeats along the summed letters that it lacks
-// (emit/gemm_plan.h).
+// Axes of an index space: one more than of a tensor, because a packed operand of an einsum is also repeated
+// along the summed letters that it lacks (emit/gemm_plan.h).
 inline constexpr int kMaxAxes = kTensorAxes + 1;
 
-// In the order of Dtype (graph/dtype.h); storage_of in dtype_storage.h holds them together.
+// In the order of Dtype (graph/dtype.h); storage_of in dtype_storage.h checks that.
 enum class Storage : int { f32, f16, bf16, i32, boolean };
 
 }  // namespace fusesmith::backends

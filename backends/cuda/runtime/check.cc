@@ -14,7 +14,7 @@ namespace {
 
 void check_cuda(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // a recoverable error would be seen again by the next check
+  cudaGetLastError();  // clears a recoverable error, which the next check would report again
   fail(status == cudaErrorMemoryAllocation, what,
        (std::string(cudaGetErrorName(status)) + ", " + cudaGetErrorString(status)).c_str());
 }

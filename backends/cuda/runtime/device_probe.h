@@ -1,4 +1,5 @@
-// A probe on the device: memory for the inner values of the kernels of one region, while it runs alone.
+// Device memory for the inner values that the kernels of one region write or read, while the region runs
+// alone (backends/inner_values.h).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,13 +16,14 @@ namespace fusesmith::backends {
 
 class DeviceProbe {
  public:
-  // What the probe gives is copied on `stream`, on which the kernels run. Both must outlive this.
+  // Values that the probe supplies are copied on `stream`, on which the kernels run. The probe and the stream
+  // must outlive this object.
   DeviceProbe(Probe& probe, cudaStream_t stream) : probe_(probe), stream_(stream) {}
   DeviceProbe(const DeviceProbe&) = delete;
   DeviceProbe& operator=(const DeviceProbe&) = delete;
 
   InnerFloats inner(std::string_view name, int count);
-  // Copies what was seen into the probe, once the stream has come so far.
+  // Waits for the stream and copies the recorded values into the probe.
   void collect();
 
  private:

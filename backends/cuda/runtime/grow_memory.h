@@ -1,4 +1,4 @@
-// How memory that is kept between runs grows. Device-free.
+// Growth of memory that is kept between runs. Needs no device.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +6,9 @@
 
 namespace fusesmith::backends {
 
-// How many bytes were got: a quarter more than asked for, and `least` at least; where the device has not so
-// much, even after `free_others()`, exactly `bytes`; 0 for nothing. allocate(size) says whether it succeeded.
+// Returns the number of bytes allocated: a quarter more than asked for, and at least `least`; if that fails
+// even after free_others(), exactly `bytes`; 0 if that fails too. allocate(size) returns whether it
+// succeeded.
 template <class Allocate, class FreeOthers>
 int64_t grow_memory(int64_t bytes, int64_t least, Allocate allocate, FreeOthers free_others) {
   const int64_t roomy = std::max(bytes + bytes / 4, least);

@@ -1,6 +1,5 @@
-// What a compiled graph does on the device, as data: named buffers, and for each region the launches that
-// fill them. Addresses, streams and library handles are known only when a launch happens, so that one program
-// runs in any memory layout.
+// A compiled graph as data: buffers, and for each region the launches that write them. Addresses, streams and
+// library handles are bound only at the launch, so that one program runs in any memory layout.
 #pragma once
 
 #include <cublasLt.h>
@@ -31,8 +30,8 @@ struct DeviceTensor {
 };
 using DeviceTensors = std::span<const DeviceTensor>;
 
-// One stream of a worker and the library handles bound to it. Handles and workspace belong to this stream
-// alone: cuBLAS is bit for bit reproducible only then.
+// One stream of a worker and the library handles bound to it. No other stream uses these handles or this
+// workspace: cuBLAS gives reproducible bits only then.
 struct StreamHandles {
   cudaStream_t stream = nullptr;
   cublasHandle_t cublas = nullptr;
@@ -44,7 +43,7 @@ struct StreamHandles {
 
 class DeviceProbe;
 
-// Where one launch finds its memory and its stream.
+// The memory and the stream of one launch.
 class LaunchContext {
  public:
   LaunchContext(const StreamHandles& handles, std::byte* base, std::span<const int64_t> offsets,
@@ -55,7 +54,7 @@ class LaunchContext {
   cudaStream_t stream() const { return handles_.stream; }
   void* at(Buffer buffer) const { return base_ + offsets_[static_cast<size_t>(buffer.id)]; }
   void* at(const DeviceTensor& tensor) const { return at(tensor.buffer); }
-  // Where the kernel shows one of its inner values, of `count` elements; nowhere in ordinary runs.
+  // Where the kernel stores one of its inner values, of `count` elements; empty in ordinary runs.
   InnerFloats inner(std::string_view name, int count) const;
 
  private:
@@ -70,7 +69,7 @@ using Launch = std::function<void(const LaunchContext&)>;
 // Collects the launches of one region.
 class Emitter {
  public:
-  // Scratch memory of this region, `bytes` long (at least 1), undefined at first.
+  // Scratch memory of this region: `bytes` (at least 1), uninitialised.
   virtual Buffer temporary(int64_t bytes) = 0;
   virtual void launch(Launch launch) = 0;
 

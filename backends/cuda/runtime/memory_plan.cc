@@ -7,8 +7,8 @@ namespace {
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// Places buffers one after the other, a guard zone before each and behind the last; the bytes between a
-// buffer's end and the next guard belong to the guard behind it.
+// Places buffers one after the other, with a guard zone before each and after the last. Alignment bytes after
+// a buffer belong to the guard zone that follows it.
 class GuardedSpace {
  public:
   explicit GuardedSpace(TracedLayout& layout) : layout_(layout) { guard(kGuardBytes); }
@@ -29,7 +29,7 @@ class GuardedSpace {
   int64_t at_ = 0;
 };
 
-// First fit among places that nobody needs any more.
+// First-fit allocation from memory that is no longer needed.
 class Pool {
  public:
   explicit Pool(int64_t start) : end_(start) {}
@@ -65,7 +65,7 @@ class Pool {
   int64_t end_;
 };
 
-// The last region that touches each buffer; past the end for those that are kept.
+// The last region that uses each buffer; regions.size() for buffers that are kept.
 std::vector<size_t> last_uses(const BufferTable& table) {
   std::vector<size_t> last(table.bytes.size(), 0);
   for (size_t r = 0; r < table.regions.size(); ++r) {
@@ -101,7 +101,7 @@ class Scheduler {
       return std::any_of(b.begin(), b.end(), [&](int y) { return overlap(x, y); });
     });
   }
-  // Regions before r that wrote what r reads, or touched what r writes.
+  // The earlier regions that write memory which r reads, or read or write memory which r writes.
   std::vector<bool> dependencies(size_t r) const {
     const RegionBuffers& own = table_.regions[r];
     std::vector<bool> needed(r, false);
@@ -112,7 +112,7 @@ class Scheduler {
     }
     return needed;
   }
-  // A stream runs in order, so the latest dependency on the other one is enough.
+  // A stream runs in order, so waiting for the latest dependency on the other stream is enough.
   int wait(size_t r, const std::vector<bool>& needed) const {
     for (size_t q = r; q-- > 0;) {
       if (needed[q] && layout_.stream[q] != layout_.stream[r]) return static_cast<int>(q);

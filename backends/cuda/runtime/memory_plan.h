@@ -1,8 +1,8 @@
-// Where the buffers of a program stand in memory, for both ways to run it. Device-free.
+// Memory layouts of a program, for the traced and for the production run. Needs no device.
 //
-// Traced: every buffer has its own place, between guard zones, so that each value can be looked at and a
-// write past any tensor is seen. Production: as a user would run it, places are used again once their readers
-// are done, and independent regions go to two streams.
+// In the traced layout every buffer has its own memory between guard zones, so that each value can be read
+// back and a write past the end of a tensor is detected. In the production layout memory is reused as soon as
+// its readers are done, and independent regions run on two streams, as in a real executor.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace fusesmith::backends {
 
-inline constexpr int64_t kAlignment = 256;   // bytes, of every buffer
+inline constexpr int64_t kAlignment = 256;   // of every buffer, in bytes
 inline constexpr int64_t kGuardBytes = 256;  // before and after every buffer of the traced layout
 
 struct Span {
@@ -19,37 +19,37 @@ struct Span {
   bool operator==(const Span&) const = default;
 };
 
-// What memory planning must know of one region, in the plan's order.
+// The buffers that one region uses; regions are listed in the plan's order.
 struct RegionBuffers {
   std::vector<int> reads, writes;  // buffer ids, each once; temporaries are written
 };
 
 struct TracedLayout {
   std::vector<int64_t> offsets;  // by buffer
-  std::vector<Span> guards;      // those around inputs first
+  std::vector<Span> guards;      // the guard zones around inputs come first
   size_t input_guards = 0;
-  int64_t input_bytes = 0;  // inputs, with their guards, stand at the start
-  int64_t value_bytes = 0;  // then values of the trace; both are copied back
+  int64_t input_bytes = 0;  // inputs and their guard zones, at the start
+  int64_t value_bytes = 0;  // then the values of the trace; both parts are copied back
   int64_t total_bytes = 0;  // then temporaries
 };
 
 struct ProductionLayout {
   std::vector<int64_t> offsets;
   std::vector<int> stream;  // of each region: 0 or 1
-  std::vector<int> waits;   // the region on the other stream that must be done first, or -1
+  std::vector<int> waits;   // the region on the other stream that must finish first, or -1
   int64_t input_bytes = 0;  // at the start, as in the traced layout
   int64_t total_bytes = 0;
 };
 
-// Buffers are numbered: the graph's sources, its other values, then temporaries. `bytes` by buffer; 0 for
-// values that never reach memory.
+// Buffers are numbered in this order: the graph's sources, its other values, temporaries. `bytes` is indexed
+// by buffer, and 0 for values that are never stored.
 struct BufferTable {
   int sources = 0, values = 0;
   std::vector<int64_t> bytes;
   std::vector<RegionBuffers> regions;
-  std::vector<int> kept;  // graph outputs and next states: they hold until the end
-  // Kept values that production runs make in the memory of a source, which nobody reads after that and which
-  // is not kept.
+  std::vector<int> kept;  // graph outputs and next states: needed until the end of the run
+  // Kept values that production runs write into the memory of a source. The source is not read afterwards and
+  // is not kept itself.
   struct InPlace {
     int value, source;
   };

@@ -1,5 +1,5 @@
-// Owners of what CUDA and its libraries hand out: each gives it back when it goes out of scope. Errors of
-// giving back are of no use: after most of them nothing runs on the device any more.
+// RAII owners for resources of CUDA and its libraries. Errors of the release functions are ignored: after
+// most of them the device cannot be used any more.
 #pragma once
 
 #include <cublasLt.h>
@@ -30,7 +30,7 @@ using OwnedCudnn = Owned<cudnnHandle_t, cudnnDestroy>;
 using DeviceMemory = Owned<void*, cudaFree>;
 using PinnedMemory = Owned<void*, cudaFreeHost>;
 
-// Calls make(&handle), which must succeed or throw, and owns what it made.
+// Calls make(&handle), which must succeed or throw, and takes ownership of the handle.
 template <class Owner, class Make>
 Owner owned(Make make) {
   typename Owner::pointer made = nullptr;

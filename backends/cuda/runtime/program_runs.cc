@@ -17,10 +17,10 @@ namespace {
 enum RunIndex { kTraced, kAgain, kProduction, kRuns };
 constexpr uint8_t kPoison[kRuns] = {0xFF, 0x00, 0x7B};
 
-// What the device found, in the order of its checks; kNothingFound where all was well.
+// What the checks on the device found, in the order of the checks; kNothingFound if there was nothing.
 struct Report {
   int input_guard[kRuns];
-  int guard[kRuns];  // of the production run: unused
+  int guard[kRuns];  // not used by the production run
   int unequal_value, unequal_output;
 };
 
@@ -113,8 +113,9 @@ void DeviceProgram::place_blocks() {
   blocks_.end = at;
 }
 
-// Tables, an empty report and the inputs with their guard zones, in one copy; then the inputs of the other
-// runs from those of the first, between guard zones of their own. Everything else is poison.
+// Copies tables, an empty report and the inputs with their guard zones in one transfer, then the inputs of
+// the other runs from those of the first, with guard zones of their own. All other memory is filled with
+// poison.
 void DeviceProgram::upload(Worker& worker, std::span<const TensorPtr> inputs) const {
   std::byte* const device = worker.device_memory(blocks_.end);
   const cudaStream_t stream = worker.handles(0).stream;
@@ -252,7 +253,7 @@ Trace DeviceProgram::run(std::span<const TensorPtr> inputs) {
   return download(*worker, inputs, report_);
 }
 
-// One more traced run over memory filled with `poison`, alone.
+// One more traced run, with nothing else on the device, in memory filled with `poison`.
 Trace DeviceProgram::run_once(Worker& worker, std::span<const TensorPtr> inputs, RunIndex poison) const {
   upload(worker, inputs);
   check_cuda(cudaMemsetAsync(base(worker, kTraced) + traced_.input_bytes, kPoison[poison],
@@ -265,8 +266,7 @@ Trace DeviceProgram::run_once(Worker& worker, std::span<const TensorPtr> inputs,
   return download(worker, inputs, report);
 }
 
-// Region by region, until a guard zone is no longer what it was. Where no run shows it again, the last
-// region.
+// Runs region by region until a guard zone has changed. If no run shows it again, returns the last region.
 size_t DeviceProgram::find_failing_region(Worker& worker, std::span<const TensorPtr> inputs) const {
   for (const RunIndex run : {kTraced, kAgain, kProduction}) {
     upload(worker, inputs);
@@ -281,7 +281,7 @@ size_t DeviceProgram::find_failing_region(Worker& worker, std::span<const Tensor
   return regions_.size() - 1;
 }
 
-// Where the device saw it, for what cannot be shown again.
+// For differences that do not show again: the region of the value in which the device found one.
 Disagreement DeviceProgram::at_value(Disagreement::Kind kind, ValueId value) const {
   for (size_t r = 0; r < plan_.regions.size(); ++r) {
     const auto& outputs = plan_.regions[r].outputs;
@@ -315,7 +315,7 @@ std::optional<Disagreement> DeviceProgram::recheck(std::span<const TensorPtr> in
   return at_value(Kind::repeat, value_ids_[static_cast<size_t>(report.unequal_value)]);
 }
 
-// In the memory of the traced run.
+// Uses the memory of the traced run.
 void DeviceProgram::run_region(size_t region, std::span<TensorPtr> values, Probe& probe) const {
   WorkerLease worker;
   const StreamHandles& handles = worker->handles(0);
@@ -349,7 +349,7 @@ double DeviceProgram::production_microseconds(std::span<const TensorPtr> inputs,
   const auto make_event = [](cudaEvent_t* made) { check_cuda(cudaEventCreate(made), "cudaEventCreate"); };
   const OwnedEvent start = owned<OwnedEvent>(make_event), end = owned<OwnedEvent>(make_event);
   check_cuda(cudaEventRecord(start.get(), stream), "cudaEventRecord");
-  for (int i = 0; i < repeats; ++i) {  // each begins on both streams when the one before has ended
+  for (int i = 0; i < repeats; ++i) {  // each starts on both streams when the previous one has ended
     worker->record(kInputsReady, 0);
     worker->wait(kInputsReady, 1);
     run_production(*worker);

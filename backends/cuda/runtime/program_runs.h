@@ -1,6 +1,7 @@
-// A compiled graph on the device. One call of run() submits three runs at once: traced, the same again on
-// another stream over memory that was filled with other bytes, and as a user would run it (memory used again,
-// two streams). They must agree bit for bit; guard zones must be untouched. recheck() says whether it was so.
+// A compiled graph on the device. One call of run() submits three runs: a traced run; the same again on
+// another stream, in memory that was filled with other bytes before; and a production run, which reuses
+// memory and uses two streams as a real executor does. All three must agree bit for bit, and guard zones must
+// be intact; recheck() reports whether that held.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,7 @@
 
 namespace fusesmith::backends {
 
-// What one region does, in launches over buffers.
+// The launches of one region.
 struct DeviceRegion {
   std::vector<Launch> launches;
   std::vector<int> temporaries;  // buffer ids
@@ -20,10 +21,10 @@ struct DeviceRegion {
 std::unique_ptr<Program> make_device_program(const Graph& graph, const Plan& plan,
                                              std::vector<DeviceRegion> regions, const BufferTable& table);
 
-// For benchmarks; `program` is of a CUDA backend. Mean time of `repeats` runs as a user would run it, without
-// the checks, after one to warm up.
+// For benchmarks; `program` must come from a CUDA backend. The mean time of `repeats` production runs without
+// checks, after one warm-up run.
 double production_microseconds(Program& program, std::span<const TensorPtr> inputs, int repeats);
-// Launches of one such run.
+// The number of launches of one such run.
 size_t launch_count(const Program& program);
 
 }  // namespace fusesmith::backends

@@ -18,7 +18,7 @@ __global__ void check_guards(const uint8_t* base, const DeviceSpan* spans, uint8
   }
 }
 
-// Spans begin at multiples of 16 bytes: whole words first, then the tail.
+// Spans begin at multiples of 16 bytes: 16-byte words are compared first, then the remaining bytes.
 __global__ void compare(const uint8_t* first, const uint8_t* second, const DeviceSpanPair* pairs,
                         int* found) {
   const DeviceSpanPair pair = pairs[blockIdx.x];

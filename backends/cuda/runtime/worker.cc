@@ -10,8 +10,8 @@
 namespace fusesmith::backends {
 namespace {
 
-// Idle workers, kept until the process ends: the driver takes their memory back, and destroying handles after
-// the driver has shut down would fail.
+// Idle workers are kept until the process ends: the driver then frees their memory, and destroying handles
+// after the driver has shut down would fail.
 struct WorkerPool {
   std::mutex mutex;
   std::vector<std::unique_ptr<Worker>> idle;
@@ -58,7 +58,7 @@ Worker::Stream::Stream(size_t workspace_bytes)
   check_cublas(cublasSetStream(cublas.get(), stream.get()), "cublasSetStream");
   void* const second = static_cast<std::byte*>(workspace.get()) + workspace_bytes;
   check_cublas(cublasSetWorkspace(cublas.get(), second, workspace_bytes), "cublasSetWorkspace");
-  // Sums of 16-bit products stay in f32, whatever the library would choose.
+  // Sums of 16-bit products must stay in f32, whatever the library would choose.
   check_cublas(cublasSetMathMode(cublas.get(),
                                  static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
                                                            CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
@@ -145,8 +145,8 @@ WorkerLease::WorkerLease() {
   if (!worker_) worker_ = std::make_unique<Worker>();
 }
 
-// A run that threw may have left work on either stream. Destroying the handles of a device that has failed
-// could fail too, so that such a worker is leaked.
+// After an exception, work may still be queued on either stream. If the device has failed, destroying its
+// handles could fail too, so such a worker is leaked.
 WorkerLease::~WorkerLease() {
   if (!worker_->settle()) {
     static_cast<void>(worker_.release());
@@ -155,7 +155,7 @@ WorkerLease::~WorkerLease() {
   try {
     const std::lock_guard guard(pool().mutex);
     pool().idle.push_back(std::move(worker_));
-  } catch (const std::exception&) {  // no memory for the list: the worker is destroyed
+  } catch (const std::exception&) {  // the list could not grow: the worker is destroyed
   }
 }
 

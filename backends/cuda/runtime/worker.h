@@ -1,5 +1,6 @@
-// Worker: what one thread needs to run programs on the device: two streams with library handles of their own,
-// and memory that grows and stays. Workers are lent from a pool; CUDA errors come as DeviceError.
+// A Worker is what one thread needs to run programs on the device: two streams, each with its own library
+// handles, and memory that is reused between runs and grows on demand. A pool lends workers; CUDA errors are
+// thrown as DeviceError.
 #pragma once
 
 #include <memory>
@@ -11,11 +12,11 @@
 
 namespace fusesmith::backends {
 
-// Why no program can run here now ("no NVIDIA driver", ...), or nothing.
+// The reason why no program can run on this machine now ("no GPU answers", ...), or nothing if one can.
 std::optional<std::string> why_no_device();
 
-// A worker that goes back to the pool with more memory than this gives its memory back first: device memory,
-// and pinned memory in each direction.
+// Limits for idle workers: a worker that returns to the pool with more device memory, or with more pinned
+// memory in one direction, frees that memory.
 inline constexpr int64_t kMostIdleDeviceBytes = int64_t{256} << 20;
 inline constexpr int64_t kMostIdlePinnedBytes = int64_t{64} << 20;
 
@@ -23,26 +24,27 @@ inline constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what cuBLAS reco
 
 class Worker {
  public:
-  // Each stream has so much workspace for cuBLAS, and as much for cuBLASLt.
+  // Each stream has this much workspace for cuBLAS, and the same again for cuBLASLt.
   explicit Worker(size_t workspace_bytes = kWorkspaceBytes)
       : first_(workspace_bytes), second_(workspace_bytes) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
   const StreamHandles& handles(int stream) const { return (stream == 0 ? first_ : second_).handles; }
-  // At least `bytes` of device memory, of pinned memory to copy from, and to copy to. What stood there is
-  // lost when they grow.
+  // At least `bytes` of device memory, of pinned memory for uploads, and of pinned memory for downloads.
+  // Growing discards the previous contents.
   std::byte* device_memory(int64_t bytes);
   std::byte* upload_memory(int64_t bytes);
   std::byte* download_memory(int64_t bytes);
   void free_memory();
-  int64_t device_bytes() const { return device_.bytes; }  // that it holds
+  int64_t device_bytes() const { return device_.bytes; }  // currently allocated
 
-  // Marks a point of one stream, and lets the other go on only after it.
+  // record() marks a point in one stream; wait() makes a stream wait for that point.
   void record(size_t event, int stream);
   void wait(size_t event, int stream);
   void synchronize(int stream);
-  // Waits for both streams and gives back memory beyond the limits above; false where the device has failed.
+  // Waits for both streams and frees memory above the limits for idle workers; false if the device has
+  // failed.
   bool settle();
 
  private:
@@ -54,7 +56,7 @@ class Worker {
     OwnedCublas cublas;
     OwnedCublasLt cublas_lt;
     OwnedCudnn cudnn;
-    StreamHandles handles;  // to the above
+    StreamHandles handles;  // of the members above
   };
   template <class Owner>
   struct Memory {
@@ -71,8 +73,8 @@ class Worker {
   Memory<PinnedMemory> upload_, download_;
 };
 
-// A worker for as long as the lease lives. It goes back to the pool once its streams are idle; a worker whose
-// device has failed is never lent again.
+// Holds a worker for the lifetime of the lease. The worker returns to the pool once its streams are idle; a
+// worker whose device has failed is not used again.
 class WorkerLease {
  public:
   WorkerLease();

@@ -1,10 +1,10 @@
 // Fused attention: out = softmax(mask(cap(scale (q_scale q) (k_scale k)^T))) v for every element of a batch.
-// A block takes some queries and goes once over the keys in tiles of 32 or more, with a running maximum and
-// sum in f32 (FlashAttention, Dao et al. 2022). Exponentials are rounded to p_storage before the second
-// product, their sum is not. No key is skipped: NaN and infinities come out as softmax and the products
-// define them. Where there are too few blocks for the device, the four warps of a block take the same
-// queries, each a quarter of every 128 keys, and put their parts together at the end: one more rescale, three
-// in four fewer before.
+// A block processes a tile of queries and iterates once over the keys, in tiles of at least 32, with a
+// running maximum and sum in f32 (FlashAttention, Dao et al. 2022). Exponentials are rounded to p_storage
+// before the second product; their sum is not. No key is skipped: NaN and infinities propagate as softmax and
+// the products define it. If there are too few blocks for the device, the four warps of a block process the
+// same queries, each with a quarter of every 128 keys, and merge their results at the end: that is one
+// rescale more at the end, but a quarter of the rescales before.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,7 +15,7 @@
 
 namespace fusesmith::backends {
 
-// A matrix of each element of the batch: element (i, r, c) stands at batch . i + r row + c column.
+// A matrix for each element of the batch: element (i, r, c) is at offset batch . i + r row + c column.
 struct AttentionMatrix {
   const void* data;
   Storage storage;
@@ -28,7 +28,7 @@ struct AttentionFactor {
   enum class Kind : int { none, multiply, divide };
   Kind kind;
   float value;
-  const void* tensor;  // its one element takes the place of value; null: value
+  const void* tensor;  // its one element replaces `value`; null: none
   Storage storage;
 };
 
@@ -63,10 +63,10 @@ struct AttentionParams {
   AttentionFaults faults;
 };
 
-// The tile must be one that choose_attention_tile (attention_tiles.h) names for these params.
+// The tile must be the one that choose_attention_tile (attention_tiles.h) returns for these params.
 cudaError_t launch_attention(const AttentionParams& params, AttentionTile tile, cudaStream_t stream);
 
-// By launch_attention: one for each unit and storage.
+// Called by launch_attention: one function per unit and storage.
 cudaError_t launch_attention_fma(const AttentionParams& params, AttentionTile tile, cudaStream_t stream);
 cudaError_t launch_attention_f16(const AttentionParams& params, AttentionTile tile, cudaStream_t stream);
 cudaError_t launch_attention_bf16(const AttentionParams& params, AttentionTile tile, cudaStream_t stream);

@@ -1,7 +1,7 @@
-// One block's way over the keys, the same for every unit that multiplies. Only .cu files include this.
+// The main loop of a block over the keys, shared by all units that multiply. Only .cu files include this.
 //
-// Tiles of k and v are fetched one ahead: keys while values are used, values while scores are made. A Work is
-// one warp's part: its shape, its products, and where its scores and sums stand in registers.
+// Tiles of k and v are prefetched: keys while values are multiplied, values while scores are computed. A Work
+// class is the part of one warp: its shape, its products, and the layout of its scores and sums in registers.
 #pragma once
 
 #include "backends/cuda_fused/attention/attention_scores.cuh"
@@ -9,7 +9,7 @@
 
 namespace fusesmith::backends::device {
 
-// T: of the tiles in shared memory.
+// T is the element type of the tiles in shared memory.
 template <class T, AttentionUnit unit, AttentionTile tile>
 struct BlockShape {
   using Element = T;
@@ -28,8 +28,9 @@ struct BlockShape {
   __device__ static int split() { return threadIdx.x / 32 % kSplits; }
 };
 
-// What becomes of elements on their way to shared memory: those of f32 are scaled and, where asked, rounded
-// to tf32. Others the tensor cores cut to tf32, which the contract counts.
+// The conversion of elements on their way to shared memory: f32 elements are scaled and, if asked for,
+// rounded to tf32. Elements that are not rounded are truncated to tf32 by the tensor cores, which the
+// contract allows.
 template <class Work>
 class Loading {
  public:
@@ -51,8 +52,8 @@ class Loading {
   bool rounds_;
 };
 
-// Puts the parts together that warps made of the same queries: each is rescaled once more, to the largest
-// maximum of all. `space` is shared memory that nobody uses any longer.
+// Merges the results of warps that processed the same queries: each is rescaled once more, to the largest
+// maximum. `space` is shared memory that is no longer in use.
 template <class Work>
 __device__ void merge_and_store(const AttentionParams& p, const QueryTile& tile, const Work& work,
                                 const RunningSoftmax<Work>& softmax, const float (&sums)[Work::kSums],
@@ -145,7 +146,7 @@ __global__ void __launch_bounds__(kAttentionThreads, Work::kBlocks)
     const MatrixRows v_rows = rows_of(p.v, starts.v, key, p.width);
     float s[Work::kScores];
     k_tile.settle(rows_of(p.k, starts.k, key, p.depth), k_loading);
-    __syncthreads();  // keys are there, and nobody reads the last step's values any longer
+    __syncthreads();  // the keys have arrived, and the values of the last step have been read
     v_tile.fetch(v_rows, v_loading);
     if (too_early) fetch_next_keys(key);
     if (busy) {
@@ -159,7 +160,7 @@ __global__ void __launch_bounds__(kAttentionThreads, Work::kBlocks)
         sums[e] = planted(p.faults.no_rescale) ? sums[e] : sums[e] * shrink[Work::local_sum_row(e)];
     }
     v_tile.settle(v_rows, v_loading);
-    __syncthreads();  // values are there, and nobody reads these keys any longer
+    __syncthreads();  // the values have arrived, and these keys have been read
     if (!too_early) fetch_next_keys(key);
     if (busy) work.add_values(s, p.width, sums);
   }

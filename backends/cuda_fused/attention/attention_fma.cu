@@ -1,5 +1,5 @@
 // Fused attention in IEEE f32: any storage, layout and scale. A thread keeps kRows x kPerRow scores in
-// registers, of every fourth query and every eighth key of its warp's.
+// registers: those of every fourth query and every eighth key of its warp.
 #include "backends/cuda_fused/attention/attention_block.cuh"
 
 namespace fusesmith::backends {
@@ -7,7 +7,7 @@ namespace {
 
 using namespace device;
 
-constexpr int kColumns = 8;  // threads of a row
+constexpr int kColumns = 8;  // threads per row
 
 template <AttentionTile tile>
 struct FmaWork : BlockShape<float, AttentionUnit::fma, tile> {
@@ -20,8 +20,8 @@ struct FmaWork : BlockShape<float, AttentionUnit::fma, tile> {
                        kWeights = kWarpQueries * kWeightPitch;
 
   int lane, first, first_key;
-  const float *q, *k, *v;  // from this thread's first row, key and column on
-  float* weights;          // from its first row on
+  const float *q, *k, *v;  // at this thread's first row, key and column
+  float* weights;          // at its first row
 
   __device__ FmaWork(const float* queries, const float* keys, float* values)
       : lane(threadIdx.x % kColumns),
@@ -39,7 +39,7 @@ struct FmaWork : BlockShape<float, AttentionUnit::fma, tile> {
   __device__ int key(int e) const { return first_key + lane + kColumns * (e % kPerRow); }
   __device__ static constexpr int local_sum_row(int e) { return e / kPerSum; }
   __device__ int sum_row(int e) const { return thread_row(local_sum_row(e)); }
-  // Four neighbours, then the next four 32 columns on.
+  // Four neighbouring columns, then the four that are 32 columns further, and so on.
   __device__ int sum_column(int e) const { return e % kPerSum / 4 * 32 + 4 * lane + e % 4; }
 
   __device__ static float4 four(const float* at) { return *reinterpret_cast<const float4*>(at); }
@@ -72,9 +72,9 @@ struct FmaWork : BlockShape<float, AttentionUnit::fma, tile> {
     }
   }
 
-  // Exponentials go to shared memory, for the other threads of their rows.
+  // Writes the exponentials to shared memory, for the other threads of their rows.
   __device__ void keep(const AttentionParams& p, const float (&s)[kScores]) const {
-    __syncwarp();  // the last step's have been read
+    __syncwarp();  // those of the last step have been read
 #pragma unroll
     for (int e = 0; e < kScores; ++e)
       weights[4 * local_row(e) * kWeightPitch + lane + kColumns * (e % kPerRow)] =

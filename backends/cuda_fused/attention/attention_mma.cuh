@@ -1,13 +1,13 @@
-// Fused attention on the tensor cores, f32 accumulators. A warp takes 16 queries; the scores' fragments of
-// the first product become the left fragments of the second without leaving registers.
+// Fused attention on the tensor cores with f32 accumulators. A warp processes 16 queries; the result
+// fragments of the first product become the left fragments of the second without leaving registers.
 #pragma once
 
 #include "backends/cuda_fused/attention/attention_block.cuh"
 
 namespace fusesmith::backends::device {
 
-// Scores stand in fragments of 16 queries x 8 keys, sums in those of 16 queries x 8 columns, four of each per
-// thread; g and t as in tensor_core.cuh. T: float means tf32.
+// Scores are held in fragments of 16 queries x 8 keys, sums in fragments of 16 queries x 8 columns, four
+// elements of each per thread; g and t are those of tensor_core.cuh. If T is float, the products are tf32.
 template <class T, AttentionTile tile>
 struct MmaWork : BlockShape<T, sizeof(T) == 4 ? AttentionUnit::mma_tf32 : AttentionUnit::mma_16_bit, tile> {
   using Shape = BlockShape<T, sizeof(T) == 4 ? AttentionUnit::mma_tf32 : AttentionUnit::mma_16_bit, tile>;
@@ -15,12 +15,12 @@ struct MmaWork : BlockShape<T, sizeof(T) == 4 ? AttentionUnit::mma_tf32 : Attent
   static_assert(Shape::kWarpQueries == 16);
   static constexpr int kRows = 2, kLanes = 4, kScores = kWarpKeys / 2, kSums = kHead / 2;
   static constexpr int kGroup = 16 / static_cast<int>(sizeof(T));  // elements in 16 bytes
-  static constexpr int kColumns = 64;                              // of the heads, taken together
+  static constexpr int kColumns = 64;                              // head columns per step
 
   int g, t, first, first_key;
   const T *q, *k, *v;
 
-  // q and k: this lane's row of the first fragments; v: likewise.
+  // q, k and v point to this lane's row of the first fragments.
   __device__ MmaWork(const T* queries, const T* keys, const T* values)
       : g(threadIdx.x % 32 / 4),
         t(threadIdx.x % 4),
@@ -41,7 +41,7 @@ struct MmaWork : BlockShape<T, sizeof(T) == 4 ? AttentionUnit::mma_tf32 : Attent
   __device__ int sum_row(int e) const { return row(e); }
   __device__ int sum_column(int e) const { return e / 4 * 8 + 2 * t + e % 2; }
 
-  // s = q k^T. For 16 bytes each, fragments of tf32 and of 16-bit types lie alike.
+  // s = q k^T. Per 16 bytes, fragments of tf32 and of 16-bit types have the same layout.
   __device__ void multiply_scores(int depth, float (&s)[kScores]) const {
 #pragma unroll
     for (float& score : s) score = 0;
@@ -90,8 +90,8 @@ struct MmaWork : BlockShape<T, sizeof(T) == 4 ? AttentionUnit::mma_tf32 : Attent
         }
       }
     } else {
-      // A thread holds the scores of keys 2 t and 2 t + 1 where the instruction wants t and t + 4; the order
-      // of keys is free, so v is read in the same order instead.
+      // A thread holds the scores of keys 2 t and 2 t + 1, but the instruction expects t and t + 4. The order
+      // of keys does not matter, so v is read in that order too.
 #pragma unroll
       for (int key = 0; key < kWarpKeys; key += 8) {
         unsigned a[4];

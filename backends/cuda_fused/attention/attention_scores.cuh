@@ -1,7 +1,7 @@
-// What the two attention kernels share: scores from scaling to padding, and the running softmax. A kernel's
-// Place says which scores a thread holds: score e is of the block's query row(e) and key key(e) of the step,
-// in row local_row(e) of the thread's kRows; kLanes neighbouring lanes share a row. Only .cu files include
-// this.
+// Shared by the two attention kernels: the scores from scaling to padding, and the running softmax. A
+// kernel's Place class tells which scores a thread holds: score e belongs to query row(e) of the block and
+// key key(e) of the step, and to row local_row(e) of the thread's kRows; kLanes neighbouring lanes share a
+// row. Only .cu files include this.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -14,7 +14,7 @@ namespace fusesmith::backends::device {
 
 inline constexpr unsigned kWholeWarp = 0xffffffffu;
 
-// From the bare product to what softmax sees: scaled, capped, masked, padded keys taken out.
+// Turns products into the input of softmax: scales, caps and masks them, and excludes padded keys.
 template <class Place>
 class ScoreRules {
  public:
@@ -23,7 +23,7 @@ class ScoreRules {
   __device__ ScoreRules(const AttentionParams& p, const AttentionStarts& starts)
       : p_(p), starts_(starts), scale_(p.score_scale) {}
 
-  // The step's first query and key; `keys` of its keys exist.
+  // `query` and `key` are the first of the step; `keys` of its keys exist.
   __device__ void apply(const Place& place, int query, int key, int keys, Scores s) const {
     if (scale_.scales()) {
       scale_.scale(s);
@@ -88,10 +88,11 @@ class ScoreRules {
   Factor scale_;
 };
 
-// What differences are taken against: a row of -inf alone, where they would be NaN, against 0.
+// What is subtracted from the scores: the maximum, or 0 for a row of -inf alone, where the differences would
+// be NaN.
 __device__ inline float softmax_base(float maximum) { return maximum == -INFINITY ? 0.0f : maximum; }
 
-// The running maximum, and this thread's part of the running sum, of each of its rows.
+// The running maximum of each of the thread's rows, and the thread's part of their running sums.
 template <class Place>
 class RunningSoftmax {
  public:
@@ -106,8 +107,8 @@ class RunningSoftmax {
     narrow_ = planted(p.faults.softmax_sum_in_bf16);
   }
 
-  // Turns scores into exponentials below the new maximum; what was summed before shrinks by `shrink`. A NaN
-  // never is the maximum.
+  // Replaces scores by their exponentials relative to the new maximum; earlier sums have to be multiplied by
+  // `shrink`. NaN is never the maximum.
   __device__ void advance(float (&s)[Place::kScores], Rows shrink) {
     float next[Place::kRows], base[Place::kRows];
 #pragma unroll

@@ -1,4 +1,4 @@
-// What the two attention kernels share: the block's part of the problem and tiles of a matrix in shared
+// Shared by the two attention kernels: the block's part of the problem, and tiles of a matrix in shared
 // memory. Only .cu files include this.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace fusesmith::backends::device {
 
-// Where the matrices of one element of the batch start.
+// The offsets of the matrices of one element of the batch.
 struct AttentionStarts {
   int q = 0, k = 0, v = 0, mask = 0, other = 0;
 
@@ -24,8 +24,8 @@ struct AttentionStarts {
   }
 };
 
-// x / y, correctly rounded from the rounded inverse of y by two corrections (Markstein 1990) as long as
-// nothing overflows; where that gives NaN, x * inverse is infinite or NaN like the quotient.
+// x / y from the rounded inverse of y: correctly rounded by two corrections (Markstein 1990) as long as
+// nothing overflows. If that gives NaN, x * inverse is infinite or NaN as the quotient is.
 __device__ inline float quotient(float x, float y, float inverse) {
   const float first = x * inverse;
   float better = first;
@@ -40,7 +40,7 @@ class Factor {
   __device__ explicit Factor(const AttentionFactor& factor)
       : kind_(factor.kind),
         value_(factor.tensor ? load_float(factor.tensor, factor.storage, 0) : factor.value) {
-    // The inverse of a power of two is exact, and so is the rounding of a product with it.
+    // The inverse of a power of two is exact, so that multiplying by it rounds as the division does.
     const bool power = (__float_as_uint(value_) & 0x007fffffu) == 0 && moderate();
     inverse_ = 1.0f / value_;
     if (divides() && power) kind_ = AttentionFactor::Kind::multiply, value_ = inverse_;
@@ -50,7 +50,7 @@ class Factor {
     if (!scales()) return x;
     return divides() ? x / value_ : x * value_;
   }
-  // All of x.
+  // Scales every element of x.
   template <int n>
   __device__ void scale(float (&x)[n]) const {
     if (!divides()) {
@@ -74,7 +74,7 @@ class Factor {
   float value_, inverse_;
 };
 
-// Element i of a float type, without branches, so that many loads stay in flight.
+// Loads element i of a float type without branches, so that many loads stay in flight.
 __device__ inline float load_branchless(const AttentionMatrix& m, int i) {
   const bool wide = m.storage == Storage::f32;
   const float whole = wide ? static_cast<const float*>(m.data)[i] : 0.0f;
@@ -84,7 +84,7 @@ __device__ inline float load_branchless(const AttentionMatrix& m, int i) {
                                    : __bfloat162float(__ushort_as_bfloat16(half));
 }
 
-// Steps of the whole block through two nested ranges, without a division at each.
+// The indices of a thread while the block iterates over two nested ranges, without a division per step.
 struct BlockWalk {
   int outer, inner, size, outer_step, inner_step;
 
@@ -104,15 +104,15 @@ struct BlockWalk {
   }
 };
 
-// Part of a matrix: the first row's start, how many rows exist and how many columns it has.
+// Part of a matrix: the offset of its first row, its number of rows and of columns.
 struct MatrixRows {
   const AttentionMatrix& matrix;
   int start, rows, columns;
 };
 
 // A tile of kRows rows and at most kColumns columns of T, which is float or the matrix's own type. All
-// threads of the block fetch, then settle; a barrier later it is there. Missing rows are zero if `clear`;
-// missing columns are left alone.
+// threads of the block call fetch, then settle; after the next barrier the tile can be read. Missing rows are
+// set to zero if `clear`; missing columns are not written.
 template <class T, int kRows, int kColumns>
 class SharedTile {
  public:
@@ -126,7 +126,7 @@ class SharedTile {
       reinterpret_cast<float4*>(at_)[i] = float4{0, 0, 0, 0};
   }
 
-  // `convert` tells what becomes of elements on their way, and whether anything does.
+  // `convert` converts elements on their way; convert.changes() tells whether it does anything.
   template <class Convert>
   __device__ void fetch(const MatrixRows& from, const Convert& convert) const {
     copies_ ? copy(from) : load(from, convert);
@@ -150,7 +150,7 @@ class SharedTile {
 
   __device__ static constexpr size_t size_of(Storage storage) { return storage == Storage::f32 ? 4 : 2; }
 
-  // The 16 bytes that a thread copies: in one column, every so many rows.
+  // A thread copies 16 bytes at one column, of every kRowStep-th row.
   static constexpr int kPerRow = kColumns / kGroup, kRowStep = kAttentionThreads / kPerRow;
   static_assert(kRows % kRowStep == 0 && kAttentionThreads % kPerRow == 0);
   __device__ static int first_row() { return threadIdx.x / kPerRow; }
@@ -211,7 +211,7 @@ class SharedTile {
   bool clear_, copies_;
 };
 
-// Which queries a block takes.
+// The queries of a block.
 struct QueryTile {
   int batch, first, rows;
 
@@ -225,11 +225,11 @@ struct QueryTile {
     if (planted(p.faults.last_query_row_dropped) && tile.rows % kWarpQueries == 1) --tile.rows;
     return tile;
   }
-  // Whether any row from this one on is stored.
+  // Whether this row or a later one is stored.
   __device__ bool has_rows_from(const AttentionParams& p, int row) const {
     return row < rows || planted(p.faults.writes_past_last_row);
   }
-  // The planted write stays within the guard zone.
+  // A planted write past the last row stays within the guard zone.
   __device__ void store(const AttentionParams& p, int row, int column, float x) const {
     if (column >= p.width) return;
     const int at = (batch * p.queries + first + row) * p.width + column;

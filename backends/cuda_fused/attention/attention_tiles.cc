@@ -11,19 +11,19 @@ int64_t blocks_of(const AttentionParams& p, AttentionUnit unit, AttentionTile ti
   return int64_t{p.batch.count} * ((p.queries + queries - 1) / queries);
 }
 
-// Whether blocks of this tile give each processor most of what it can hold at once.
+// Whether blocks of this tile fill at least three quarters of the device.
 bool fills_device(const AttentionParams& p, AttentionUnit unit, AttentionTile tile,
                   const AttentionDevice& device) {
   return 4 * blocks_of(p, unit, tile) >= int64_t{3} * device.processors * attention_shape(unit, tile).blocks;
 }
 
-// Whether unsplit blocks leave most of the device idle, and keys are many enough to be shared.
+// Whether blocks without split keys would leave most of the device idle, and there are enough keys to split.
 bool splits_keys(const AttentionParams& p, AttentionUnit unit, const AttentionDevice& device) {
   constexpr int kFewKeys = 128;
   return p.keys > kFewKeys && 2 * blocks_of(p, unit, AttentionTile::head_64) <= device.processors;
 }
 
-// The fastest first.
+// In order of preference.
 std::vector<AttentionTile> candidates(const AttentionParams& p, AttentionUnit unit,
                                       const AttentionDevice& device) {
   using Tile = AttentionTile;

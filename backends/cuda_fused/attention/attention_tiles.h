@@ -1,4 +1,4 @@
-// Which attention kernel runs where: a choice that needs no device.
+// The choice of an attention kernel: a pure function of the problem and the device's limits.
 #pragma once
 
 #include <optional>
@@ -7,21 +7,21 @@
 
 namespace fusesmith::backends {
 
-// What the choice depends on of a device.
+// The limits of a device on which the choice depends.
 struct AttentionDevice {
   int processors = 0;
-  int shared_bytes = 0;  // most that a block may ask for
+  int shared_bytes = 0;  // the most shared memory that a block can use
 };
 
-// Of the device that answers; where none does, of an H200, so that compiling needs no device.
+// The limits of the current device, or those of an H200 if there is no device, so that compiling needs none.
 AttentionDevice attention_device();
 
-// The tensor cores for q, k, v and probabilities of one 16-bit type, or f32 under tf32; a scaled 16-bit q or
-// k, which the contract keeps in f32, no longer fits. Else the FMA units, which take everything.
+// Tensor cores if q, k, v and probabilities have one 16-bit type, or f32 under tf32. A scaled 16-bit q or k
+// has to stay in f32 by contract, so it needs the FMA units, which support everything.
 AttentionUnit attention_unit(const AttentionParams& params);
 
-// The fastest tile whose shared memory the device has; nothing where there is none, or where depth or width
-// is above kLargestHead.
+// The fastest tile that fits into the device's shared memory; nothing if none does, or if depth or width is
+// above kLargestHead.
 std::optional<AttentionTile> choose_attention_tile(const AttentionParams& params,
                                                    const AttentionDevice& device);
 

@@ -1,5 +1,4 @@
-// 16 bytes of neighbouring elements, as kernels that work along rows read and write them. Only .cu files
-// include this.
+// Vectors of 16 bytes, for kernels that read and write along rows. Only .cu files include this.
 #pragma once
 
 #include "backends/cuda/kernels/device_math.cuh"

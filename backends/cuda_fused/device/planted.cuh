@@ -1,4 +1,5 @@
-// Planted faults in device code: a flag counts only in builds that carry faults. Only .cu files include this.
+// Planted faults in device code: flags have an effect only in builds with FUSESMITH_FAULTS. Only .cu files
+// include this.
 #pragma once
 
 namespace fusesmith::backends::device {

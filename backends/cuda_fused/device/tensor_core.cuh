@@ -52,7 +52,8 @@ __device__ inline void load_matrices_transposed(unsigned (&to)[4], const void* r
                : "memory");
 }
 
-// The nearest tf32, ties away from zero; a finite number that would become infinite is cut instead.
+// Rounds to the nearest tf32, ties away from zero; a finite number that would become infinite is truncated
+// instead.
 __device__ inline float to_tf32(float x) {
   unsigned bits;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
@@ -60,7 +61,7 @@ __device__ inline float to_tf32(float x) {
   return isinf(rounded) ? __uint_as_float(__float_as_uint(x) & 0xffffe000u) : rounded;
 }
 
-// Two values rounded to a 16-bit type, the first one low.
+// Two values rounded to a 16-bit type; the first is in the low half.
 template <class T>
 __device__ unsigned pack(float low, float high);
 template <>

@@ -1,5 +1,5 @@
-// FusedAttention on the device: its operands as attention.h describes them. Heads too large for a block of
-// this device, and batches of too many axes, are left to the single nodes.
+// FusedAttention on the device: its operands as attention.h describes them. Regions whose heads are too large
+// for a block of this device run node by node.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Kind = AttentionMask::Kind;
 
-// Where the launch finds each operand.
+// The buffers of the operands.
 struct Buffers {
   Buffer q, k, v, out;
   std::optional<Buffer> mask{}, other{}, q_scale{}, k_scale{}, score_scale{};
@@ -74,7 +74,7 @@ void set_mask(const FusedAttention& op, const FusedScope& scope, AttentionParams
   }
 }
 
-// Whether v, read with k's batch strides, is read within its bounds.
+// Whether v can be read with k's batch strides without leaving its bounds.
 bool reaches(const FusedAttention& op, const FusedScope& scope) {
   int64_t last = (op.keys - 1) * op.v.row + (op.width - 1) * op.v.column;
   for (size_t i = 0; i < op.batch.size(); ++i) last += (op.batch[i] - 1) * op.k.batch_strides[i];

@@ -1,5 +1,5 @@
-// CacheUpdate. A production run has the new state in the memory of the old one; the traced run copies the old
-// one first, and from there on both do the same.
+// CacheUpdate. In a production run the new state is in the memory of the old one; a traced run first copies
+// the old state. The launches after that are the same.
 #include "backends/cuda/runtime/check.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
 #include "backends/cuda_fused/rows/cache_update.h"
@@ -74,7 +74,7 @@ class CacheUpdateEmission {
     });
   }
 
-  // `width` bytes of every run, whose distance is the pitch.
+  // Copies `width` bytes of every run; the pitch is the distance between runs.
   void copy_slices(Buffer from, size_t skip_from, size_t pitch_from, Buffer to, size_t skip_to,
                    size_t pitch_to, size_t width) {
     const auto height = static_cast<size_t>(update_.outer);

@@ -1,4 +1,4 @@
-// PointwiseChain: one program of the shared interpreter. Casts are steps that round; nothing else does.
+// PointwiseChain: one program of the pointwise interpreter. Casts are the only steps that round.
 #include <algorithm>
 
 #include "backends/cuda/emit/pointwise_program.h"

@@ -1,6 +1,6 @@
-// The kernels behind fused regions: one overload per fused op, each in its own file. Each reads its stored
-// operands as f32, keeps f32 inside, and rounds its result once to the type of `out`, unless the op says
-// where it rounds more.
+// The emission of fused regions: one overload per fused op, each in its own file. Every kernel reads its
+// stored operands as f32, computes in f32, and rounds its result once to the type of `out`; further roundings
+// are documented with the op.
 #pragma once
 
 #include "backends/cuda/runtime/launch.h"
@@ -10,7 +10,7 @@
 
 namespace fusesmith::backends {
 
-// What the emission of one region may see.
+// The region that is emitted: its pattern, the faults that are on, and its values.
 struct FusedScope : RegionFaults {
   std::span<const DeviceTensor> values;  // by ValueId; those that the region reads are set
 
@@ -19,11 +19,11 @@ struct FusedScope : RegionFaults {
 
 struct OnGpu {};  // the tag of SumOrder
 
-// As the kernels name it.
+// The activation as kernels name it.
 KernelActivation kernel_activation(const Activation& activation);
 
-// False, with nothing emitted, where no kernel takes this shape; the region then runs node by node. `out` is
-// the region's output; ops that have several take `DeviceTensors outs`, all of them in graph order.
+// False, with nothing emitted, if no kernel supports this case; the region then runs node by node. `out` is
+// the region's output; ops with several outputs take `DeviceTensors outs`, in graph order.
 using Emitted = bool;
 
 Emitted emit_fused(const FusedGemm& gemm, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter);

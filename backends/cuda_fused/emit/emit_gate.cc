@@ -8,7 +8,7 @@ namespace fusesmith::backends {
 
 namespace {
 
-// Where an operand's first element stands.
+// The address of an operand's first element.
 struct Place {
   Buffer buffer;
   int64_t bytes;

@@ -1,4 +1,5 @@
-// FusedGemm: by cublasLt where that takes it and the product is large, else by gemm.cu, which takes any.
+// FusedGemm: by cublasLt if it supports the product and the product is large, otherwise by gemm.cu, which
+// supports every product.
 #include "backends/cuda/emit/dtype_storage.h"
 #include "backends/cuda/runtime/check.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
@@ -21,7 +22,8 @@ GemmAxes axes_of(const std::vector<ProductAxis>& axes) {
   return result;
 }
 
-// Whether 16 bytes along the innermost of `along` never cross an end, wherever the others point.
+// Whether 16 bytes along the innermost axis of `along` are always aligned and never cross the end of an axis,
+// for every index of the other axes.
 bool takes_vectors(const GemmAxes& along, int count, const GemmAxes& across, const GemmAxes& batch,
                    int GemmAxis::*step) {
   if (along.rank == 0 || along.extent % count != 0) return false;
@@ -111,8 +113,8 @@ bool launch_lt(const LtGemm& lt, const GemmBuffers& buffers, const LaunchContext
 
 enum class GemmKernel { own, lt };
 
-// Below some 50^3 multiplications the own kernel is as fast, and needs no heuristic, which would cost more
-// than the product; so campaigns, whose sizes lie around that, run both.
+// Below about 50^3 multiplications gemm.cu is as fast, and cublasLt's heuristic would cost more than the
+// product. Campaigns use sizes around this limit, so that they test both.
 GemmKernel choose_gemm(const GemmParams& params, bool lt_takes_it) {
   constexpr int64_t kSmall = 1 << 17;
   const int64_t elements = int64_t{params.batch.extent} * params.m.extent * params.n.extent;

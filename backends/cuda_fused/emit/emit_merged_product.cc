@@ -1,5 +1,5 @@
-// MergedProduct: the weights and biases are put side by side in workspace, one FusedGemm multiplies them, and
-// its columns are copied apart.
+// MergedProduct: the weights and biases are concatenated in workspace, one FusedGemm multiplies them, and its
+// columns are copied to the outputs.
 #include "backends/cuda/emit/emit_node.h"
 #include "backends/cuda/runtime/check.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
@@ -7,7 +7,7 @@
 namespace fusesmith::backends {
 namespace {
 
-// The values of a region, and workspace that a fused op may name beside them.
+// The values of a region, extended by workspace that a fused op can refer to by ValueId.
 class Workspace {
  public:
   Workspace(const FusedScope& scope, Dtype dtype, Emitter& emitter)
@@ -18,7 +18,7 @@ class Workspace {
     return static_cast<ValueId>(values_.size()) - 1;
   }
   const DeviceTensor& at(ValueId value) const { return values_[static_cast<size_t>(value)]; }
-  // The value read with another shape of as many elements.
+  // The value with another shape of the same number of elements.
   DeviceTensor view(ValueId value, Shape shape) const {
     return {at(value).buffer, {dtype_, std::move(shape)}};
   }
@@ -52,7 +52,7 @@ ValueId gather_weights(const MergedProduct& merged, const Sizes& sizes, Workspac
   return all;
 }
 
-// Products without a bias get zeros. Planted: they get what the workspace held.
+// Products without a bias get zeros. Planted: they get uninitialised workspace.
 std::optional<ValueId> gather_biases(const MergedProduct& merged, const Sizes& sizes, const FusedScope& scope,
                                      Workspace& workspace, Emitter& emitter) {
   bool any = false;
@@ -73,7 +73,7 @@ std::optional<ValueId> gather_biases(const MergedProduct& merged, const Sizes& s
   return all;
 }
 
-// The product over all columns, into rows that lie one after another.
+// The product over all columns, into contiguous rows.
 FusedGemm whole_product(const MergedProduct& merged, const Sizes& sizes, ValueId weights) {
   FusedGemm gemm;
   gemm.product = {merged.x, weights, {}, merged.m, {}, merged.k};

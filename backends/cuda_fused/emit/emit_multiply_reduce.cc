@@ -22,7 +22,7 @@ ReduceAxes<kMax> axes_of(const std::vector<ProductAxis>& axes) {
   return result;
 }
 
-// Letters of two operands may make more terms than any tensor has elements.
+// The summed letters of two operands can have more terms than a tensor can have elements.
 bool too_many_terms(const std::vector<ProductAxis>& axes) {
   int64_t terms = 1;
   for (const ProductAxis& axis : axes) {

@@ -1,4 +1,4 @@
-// Activations of fused ops as kernels name them.
+// Converts the activations of fused ops to those of kernels.
 #include "backends/cuda_fused/device/activation.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
 

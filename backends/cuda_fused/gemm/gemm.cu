@@ -1,5 +1,4 @@
-// f32 on the FMA units: each thread keeps 4 x 4 sums in registers; the next tile is on its way from memory
-// while this one is multiplied.
+// f32 on the FMA units: each thread keeps 4 x 4 sums in registers.
 #include "backends/cuda_fused/gemm/gemm.h"
 #include "backends/cuda_fused/gemm/gemm_tile.cuh"
 
@@ -9,7 +8,7 @@ namespace {
 using namespace device;
 
 constexpr int kDepth = kTileDepth<float>;
-constexpr int kPitch = kTile + 4;  // keeps rows of 4 aligned, and writes along k apart
+constexpr int kPitch = kTile + 4;  // keeps float4 reads aligned, and writes along k in different banks
 using Piece = GemmPiece<float>;
 
 struct Panel {
@@ -46,30 +45,20 @@ __global__ void __launch_bounds__(kGemmThreads, 2) gemm_fma(const __grid_constan
   __shared__ GemmTile tile;
   __shared__ Panel a_panel, b_panel;
   locate_tile(p, tile);
-  const float *a = static_cast<const float*>(p.a), *b = static_cast<const float*>(p.b);
-  const GemmShare<float> a_share(p.read_a), b_share(p.read_b);
-  const int rows = p.m.extent - tile.row, columns = p.n.extent - tile.column;
   const int row = threadIdx.x / 16 * 4, column = threadIdx.x % 16 * 4;
   float sum[4][4] = {};
-  Piece a_next = read_share(a_share, p.read_a.vectors, a, tile.a, rows, p.k, 0, true);
-  Piece b_next = read_share(b_share, p.read_b.vectors, b, tile.b, columns, p.k, 0, false);
-  for (int from = 0; from < p.k.extent; from += kDepth) {
-    cut_to_tf32(p, a_next);
-    cut_to_tf32(p, b_next);
-    if (from > 0) barrier_between_uses(p);  // everyone has read the last tile
-    write_share(a_share, a_next, a_panel);
-    write_share(b_share, b_next, b_panel);
-    if (from + kDepth < p.k.extent) {
-      a_next = read_share(a_share, p.read_a.vectors, a, tile.a, rows, p.k, from + kDepth, true);
-      b_next = read_share(b_share, p.read_b.vectors, b, tile.b, columns, p.k, from + kDepth, false);
-    }
-    if (from > 0)
-      barrier_between_uses(p);
-    else
-      __syncthreads();
-    multiply(a_panel, b_panel, row, column, sum);
-    for (auto& line : sum) store_partials(p, from + kDepth, line);
-  }
+  for_each_tile_of_terms<float>(
+      p, tile,
+      [&](const GemmShare<float>& a_share, Piece a, const GemmShare<float>& b_share, Piece b) {
+        cut_to_tf32(p, a);
+        cut_to_tf32(p, b);
+        write_share(a_share, a, a_panel);
+        write_share(b_share, b, b_panel);
+      },
+      [&](int next_term) {
+        multiply(a_panel, b_panel, row, column, sum);
+        for (auto& line : sum) store_partials(p, next_term, line);
+      });
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
 #pragma unroll

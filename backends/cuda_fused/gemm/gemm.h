@@ -1,6 +1,6 @@
-// The fused product: out = activation(a b + bias + addend) over any groups of axes. Tiles of 64 x 64 stand in
-// shared memory, sums in f32 registers, each over k from first to last; one rounding at the store. f32 runs
-// on the FMA units (IEEE, whatever the tf32 policy), f16 and bf16 on the tensor cores.
+// The fused product: out = activation(a b + bias + addend) over any groups of axes. Tiles of 64 x 64 are kept
+// in shared memory and sums in f32 registers; each sum runs over k from first to last and is rounded once, at
+// the store. f32 uses the FMA units (IEEE, also under the tf32 policy), f16 and bf16 the tensor cores.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,7 @@
 
 namespace fusesmith::backends {
 
-// One axis, with the step of each operand along it, in elements.
+// One axis, with the stride of each operand in elements.
 struct GemmAxis {
   int size, a, b, out, addend;
 };
@@ -18,14 +18,14 @@ struct GemmAxis {
 // Outermost first; rank 0 has extent 1.
 struct GemmAxes {
   int rank;
-  int extent;  // how many indices to visit: the product of sizes, or the first so many
+  int extent;  // number of indices to visit: the product of the sizes, or fewer
   GemmAxis axis[kMaxAxes];
 };
 
 // How a tile of an operand is read. A line is a row of a or a column of b.
 struct GemmReading {
-  bool along_depth;  // neighbours in memory are neighbours along k, else along lines
-  bool vectors;      // 16 bytes at a time: aligned, and never across an end
+  bool along_depth;  // elements are contiguous along k; otherwise across lines
+  bool vectors;      // 16 aligned bytes at a time, never across the end of an axis
 };
 
 struct GemmFaults {
@@ -36,7 +36,7 @@ struct GemmFaults {
 struct GemmParams {
   GemmAxes batch, m, n, k;
   const void *a, *b;
-  const void* bias;    // by index over n; null: none
+  const void* bias;    // indexed over n; null: none
   const void* addend;  // null: none
   void* out;
   Storage storage;  // of every operand: a float type
@@ -47,7 +47,7 @@ struct GemmParams {
 
 cudaError_t launch_gemm(const GemmParams& params, cudaStream_t stream);
 
-// By launch_gemm: f32; f16 and bf16.
+// Called by launch_gemm: for f32, and for f16 and bf16.
 cudaError_t launch_gemm_fma(const GemmParams& params, cudaStream_t stream);
 cudaError_t launch_gemm_tensor_core(const GemmParams& params, cudaStream_t stream);
 

@@ -1,6 +1,6 @@
 // f16 and bf16 on the tensor cores: each of 8 warps keeps 32 x 16 sums in fragments of m16n8k16 (PTX ISA,
-// "Matrix Fragments for mma.m16n8k16 with floating point type"). Layouts of any kind are made one on the way
-// into shared memory.
+// "Matrix Fragments for mma.m16n8k16 with floating point type"). All memory layouts become the same layout in
+// shared memory.
 #include "backends/cuda_fused/device/tensor_core.cuh"
 #include "backends/cuda_fused/gemm/gemm.h"
 #include "backends/cuda_fused/gemm/gemm_tile.cuh"
@@ -11,7 +11,7 @@ namespace {
 using namespace device;
 
 constexpr int kDepth = kTileDepth<__half>;
-constexpr int kPitch = kDepth + 8;  // the 8 lines that a fragment reads stand in different banks
+constexpr int kPitch = kDepth + 8;  // the 8 lines that a fragment reads are in different banks
 constexpr int kStep = 16;           // terms of one mma
 
 template <class T>
@@ -31,13 +31,13 @@ __device__ void write_share(const GemmShare<T>& share, GemmReading reading, cons
     panel.at[share.line + i * share.line_step][share.depth + i * share.depth_step] = piece.value[i];
 }
 
-// Two terms that stand side by side.
+// Two neighbouring terms of a line.
 template <class T>
 __device__ unsigned pair(const Panel<T>& panel, int line, int term) {
   return *reinterpret_cast<const unsigned*>(&panel.at[line][term]);
 }
 
-// sum[i][j] is the fragment at row + 16 i, column + 8 j; g and t are this lane's group and place in it.
+// sum[i][j] is the fragment at row + 16 i, column + 8 j; g is this lane's group, t its index in the group.
 template <class T>
 __device__ void multiply(const Panel<T>& a, const Panel<T>& b, int row, int column, int g, int t,
                          float (&sum)[2][2][4]) {
@@ -68,31 +68,22 @@ __global__ void __launch_bounds__(kGemmThreads, 2) gemm_mma(const __grid_constan
   __shared__ GemmTile tile;
   __shared__ Panel<T> a_panel, b_panel;
   locate_tile(p, tile);
-  const T *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b);
-  const GemmShare<T> a_share(p.read_a), b_share(p.read_b);
-  const int rows = p.m.extent - tile.row, columns = p.n.extent - tile.column;
   const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
   const int row = warp / 4 * 32, column = warp % 4 * 16;
   float sum[2][2][4] = {};
-  GemmPiece<T> a_next = read_share(a_share, p.read_a.vectors, a, tile.a, rows, p.k, 0, true);
-  GemmPiece<T> b_next = read_share(b_share, p.read_b.vectors, b, tile.b, columns, p.k, 0, false);
-  for (int from = 0; from < p.k.extent; from += kDepth) {
-    if (from > 0) barrier_between_uses(p);  // everyone has read the last tile
-    write_share(a_share, p.read_a, a_next, a_panel);
-    write_share(b_share, p.read_b, b_next, b_panel);
-    if (from + kDepth < p.k.extent) {
-      a_next = read_share(a_share, p.read_a.vectors, a, tile.a, rows, p.k, from + kDepth, true);
-      b_next = read_share(b_share, p.read_b.vectors, b, tile.b, columns, p.k, from + kDepth, false);
-    }
-    if (from > 0)
-      barrier_between_uses(p);
-    else
-      __syncthreads();
-    multiply(a_panel, b_panel, row, column, g, t, sum);
-    for (auto& lines : sum) {
-      for (auto& piece : lines) store_partials(p, from + kDepth, piece);
-    }
-  }
+  for_each_tile_of_terms<T>(
+      p, tile,
+      [&](const GemmShare<T>& a_share, const GemmPiece<T>& a, const GemmShare<T>& b_share,
+          const GemmPiece<T>& b) {
+        write_share(a_share, p.read_a, a, a_panel);
+        write_share(b_share, p.read_b, b, b_panel);
+      },
+      [&](int next_term) {
+        multiply(a_panel, b_panel, row, column, g, t, sum);
+        for (auto& lines : sum) {
+          for (auto& piece : lines) store_partials(p, next_term, piece);
+        }
+      });
 #pragma unroll
   for (int f = 0; f < 16; ++f) {
     const int i = f / 8, j = f / 4 % 2, e = f % 4;

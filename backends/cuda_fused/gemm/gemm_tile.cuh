@@ -1,5 +1,5 @@
-// What the two kernels of the fused product share: where the elements of a tile stand, how they are read, and
-// what happens to a finished sum. Only .cu files include this.
+// Shared by the two kernels of the fused product: the addresses of a tile's elements, the loop over k, and
+// the epilogue. Only .cu files include this.
 #pragma once
 
 #include "backends/cuda/kernels/device_math.cuh"
@@ -9,9 +9,9 @@
 
 namespace fusesmith::backends::device {
 
-inline constexpr int kTile = 64;  // rows and columns
+inline constexpr int kTile = 64;  // rows, and columns
 inline constexpr int kGemmThreads = 256;
-// Terms of k in a tile: 64 bytes of each line, so that a thread's share of a tile is 16 bytes.
+// Terms of k in a tile: 64 bytes of each line, so that each thread reads 16 bytes of a tile.
 template <class T>
 inline constexpr int kTileDepth = 64 / static_cast<int>(sizeof(T));
 template <class T>
@@ -21,7 +21,7 @@ struct GemmOffsets {
   int a = 0, b = 0, out = 0, addend = 0;
 };
 
-// The outermost index is not reduced: beyond the extent it goes on as memory does.
+// The outermost index is not wrapped: indices beyond the extent continue with the outermost stride.
 __device__ inline GemmOffsets offsets_at(const GemmAxes& axes, int index) {
   GemmOffsets at;
   for (int d = axes.rank - 1; d >= 0; --d) {
@@ -37,8 +37,8 @@ __device__ inline GemmOffsets offsets_at(const GemmAxes& axes, int index) {
   return at;
 }
 
-// The tile of this block, in shared memory: offsets from the operand's start, of rows together with the
-// batch.
+// The tile of this block, in shared memory: offsets of its rows (including the batch) and columns in each
+// operand.
 struct GemmTile {
   int row, column;  // of its first element
   int a[kTile], b[kTile];
@@ -75,7 +75,7 @@ __device__ inline void locate_tile(const GemmParams& p, GemmTile& tile) {
   __syncthreads();
 }
 
-// Which elements of an operand's tile a thread reads: i = 0 .. kShare - 1.
+// The elements of an operand's tile that one thread reads: i = 0 .. kShare - 1.
 template <class T>
 struct GemmShare {
   int line, depth, line_step, depth_step;
@@ -104,7 +104,7 @@ struct alignas(16) GemmPiece {
   T value[kShare<T>];
 };
 
-// Kept out of line: it is rare, and inlined it would be most of a kernel.
+// Not inlined: it is rarely called, and would be most of the kernel's code.
 __device__ __noinline__ inline int offset_along_axes(const GemmAxes& k, int index, bool of_a) {
   const GemmOffsets at = offsets_at(k, index);
   return of_a ? at.a : at.b;
@@ -140,14 +140,15 @@ __device__ GemmPiece<T> read_share(const GemmShare<T>& share, bool vectors, cons
   return piece;
 }
 
-// Stores element (r, c) of the tile, if it exists.
+// The epilogue: adds bias and addend, applies the activation and stores element (r, c) of the tile, if it
+// exists.
 template <class T>
 __device__ void finish(const GemmParams& p, const GemmTile& tile, int r, int c, float sum) {
   const int column = tile.column + c;
   const int at = tile.row_out[r] + tile.column_out[c];
   const bool exists = tile.row + r < p.m.extent && column < p.n.extent;
   bool stored = exists;
-  // One row too many, but not beyond the guard zone.
+  // Planted: one row too many, but not beyond the guard zone.
   if (planted(p.faults.tail_unmasked) && tile.row + r == p.m.extent && column < p.n.extent)
     stored = at < p.faults.out_count + 32;
   if (planted(p.faults.tail_uninitialised) && column == p.n.extent - 1 && p.n.extent % kTile != 0)
@@ -171,12 +172,40 @@ __device__ void store_partials(const GemmParams& p, int next_term, float (&sum)[
   for (float& s : sum) s = round_to(Storage::bf16, s);
 }
 
-// The two barriers around the tile's second and later uses.
+// The barriers before and after a tile in shared memory is overwritten.
 __device__ inline void barrier_between_uses(const GemmParams& p) {
   if (planted(p.faults.missing_barrier))
     __syncwarp();
   else
     __syncthreads();
+}
+
+// The loop over k, in tiles of kTileDepth terms. For each tile calls write(a_share, a_piece, b_share,
+// b_piece), which copies this thread's elements to shared memory, and then, after a barrier,
+// multiply(next_term). The next tile is loaded to registers while this one is multiplied. `tile` has been
+// located.
+template <class T, class Write, class Multiply>
+__device__ void for_each_tile_of_terms(const GemmParams& p, const GemmTile& tile, Write write,
+                                       Multiply multiply) {
+  constexpr int kDepth = kTileDepth<T>;
+  const T *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b);
+  const GemmShare<T> a_share(p.read_a), b_share(p.read_b);
+  const int rows = p.m.extent - tile.row, columns = p.n.extent - tile.column;
+  GemmPiece<T> a_next = read_share(a_share, p.read_a.vectors, a, tile.a, rows, p.k, 0, true);
+  GemmPiece<T> b_next = read_share(b_share, p.read_b.vectors, b, tile.b, columns, p.k, 0, false);
+  for (int from = 0; from < p.k.extent; from += kDepth) {
+    if (from > 0) barrier_between_uses(p);  // all threads have read the last tile
+    write(a_share, a_next, b_share, b_next);
+    if (from + kDepth < p.k.extent) {
+      a_next = read_share(a_share, p.read_a.vectors, a, tile.a, rows, p.k, from + kDepth, true);
+      b_next = read_share(b_share, p.read_b.vectors, b, tile.b, columns, p.k, from + kDepth, false);
+    }
+    if (from > 0)
+      barrier_between_uses(p);
+    else
+      __syncthreads();
+    multiply(from + kDepth);
+  }
 }
 
 inline unsigned gemm_blocks(const GemmParams& p) {

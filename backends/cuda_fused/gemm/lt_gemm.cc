@@ -22,7 +22,7 @@ struct Line {
   }
 };
 
-// The layout of a matrix whose rows and columns have these steps; `step` is that of its batch.
+// The layout of a matrix whose rows and columns have these strides; `step` is the stride of its batch.
 std::optional<LtOperand> layout(int64_t rows, int64_t row_step, int64_t columns, int64_t column_step,
                                 int64_t step, bool may_transpose) {
   if (rows == 1 || row_step == 1) {
@@ -36,7 +36,7 @@ std::optional<LtOperand> layout(int64_t rows, int64_t row_step, int64_t columns,
   return std::nullopt;
 }
 
-// Where the addend goes: with rows alone it is a bias vector, else c.
+// Passes the addend as a bias vector if it depends on rows alone, otherwise as c.
 bool place_addend(const Line& row, const Line& column, const Line& batch, LtGemm& lt) {
   const bool by_row = (row.size == 1 || row.axis.addend == 1) &&
                       (column.size == 1 || column.axis.addend == 0) &&
@@ -51,7 +51,7 @@ bool place_addend(const Line& row, const Line& column, const Line& batch, LtGemm
   return lt.adds_c;
 }
 
-// One of the two ways to read out as a column-major matrix.
+// One of the two ways to view the output as a column-major matrix.
 std::optional<LtGemm> oriented(const FusedGemm& gemm, const Line& row, const Line& column, LtGemm lt) {
   const BatchedProduct& product = gemm.product;
   const Line batch(product.batch), k(product.k);
@@ -70,8 +70,8 @@ std::optional<LtGemm> oriented(const FusedGemm& gemm, const Line& row, const Lin
   if (gemm.bias && !lt.swapped) return std::nullopt;  // of n, and rows are m
   lt.bias = gemm.bias.has_value();
   if (gemm.addend && !place_addend(row, column, batch, lt)) return std::nullopt;
-  // Where a matrix's lines are not aligned it stores a bf16 product rounded before it adds the bias (CUDA
-  // 13.0, seen with lines of odd length): a rounding inside linear that no graph asks for.
+  // If the lines of a matrix are not aligned, the library rounds a bf16 product before it adds the bias (CUDA
+  // 13.0, observed with lines of odd length): a rounding inside linear that the graph does not have.
   const bool aligned = lt.a.leading % 8 == 0 && lt.b.leading % 8 == 0 && lt.d.leading % 8 == 0;
   if (gemm.bias && is_16_bit(lt.dtype) && !aligned) return std::nullopt;
   return lt;
@@ -126,13 +126,13 @@ cublasLtMatmulDescOpaque_t operation(const LtGemm& gemm) {
   set(result, CUBLASLT_MATMUL_DESC_TRANSB, transpose(gemm.b));
   if (gemm.bias) {
     set(result, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    // The heuristic reads its alignment, which is that of every buffer.
+    // The heuristic looks at the alignment of this address; all buffers have the same.
     set(result, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(uintptr_t{256}));
   }
   return result;
 }
 
-// Null where the library has no algorithm. Partial sums over k may not be stored in 16 bits.
+// Null if the library has no algorithm. Algorithms that store partial sums in 16 bits are excluded.
 std::shared_ptr<const LtPlan> make_plan(const LtGemm& gemm, const StreamHandles& handles) {
   LtPlan plan{operation(gemm),
               matrix(gemm, gemm.a, gemm.rows, gemm.depth),
@@ -156,8 +156,7 @@ std::shared_ptr<const LtPlan> make_plan(const LtGemm& gemm, const StreamHandles&
   return std::make_shared<const LtPlan>(plan);
 }
 
-// The same problem always gets the same plan: the heuristic, which costs tens of microseconds, looks at
-// nothing else.
+// Plans are cached by problem: the heuristic costs tens of microseconds and depends on nothing else.
 std::shared_ptr<const LtPlan> plan_for(const LtGemm& gemm, const StreamHandles& handles) {
   constexpr size_t kMostPlans = 8192;
   static std::mutex mutex;

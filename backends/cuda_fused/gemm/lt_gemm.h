@@ -1,8 +1,8 @@
-// Fused products that cublasLtMatmul takes as they are: one axis in each group, one unit step in each
-// operand, and an epilogue that is a bias or an addend, so that the sum is rounded as by the own kernel.
+// Fused products that cublasLtMatmul supports without copies: one axis in each group, one unit stride in each
+// operand, and an epilogue that is a bias or an addend, so that the sum is rounded once, as by gemm.cu.
 //
-// No activation is left to it: CUBLASLT_EPILOGUE_RELU makes 0 of NaN (NVIDIA forum 329783), and the precision
-// of CUBLASLT_EPILOGUE_GELU is not documented.
+// Activations are not left to it: CUBLASLT_EPILOGUE_RELU turns NaN into 0 (NVIDIA forum 329783), and the
+// precision of CUBLASLT_EPILOGUE_GELU is not documented.
 #pragma once
 
 #include <compare>
@@ -33,15 +33,16 @@ struct LtGemm {
   auto operator<=>(const LtGemm&) const = default;
 };
 
-// The product cut to its first `depth` terms, if it has that form.
+// The product of the first `depth` terms as an LtGemm, if it has that form.
 std::optional<LtGemm> lt_gemm(const FusedGemm& gemm, int64_t depth, Dtype dtype, bool tf32);
 
 struct LtPointers {
-  const void *a = nullptr, *b = nullptr, *c = nullptr, *bias = nullptr;  // as LtGemm names them
+  const void *a = nullptr, *b = nullptr, *c = nullptr, *bias = nullptr;  // as in LtGemm
   void* d = nullptr;
 };
 
-// False, with nothing launched, where the library has no algorithm. Plans are cached for the process.
+// False, with nothing launched, if the library has no algorithm. Plans are cached for the life of the
+// process.
 bool launch_lt_gemm(const LtGemm& gemm, const LtPointers& pointers, const StreamHandles& handles);
 
 }  // namespace fusesmith::backends

@@ -1,4 +1,4 @@
-// Three kernels for three lengths of sums.
+// Three kernels, for short, medium and long sums.
 #include "backends/cuda/kernels/device_math.cuh"
 #include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/gemm/multiply_reduce.h"
@@ -11,7 +11,7 @@ using device::planted;
 constexpr int kThreads = 256;
 constexpr int kWarp = 32;
 constexpr int kWarps = kThreads / kWarp;
-// Sums of up to so many terms are left to one thread, or to one warp.
+// The longest sums that one thread, or one warp, computes.
 constexpr int kThreadTerms = 16;
 constexpr int kWarpTerms = 256;
 

@@ -1,5 +1,6 @@
-// An einsum that is no matrix product: each output element is a sum of products of two elements, in f32, by a
-// thread, a warp or a block as the sum is long, in an order fixed by its length; one rounding at the store.
+// An einsum that is not a matrix product: each output element is a sum of products of two elements, in f32. A
+// thread, a warp or a block computes it, depending on the length of the sum, which also fixes the order; the
+// result is rounded once, at the store.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +11,7 @@ namespace fusesmith::backends {
 
 inline constexpr int kMaxSummedAxes = 16;  // letters of two operands
 
-// One axis, with the step of each operand along it, in elements.
+// One axis, with the stride of each operand in elements.
 struct ReduceAxis {
   int size, a, b, out;
 };
@@ -18,7 +19,7 @@ struct ReduceAxis {
 template <int kMax>
 struct ReduceAxes {
   int rank;               // 0 for a single index
-  int count;              // how many indices to visit: the product of sizes, or the first so many
+  int count;              // number of indices to visit: the product of the sizes, or fewer
   ReduceAxis axis[kMax];  // outermost first
 };
 
@@ -31,7 +32,7 @@ struct MultiplyReduceParams {
   bool races;  // planted: the warps of a block do not wait for each other
 };
 
-// Arithmetic::sum_height of so many terms.
+// Arithmetic::sum_height for this many terms.
 int multiply_reduce_height(int terms);
 
 cudaError_t launch_multiply_reduce(const MultiplyReduceParams& params, cudaStream_t stream);

@@ -1,4 +1,4 @@
-// No shared memory, no barriers: what a warp reads again stays in the caches.
+// No shared memory and no barriers: elements that are read again stay in the caches.
 #include "backends/cuda/kernels/device_math.cuh"
 #include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/gemm/triangle.h"
@@ -17,7 +17,7 @@ constexpr int kThreads = kTriangleRows / kLines * kColumnWarps * kWarp;
 
 __host__ __device__ constexpr int tiles(int extent, int tile) { return (extent + tile - 1) / tile; }
 
-// Where this thread's pairs begin.
+// The first of this thread's pairs.
 struct Place {
   int batch, row, column, channel;
 };
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads) triangle_product(const __grid_consta
   const Place place = place_of(p);
   if (place.row >= p.size || place.column >= p.size || place.channel >= p.channels) return;
   const In* x = static_cast<const In*>(p.x) + place.batch * p.batch_step + place.channel;
-  const In *left[kLines], *right[kLines];  // beyond the last line, the last line
+  const In *left[kLines], *right[kLines];  // lines beyond the last are replaced by the last
 #pragma unroll
   for (int l = 0; l < kLines; ++l) {
     left[l] = x + p.left + min(place.row + l, p.size - 1) * p.line_step;

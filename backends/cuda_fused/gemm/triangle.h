@@ -1,6 +1,6 @@
-// Triangle multiplication of the two halves of one tensor's channels: a thread holds 4 x 4 pairs (i, j) of
-// one channel and goes along k once; neighbouring lanes have neighbouring channels, so that both halves are
-// read in whole lines of memory from where they lie. f32 on the FMA units, whatever the tf32 policy.
+// Triangle multiplication of the two halves of one tensor's channels: a thread accumulates 4 x 4 pairs (i, j)
+// of one channel over k. Neighbouring lanes have neighbouring channels, so that both halves are read with
+// coalesced loads. Products are f32 on the FMA units, also under the tf32 policy.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,7 +9,7 @@
 
 namespace fusesmith::backends {
 
-// Steps in elements of x. All elements of x and out are less than 2^31.
+// Strides are in elements of x. x and out have fewer than 2^31 elements.
 struct TriangleParams {
   const void* x;
   void* out;                // [batch, size, size, channels]
@@ -20,7 +20,7 @@ struct TriangleParams {
   bool upcast_skipped;                    // planted: the sums are rounded to the type of x
 };
 
-// How many pairs (i, j) a block covers in each direction: tests choose sizes around them.
+// The tile of a block; tests choose sizes around it.
 inline constexpr int kTriangleRows = 8, kTriangleColumns = 16, kTriangleChannels = 32;
 
 cudaError_t launch_triangle(const TriangleParams& params, cudaStream_t stream);

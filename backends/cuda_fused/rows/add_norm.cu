@@ -1,4 +1,4 @@
-// A warp for each row of up to 1024 columns, 4 or 8 for a longer one, as in welford.cu.
+// One warp for each row of up to 1024 columns, 4 or 8 warps for longer rows, as in welford.cu.
 #include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/rows/add_norm.h"
 #include "backends/cuda_fused/rows/welford.cuh"
@@ -31,16 +31,12 @@ struct SummedRow {
   }
 };
 
-struct Normal {
-  float mean, scale;
-};
-
 template <class Row, int kWarps>
 __device__ Normal normal_of(const LaneOfRow<Row, kWarps>& lane, const Row& row, const AddNormParams& p) {
   Normal normal{0, 1};
   float power;
   if (p.centred || planted(p.faults.subtracts_mean)) {
-    const bool even = p.columns % lane.kStep == 0;  // every lane sees as much as every other
+    const bool even = p.columns % lane.kStep == 0;  // all lanes have the same number of elements
     const Statistics s = even ? lane.template statistics<true>(row, p.columns)
                               : lane.template statistics<false>(row, p.columns);
     normal.mean = s.mean;
@@ -59,22 +55,13 @@ __device__ Normal normal_of(const LaneOfRow<Row, kWarps>& lane, const Row& row, 
   return normal;
 }
 
-template <class T>
-__device__ void store_rounded(T* row, int column, int columns,
-                              const typename SummedRow<T>::Elements& values) {
-  Piece<T> piece;
-#pragma unroll
-  for (int j = 0; j < Piece<T>::kSize; ++j) piece.at[j] = from_float<T>(values[j]);
-  store(row, column, columns, piece);
-}
-
 template <class T, int kWarps>
 __global__ void __launch_bounds__(kWarps == 1 ? kWarp * kBlockWarps : kWarp * kWarps, kWarps <= 4 ? 7 : 2)
     add_norm(const __grid_constant__ AddNormParams p) {
   using Elements = typename SummedRow<T>::Elements;
   constexpr int kLanes = kWarp * kWarps;
   const int number = static_cast<int>(blockIdx.x * (blockDim.x / kLanes) + threadIdx.x / kLanes);
-  if (number >= p.rows) return;  // whole warps where a warp takes a row, never where a block does
+  if (number >= p.rows) return;  // whole warps of short rows; never a part of a long row's block
   const int first = number * p.columns;
   const T *x = static_cast<const T*>(p.x) + first, *addend = static_cast<const T*>(p.addend) + first;
   const bool after = planted(p.faults.added_after);
@@ -98,48 +85,26 @@ __global__ void __launch_bounds__(kWarps == 1 ? kWarp * kBlockWarps : kWarp * kW
       Elements kept = from;
       if (after) kept = SummedRow<T>{x, addend, p.columns}.piece(column);
       if (planted(p.faults.kept_without_addend)) kept = SummedRow<T>{x, nullptr, p.columns}.piece(column);
-      store_rounded(static_cast<T*>(p.sum) + first, column, p.columns, kept);
+      store_rounded(static_cast<T*>(p.sum) + first, column, p.columns, kept.at);
     }
-    Piece<T> weight, bias;
-    if (p.weight) weight = load(static_cast<const T*>(p.weight), column, p.columns);
-    if (p.bias) bias = load(static_cast<const T*>(p.bias), column, p.columns);
-    Elements y;
-#pragma unroll
-    for (int j = 0; j < Elements::kSize; ++j) {
-      float value = (from[j] - normal.mean) * normal.scale;
-      if (p.weight) value *= weight[j];
-      if (p.bias) value += bias[j];
-      y.at[j] = value;
-    }
+    float y[Elements::kSize];
+    normalize<T>(from, normal, p.weight, p.bias, column, p.columns, y);
     if (after) {
       const Elements residual = SummedRow<T>{addend, nullptr, p.columns}.piece(column);
-      for (int j = 0; j < Elements::kSize; ++j) y.at[j] += residual[j];
+      for (int j = 0; j < Elements::kSize; ++j) y[j] += residual[j];
     }
     store_rounded(out, column, p.columns, y);
   });
 }
 
-template <class T>
-cudaError_t launch(const AddNormParams& p, cudaStream_t stream) {
-  for_normed_rows(p.rows, p.columns, [&](unsigned blocks, unsigned threads, auto warps) {
-    add_norm<T, decltype(warps)::value><<<blocks, threads, 0, stream>>>(p);
-  });
-  return cudaGetLastError();
-}
-
 }  // namespace
 
 cudaError_t launch_add_norm(const AddNormParams& params, cudaStream_t stream) {
-  switch (params.storage) {
-    case Storage::f32:
-      return launch<float>(params, stream);
-    case Storage::f16:
-      return launch<__half>(params, stream);
-    case Storage::bf16:
-      return launch<__nv_bfloat16>(params, stream);
-    default:
-      return cudaErrorInvalidValue;
-  }
+  return for_normed_rows(params.storage, params.rows, params.columns,
+                         [&](auto element, unsigned blocks, unsigned threads, auto warps) {
+                           add_norm<decltype(element), decltype(warps)::value>
+                               <<<blocks, threads, 0, stream>>>(params);
+                         });
 }
 
 }  // namespace fusesmith::backends

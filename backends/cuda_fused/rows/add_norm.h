@@ -1,5 +1,5 @@
-// The norm of rows of x + addend in one pass: the sum stays in f32, in registers for rows of up to 8192
-// columns, and is stored beside the norm, rounded, where asked. LayerNorm by Welford's method, or RMSNorm.
+// The norm of the rows of x + addend in one pass. The sum stays in f32, in registers for rows of up to 8192
+// columns; if asked for, it is also stored, rounded. LayerNorm by Welford's method, or RMSNorm.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,6 @@
-// A line is what stands at one place of every slice of a run. A block owns whole lines, so that only its own
-// threads read what it overwrites: they read some slices, wait for each other, write them, and go on.
+// A line consists of the elements at one position in every slice of a run. A block owns whole lines, so that
+// only its own threads read what it overwrites. In each round they read some slices, wait for each other, and
+// write them.
 #include "backends/cuda/kernels/elements.cuh"
 #include "backends/cuda_fused/device/planted.cuh"
 #include "backends/cuda_fused/rows/cache_update.h"
@@ -9,11 +10,11 @@ namespace {
 
 using device::planted;
 
-constexpr int kLines = 32;  // of a block: a warp reads neighbours
-constexpr int kWarps = 8;   // slices that a block has in hand at once
+constexpr int kLines = 32;  // lines per block: a warp reads neighbouring elements
+constexpr int kWarps = 8;   // slices per round
 
-// Before the barrier nothing of these slices is written, behind it nothing of them is still to be read. What
-// the next round reads lies beyond what this one writes, so that one barrier a round is enough.
+// No slice of a round is written before the barrier, and none is read after it. The next round reads other
+// slices than this one writes, so that one barrier per round is enough.
 template <class T>
 __global__ void __launch_bounds__(kLines* kWarps) shift_slices(const __grid_constant__ SliceShift shift) {
   const CacheShape& shape = shift.shape;

@@ -20,14 +20,14 @@ struct SliceShift {
 };
 cudaError_t launch_slice_shift(const SliceShift& shift, cudaStream_t stream);
 
-// In every run, slice i of the `count` new ones goes to slice `first` + i, or to indices[i].
+// In every run, new slice i of `count` is written to slice `first` + i, or to indices[i].
 struct RowWrite {
   CacheShape shape;
   int count, first;
   const int* indices;  // or null; in range and distinct
   const void* rows;    // [outer, count, inner]
   void* cache;
-  bool early, clamps;  // planted: one place too early; the last place is out of reach
+  bool early, clamps;  // planted: one slice too early; indices are clamped before the last slice
 };
 cudaError_t launch_row_write(const RowWrite& write, cudaStream_t stream);
 

@@ -1,4 +1,4 @@
-// 16 bytes per thread where they lie aligned, else an element per thread.
+// 16 bytes per thread if they are aligned, otherwise one element per thread.
 #include "backends/cuda/kernels/elements.cuh"
 #include "backends/cuda_fused/device/activation.cuh"
 #include "backends/cuda_fused/device/pieces.cuh"

@@ -1,5 +1,5 @@
-// out = activation(gate) value, element by element in f32, one rounding at the store, and one of the
-// activation where the graph casts it.
+// out = activation(gate) * value, element by element in f32, rounded at the store; the activation is rounded
+// too if the graph casts it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +10,7 @@
 namespace fusesmith::backends {
 
 struct GateParams {
-  const void *gate, *value;  // element (r, c) stands at r pitch + c
+  const void *gate, *value;  // element (r, c) is at r * pitch + c
   void* out;                 // [rows, columns]
   int rows, columns;
   int gate_pitch, value_pitch;

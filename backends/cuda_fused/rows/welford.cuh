@@ -1,5 +1,5 @@
-// What the kernels that normalise rows share: Welford's statistics, merged pairwise in a fixed order, and how
-// the lanes of one or several warps read a row. Only .cu files include this.
+// Shared by the kernels that normalise rows: Welford's statistics, merged pairwise in a fixed order, how the
+// lanes of one or several warps read a row, and the affine part. Only .cu files include this.
 #pragma once
 
 #include "backends/cuda/kernels/row_reduce.cuh"
@@ -7,12 +7,12 @@
 
 namespace fusesmith::backends::device {
 
-inline constexpr int kBlockWarps = 4;  // where a warp takes a row
+inline constexpr int kBlockWarps = 4;  // warps of a block in which each warp has its own row
 inline constexpr int kChains = 4;
-inline constexpr int kLaneColumns = 32;  // of a row that a lane keeps in registers
+inline constexpr int kLaneColumns = 32;  // columns of a row that a lane keeps in registers
 
-// Of `count` elements: their mean, and the sum of their squared distances from it. Of a row of equal
-// elements: exactly that element, and 0.
+// The mean of `count` elements and the sum of their squared distances from it. For equal elements the mean is
+// exactly that element and the sum is 0.
 struct Statistics {
   float count = 0, mean = 0, squares = 0;
 
@@ -29,8 +29,8 @@ struct Statistics {
     squares += before * (x - mean);
   }
 
-  // Lanes fill from the first on, so that nothing is ever merged into empty statistics. kEven: both have seen
-  // equally many.
+  // Lanes are filled from the first on, so that nothing is merged into empty statistics. kEven: both have the
+  // same count.
   template <bool kEven>
   __device__ void merge(const Statistics& other, bool moments) {
     if (!kEven && other.count == 0) return;
@@ -47,7 +47,7 @@ struct Statistics {
   }
 };
 
-// Parts i and i + n / 2 into i, then quarters, ...
+// Merges part i + n / 2 into part i, then i + n / 4 into i, and so on.
 template <bool kEven, int n>
 __device__ Statistics merge_all(Statistics (&parts)[n], bool moments) {
 #pragma unroll
@@ -58,7 +58,7 @@ __device__ Statistics merge_all(Statistics (&parts)[n], bool moments) {
   return parts[0];
 }
 
-// Lane l + 16 into l, l + 8 into l, ...; every lane gets the result of the first.
+// Merges lane l + 16 into l, then l + 8 into l, and so on; every lane gets the result of the first.
 template <bool kEven>
 __device__ Statistics merge_over_warp(Statistics s, bool moments) {
   constexpr unsigned kAll = 0xffffffffu;
@@ -91,7 +91,7 @@ __device__ Statistics merge_over_row(Statistics s, bool moments) {
   return s;
 }
 
-// A row as it stands in memory.
+// A row in memory.
 template <class T>
 struct StoredRow {
   using Elements = Piece<T>;
@@ -101,13 +101,14 @@ struct StoredRow {
   __device__ Elements piece(int column) const { return load(at, column, columns); }
 };
 
-// What one lane sees of a row: pieces lane, lane + kLanes, ..., the first kKept of them in registers.
+// The part of a row that one lane processes: pieces lane, lane + kLanes, ...; the first kKept of them are
+// kept in registers.
 template <class Row, int kWarps>
 struct LaneOfRow {
   using Elements = typename Row::Elements;
   static constexpr int kPiece = Elements::kSize, kKept = kLaneColumns / kPiece;
   static constexpr int kStep = kWarps * kWarp * kPiece;
-  static constexpr bool kLongest = kWarps == 8;  // rows have no largest size
+  static constexpr bool kLongest = kWarps == 8;  // rows of any length
   const int columns, first;
   Elements kept[kKept];
 
@@ -135,8 +136,8 @@ struct LaneOfRow {
     }
   }
 
-  // Of the columns up to `end`. Several lanes in one: every kChains-th column of a lane has statistics of its
-  // own.
+  // The statistics of the columns up to `end`. Each lane has kChains independent chains, of every kChains-th
+  // column.
   template <bool kEven>
   __device__ Statistics statistics(const Row& row, int end, bool moments = false) const {
     Statistics parts[kChains];
@@ -151,7 +152,35 @@ struct LaneOfRow {
   }
 };
 
-// Every lane of the row's warps gets the sum of all their values.
+struct Normal {
+  float mean, scale;
+};
+
+// Elements of a row, from `column` on: (x - mean) scale, then weight and bias of their columns where there
+// are any.
+template <class T, class Elements>
+__device__ void normalize(const Elements& x, const Normal& normal, const void* weights, const void* biases,
+                          int column, int columns, float (&y)[Elements::kSize]) {
+  Piece<T> weight, bias;
+  if (weights) weight = load(static_cast<const T*>(weights), column, columns);
+  if (biases) bias = load(static_cast<const T*>(biases), column, columns);
+#pragma unroll
+  for (int j = 0; j < Elements::kSize; ++j) {
+    y[j] = (x[j] - normal.mean) * normal.scale;
+    if (weights) y[j] *= weight[j];
+    if (biases) y[j] += bias[j];
+  }
+}
+
+template <class T>
+__device__ void store_rounded(T* row, int column, int columns, const float (&values)[Piece<T>::kSize]) {
+  Piece<T> piece;
+#pragma unroll
+  for (int j = 0; j < Piece<T>::kSize; ++j) piece.at[j] = from_float<T>(values[j]);
+  store(row, column, columns, piece);
+}
+
+// The sum of x over all lanes of the row's warps; every lane gets it.
 template <int kWarps>
 __device__ float sum_over_row(float x) {
   x = over_warp(x, Add{});
@@ -166,14 +195,14 @@ __device__ float sum_over_row(float x) {
   return x;
 }
 
-// Calls launch(blocks, threads, std::integral_constant of the warps that share a row): one up to 1024
-// columns, 4 or 8 beyond.
-template <class F>
-void for_normed_rows(int rows, int columns, F launch) {
+// Calls launch(T{}, blocks, threads, std::integral_constant of the warps per row). T is the element type;
+// rows of up to 1024 columns have one warp, longer ones 4 or 8.
+template <class T, class F>
+void for_normed_rows_of(int rows, int columns, F launch) {
   constexpr int kWarpColumns = kWarp * kLaneColumns;
   const auto with_warps = [&](auto warps) {
     constexpr int kWarps = decltype(warps)::value, kRows = kWarps == 1 ? kBlockWarps : 1;  // of a block
-    launch(static_cast<unsigned>((rows + kRows - 1) / kRows), unsigned{kWarp * kWarps * kRows}, warps);
+    launch(T{}, static_cast<unsigned>((rows + kRows - 1) / kRows), unsigned{kWarp * kWarps * kRows}, warps);
   };
   if (columns <= kWarpColumns)
     with_warps(std::integral_constant<int, 1>{});
@@ -181,6 +210,24 @@ void for_normed_rows(int rows, int columns, F launch) {
     with_warps(std::integral_constant<int, 4>{});
   else
     with_warps(std::integral_constant<int, 8>{});
+}
+
+template <class F>
+cudaError_t for_normed_rows(Storage storage, int rows, int columns, F launch) {
+  switch (storage) {
+    case Storage::f32:
+      for_normed_rows_of<float>(rows, columns, launch);
+      break;
+    case Storage::f16:
+      for_normed_rows_of<__half>(rows, columns, launch);
+      break;
+    case Storage::bf16:
+      for_normed_rows_of<__nv_bfloat16>(rows, columns, launch);
+      break;
+    default:
+      return cudaErrorInvalidValue;
+  }
+  return cudaGetLastError();
 }
 
 }  // namespace fusesmith::backends::device

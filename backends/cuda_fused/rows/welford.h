@@ -1,6 +1,6 @@
 // LayerNorm in one pass over each row: Welford's method in lanes, merged pairwise in a fixed order (Chan,
-// Golub and LeVeque 1979), f32 inside, one rounding at the store. A row of up to 8192 columns
-// stays in registers, so that it is read from memory once.
+// Golub and LeVeque 1979), f32 inside, one rounding at the store. Rows of up to 8192 columns stay in
+// registers and are read from memory once.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,4 +1,4 @@
-#include "fuzz/campaign/holes.h"
+#include "fuzz/campaign/coverage_gaps.h"
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ std::vector<Dtypes> dtypes_by_op(const Coverage& coverage, std::string_view tabl
   return by_op;
 }
 
-void find_pairs(const Coverage& coverage, Holes& holes) {
+void find_pairs(const Coverage& coverage, CoverageGaps& gaps) {
   const std::vector<Dtypes> made = dtypes_by_op(coverage, "made"), read = dtypes_by_op(coverage, "read");
   const auto& cells = coverage_cells();
   size_t pair = 0;
@@ -41,11 +41,11 @@ void find_pairs(const Coverage& coverage, Holes& holes) {
     bool possible = false;
     for (size_t d = 0; d < kDtypes.size(); ++d) possible = possible || (op[d] && reader[d]);
     if (!possible) continue;
-    ++holes.pairs_possible;
+    ++gaps.pairs_possible;
     if (coverage.count(i) > 0) continue;
-    ++holes.pairs_missing;
-    if (holes.first_pairs.size() < kFewPairs)
-      holes.first_pairs.push_back(std::string(cells[i].words[0]) + " -> " + std::string(cells[i].words[1]));
+    ++gaps.pairs_missing;
+    if (gaps.first_pairs.size() < kFewPairs)
+      gaps.first_pairs.push_back(std::string(cells[i].words[0]) + " -> " + std::string(cells[i].words[1]));
   }
 }
 
@@ -61,41 +61,41 @@ std::string first_few(std::vector<std::string> words, size_t all) {
 
 int64_t wanted_matches(int64_t cases) { return std::clamp<int64_t>(cases * kWanted / kCases, 1, kWanted); }
 
-Holes holes_of(const Coverage& coverage, int64_t cases) {
-  Holes holes;
-  holes.wanted = wanted_matches(cases);
+CoverageGaps coverage_gaps(const Coverage& coverage, int64_t cases) {
+  CoverageGaps gaps;
+  gaps.wanted = wanted_matches(cases);
   for (const Pattern& pattern : all_patterns()) {
     for (Dtype dtype : kFloatDtypes) {
       const int64_t matched = coverage.sum("matched", {pattern.name, name(dtype)});
-      if (matched < holes.wanted) holes.rare.push_back({pattern.name, dtype, matched});
+      if (matched < gaps.wanted) gaps.rare.push_back({pattern.name, dtype, matched});
     }
     for (std::string_view guard : pattern.guards) {
       if (coverage.sum("refused", {pattern.name, guard}) == 0)
-        holes.guards.push_back(std::string(pattern.name) + "." + std::string(guard));
+        gaps.guards.push_back(std::string(pattern.name) + "." + std::string(guard));
     }
   }
   for_each_op([&]<class T>(std::type_identity<T>) {
-    if (coverage.sum("made", {T::info.name}) == 0) holes.ops.emplace_back(T::info.name);
+    if (coverage.sum("made", {T::info.name}) == 0) gaps.ops.emplace_back(T::info.name);
   });
-  find_pairs(coverage, holes);
-  return holes;
+  find_pairs(coverage, gaps);
+  return gaps;
 }
 
-std::string holes_text(const Holes& holes) {
+std::string gaps_text(const CoverageGaps& gaps) {
   std::string text;
   const auto line = [&](const std::string& title, const std::vector<std::string>& words, size_t all) {
     if (all > 0) text += title + ": " + first_few(words, all) + "\n";
   };
   std::vector<std::string> rare;
-  for (const RareRewrite& rewrite : holes.rare) {
+  for (const RareRewrite& rewrite : gaps.rare) {
     rare.push_back(std::string(rewrite.pattern) + " " + std::string(name(rewrite.dtype)) + " (" +
                    std::to_string(rewrite.matched) + ")");
   }
-  line("Matched fewer than " + counted(holes.wanted, "time"), rare, rare.size());
-  line("Guards that never refused", holes.guards, holes.guards.size());
-  line("Ops never made", holes.ops, holes.ops.size());
-  line("Pairs of ops never made, of " + std::to_string(holes.pairs_possible) + " possible", holes.first_pairs,
-       static_cast<size_t>(holes.pairs_missing));
+  line("Matched fewer than " + counted(gaps.wanted, "time"), rare, rare.size());
+  line("Guards that never refused", gaps.guards, gaps.guards.size());
+  line("Ops never made", gaps.ops, gaps.ops.size());
+  line("Pairs of ops never made, of " + std::to_string(gaps.pairs_possible) + " possible", gaps.first_pairs,
+       static_cast<size_t>(gaps.pairs_missing));
   return text;
 }
 

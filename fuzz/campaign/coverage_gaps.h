@@ -1,4 +1,4 @@
-// Holes: what a campaign should have met and has not.
+// Coverage gaps: what a campaign should have met and has not.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct RareRewrite {
   int64_t matched = 0;
 };
 
-struct Holes {
+struct CoverageGaps {
   int64_t wanted = 0;               // matches of every pattern in every float dtype
   std::vector<RareRewrite> rare;    // those with fewer
   std::vector<std::string> guards;  // "pattern.guard", never refused
@@ -31,9 +31,9 @@ struct Holes {
 // but once.
 int64_t wanted_matches(int64_t cases);
 
-Holes holes_of(const Coverage& coverage, int64_t cases);
+CoverageGaps coverage_gaps(const Coverage& coverage, int64_t cases);
 
-// A few lines, each with the first few holes of a kind; empty where there are none.
-std::string holes_text(const Holes& holes);
+// A few lines, each with the first few gaps of a kind; empty where there are none.
+std::string gaps_text(const CoverageGaps& gaps);
 
 }  // namespace fusesmith::fuzz

@@ -1,0 +1,97 @@
+#include "fuzz/run/metamorphic_case.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "fuzz/run/metamorphic.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+constexpr uint64_t kScalingDraws = 1, kExchangeDraws = 2;  // sequences of choices, beside the case's seed
+constexpr int kMostDraws = 8;
+constexpr size_t kMostExchanges = 4;
+
+// No element keeps its place.
+std::vector<int64_t> draw_places(int64_t size, Choices& choices) {
+  std::vector<int64_t> places(static_cast<size_t>(size));
+  std::iota(places.begin(), places.end(), 0);
+  for (int64_t i = size; i-- > 1;)
+    std::swap(places[static_cast<size_t>(i)], places[static_cast<size_t>(choices.below(i))]);
+  return places;
+}
+
+// One backend's part of a run.
+struct Subject {
+  Program& program;
+  const Trace& trace;
+  BackendVerdict& verdict;
+};
+
+class Checks {
+ public:
+  Checks(const Case& test_case, CaseRun& run)
+      : case_(test_case),
+        run_(run),
+        subjects_{{*run.candidate, run.candidate_trace, run.verdict.candidate},
+                  {*run.baseline, run.baseline_trace, run.verdict.baseline}} {}
+
+  void scaling() {
+    Choices choices(case_.seed, 0, kScalingDraws);
+    std::optional<Scaling> scaling;
+    for (int i = 0; i < kMostDraws && !scaling; ++i) scaling = draw_scaling(case_.graph, choices);
+    if (!scaling) return;
+    const auto inputs = std::span(run_.baseline_trace.values).first(case_.graph.inputs().size());
+    const Inputs scaled = scaled_inputs(case_.graph, inputs, *scaling);
+    const Trace unfused_after = run_.baseline->run(scaled);
+    const ScaledRuns unfused{run_.baseline_trace, unfused_after};
+    const Subject &candidate = subjects_[0], &baseline = subjects_[1];
+    add("scaling", candidate,
+        check_scaling(candidate.program.plan(), case_.graph, {candidate.trace, candidate.program.run(scaled)},
+                      unfused, *scaling));
+    add("scaling", baseline, check_scaling(baseline.program.plan(), case_.graph, unfused, unfused, *scaling));
+  }
+
+  void exchange() {
+    Choices choices(case_.seed, 0, kExchangeDraws);
+    std::vector<Exchange> exchanges = exchanges_of(case_.graph);
+    std::erase_if(exchanges, [](const Exchange& exchange) { return !exchange.bit_for_bit; });
+    exchanges.resize(std::min(exchanges.size(), kMostExchanges));
+    for (const Exchange& exchange : exchanges) {
+      const std::vector<int64_t> places = draw_places(exchange.size, choices);
+      for (const Subject& subject : subjects_) {
+        if (!promises_exchanged_bits(case_.graph, subject.program.plan())) continue;
+        add("exchange", subject,
+            check_exchange(subject.program, case_.graph, subject.trace, exchange, places));
+      }
+    }
+  }
+
+ private:
+  void add(const char* name, const Subject& subject, const MetamorphicCheck& check) {
+    ++run_.metamorphic[name];
+    if (check.broken) add_disagreement(case_, *check.broken, subject.verdict, run_.verdict);
+  }
+
+  const Case& case_;
+  CaseRun& run_;
+  const Subject subjects_[2];
+};
+
+bool asks_for(const Case& test_case, std::string_view check) {
+  const std::vector<std::string>& checks = test_case.policy.metamorphic;
+  return std::find(checks.begin(), checks.end(), check) != checks.end();
+}
+
+}  // namespace
+
+void check_metamorphic(const Case& test_case, CaseRun& run) {
+  const bool fixed = !test_case.graph.states().empty() || !test_case.stand_ins.empty();
+  if (test_case.policy.metamorphic.empty() || fixed || !run.candidate || run.verdict.finding) return;
+  Checks checks(test_case, run);
+  if (asks_for(test_case, "scaling")) checks.scaling();
+  if (!run.verdict.finding && asks_for(test_case, "exchange")) checks.exchange();
+}
+
+}  // namespace fusesmith::fuzz

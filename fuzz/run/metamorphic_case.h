@@ -1,0 +1,14 @@
+// The metamorphic checks that a case asks for in its policy, after its judgement.
+#pragma once
+
+#include "fuzz/run/run_case.h"
+
+namespace fusesmith::fuzz {
+
+// Makes the checks on both backends, on the inputs of the step that the run shows, and counts them in
+// `run.metamorphic`. What does not follow makes the verdict a `defect` of its region. The changes of the
+// inputs are drawn from the case's seed: the same case gives the same result. Nothing is checked where the
+// verdict is a finding already, and in graphs with states or stand-ins.
+void check_metamorphic(const Case& test_case, CaseRun& run);
+
+}  // namespace fusesmith::fuzz

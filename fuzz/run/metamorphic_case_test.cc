@@ -1,0 +1,64 @@
+// Metamorphic checks of a case: what they find becomes the verdict, counted, and only where the case asks.
+#include "fuzz/run/metamorphic_case.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/rewrite/matching/example_graph.h"
+#include "fuzz/report/verdict_text.h"
+#include "fuzz/run/backends.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+using testing::HasSubstr;
+
+// Rows of 24 with statistics that notice in which order they are added up.
+Case norm_case() {
+  ExampleGraph g(Dtype::f32);
+  const ValueId x = g.tensor("x", {6, 4, 24});
+  Case test_case;
+  test_case.seed = 5;
+  test_case.graph = g.outputs(g.node(LayerNorm{}, x));
+  test_case.policy.metamorphic = {"scaling", "exchange"};
+  return test_case;
+}
+
+CaseRun judged(const Case& test_case, const std::string& fault = {}) {
+  RunOptions options;
+  if (!fault.empty()) options.faults = Faults({fault});
+  return run_case_traced(test_case, *find_backend("cpu"), *find_backend("cpu_fused"), options);
+}
+
+TEST(MetamorphicCase, ChecksBothBackendsAndCounts) {
+  Case test_case = norm_case();
+  const CaseRun run = judged(test_case);
+  EXPECT_FALSE(run.verdict.finding) << sentence(run.verdict);
+  EXPECT_EQ(run.metamorphic, (std::map<std::string, int64_t>{{"exchange", 4}})) << "two axes, two backends";
+  test_case.policy.metamorphic = {"scaling"};
+  EXPECT_TRUE(judged(test_case).metamorphic.empty()) << "eps has its size, so nothing scales";
+  test_case.policy.metamorphic = {};
+  EXPECT_TRUE(judged(test_case).metamorphic.empty());
+}
+
+TEST(MetamorphicCase, OrderOfARowThatDependsOnItsPlaceIsFoundByExchangeAlone) {
+  if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
+  Case test_case = norm_case();
+  const CaseRun run = judged(test_case, "welford_order_by_row");
+  EXPECT_TRUE(run.verdict.finding);
+  EXPECT_EQ(run.verdict.signature_text(), "defect-cpu_fused-layer_norm_welford-f32-exchange_differs");
+  EXPECT_THAT(sentence(run.verdict), HasSubstr("does not follow its inputs when elements along a batch axis "
+                                               "change places: "));
+  EXPECT_EQ(judged(test_case, "welford_order_by_row").verdict.signature, run.verdict.signature);
+  test_case.policy.metamorphic = {};
+  EXPECT_FALSE(judged(test_case, "welford_order_by_row").verdict.finding) << "every bound holds";
+}
+
+TEST(MetamorphicCase, AFindingOfTheJudgeComesFirst) {
+  if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
+  const CaseRun run = judged(norm_case(), "layer_norm_unbiased_variance");
+  EXPECT_EQ(run.verdict.signature_text(), "defect-cpu_fused-layer_norm_welford-f32-out_of_bounds");
+  EXPECT_TRUE(run.metamorphic.empty());
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz
