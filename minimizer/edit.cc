@@ -45,7 +45,7 @@ std::string text_of(const SetFill& e) {
       },
       e.fill);
   return "fill " + e.source + " with " + std::string(name(e.fill)) +
-         (fields.empty() ? "" : "(" + fields + ")");
+         (fields.empty() ? "" : "(" + fields + ")") + (e.type ? " as " + to_string(*e.type) : "");
 }
 std::string text_of(const ZeroElements& e) {
   return "zero " + e.source + " from " + std::to_string(e.begin) + " to " + std::to_string(e.end);
@@ -161,13 +161,14 @@ bool edit(DraftCase& c, const SetOp& e) {
 }
 
 bool edit(DraftCase& c, const SetFill& e) {
-  if (const auto i = c.draft.input(e.source))
-    c.draft.inputs[*i].fill = e.fill;
-  else if (const auto s = c.draft.state(e.source))
-    c.draft.states[*s].fill = e.fill;
-  else
-    return false;
-  return true;
+  const auto set = [&](auto& source) {
+    source.fill = e.fill;
+    if (e.type) source.type = *e.type;
+    return true;
+  };
+  if (const auto i = c.draft.input(e.source)) return set(c.draft.inputs[*i]);
+  if (const auto s = c.draft.state(e.source)) return set(c.draft.states[*s]);
+  return false;
 }
 
 bool edit(DraftCase& c, const ZeroElements& e) {

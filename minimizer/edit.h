@@ -50,6 +50,7 @@ struct ChangeDtype {  // of the value and of all that must have its dtype; an em
 struct SetFill {  // of an input or a state
   std::string source;
   Fill fill;
+  std::optional<TensorType> type = {};  // that it gets with the data; none: it keeps its own
 };
 struct ZeroElements {  // [begin, end) of a literal
   std::string source;

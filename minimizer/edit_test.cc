@@ -53,6 +53,16 @@ TEST(Edit, MergeIntoALaterValueGivesNothing) {
   EXPECT_FALSE(apply_edit(embedded_head(), Merge{"x", "y"}).has_value());
 }
 
+TEST(Edit, SetFillMayChangeTheType) {
+  const Case test_case = transposed_operands();
+  const SetFill wider{"x", Lattice{}, TensorType{Dtype::f32, {7, 3}}};
+  const auto edited = apply_edit(test_case, wider);
+  ASSERT_TRUE(edited.has_value());
+  EXPECT_EQ(edited->graph.inputs()[0], (Input{"x", {Dtype::f32, {7, 3}}, Lattice{}}));
+  EXPECT_EQ(to_string(Edit(wider)), "fill x with lattice(max_abs=8, exponent=0) as f32[7,3]");
+  EXPECT_FALSE(apply_edit(test_case, SetFill{"x", Lattice{}, TensorType{Dtype::f32, {7, 4}}}).has_value());
+}
+
 TEST(Edit, BypassThroughAnotherShape) {
   // Axis 1 is added to q, k and v and removed from the result: alone none of these can go, together they can.
   const Case test_case = embedded_head();

@@ -103,8 +103,8 @@ class Search {
     }
     for (ValueId v : groups) {
       const Dtype now = graph_.type(v).dtype;
-      ChoiceNeighbours choices{
-          groups.size() == 1 ? "dtype" : "dtype of " + graph_.name(v), std::string(name(now)), {}, {}};
+      ChoiceNeighbours choices{groups.size() == 1 ? "dtype" : "dtype of " + graph_.name(v),
+                               std::string(name(now))};
       for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
         if (dtype != now) add_choice(choices, std::string(name(dtype)), {ChangeDtype{graph_.name(v), dtype}});
       }
@@ -127,17 +127,17 @@ class Search {
             };
             const V& now = op.*field.member;
             if constexpr (std::same_as<V, bool>) {
-              ChoiceNeighbours choices{what, now ? "true" : "false", {}, {}};
+              ChoiceNeighbours choices{what, now ? "true" : "false"};
               choose(choices, !now, now ? "false" : "true");
               keep(std::move(choices));
             } else if constexpr (EnumAttribute<V>) {
               const auto& names = field.domain.names;
-              ChoiceNeighbours choices{what, std::string(names[static_cast<size_t>(now)]), {}, {}};
+              ChoiceNeighbours choices{what, std::string(names[static_cast<size_t>(now)])};
               for (size_t i = 0; i < names.size(); ++i)
                 choose(choices, static_cast<V>(i), std::string(names[i]));
               keep(std::move(choices));
             } else if constexpr (std::same_as<V, double>) {
-              ChoiceNeighbours choices{what, number_text(now), {}, {}};
+              ChoiceNeighbours choices{what, number_text(now)};
               choose(choices, T{}.*field.member, number_text(T{}.*field.member));
               keep(std::move(choices));
             }

@@ -34,9 +34,9 @@ struct SizeNeighbours {
 };
 
 struct ChoiceNeighbours {
-  std::string what;                                        // "dtype", "alignment of causal_mask0"
-  std::string value;                                       // in the case
-  std::vector<std::string> failing, passing, not_applied;  // other values
+  std::string what;   // "dtype", "alignment of causal_mask0"
+  std::string value;  // in the case
+  std::vector<std::string> failing = {}, passing = {}, not_applied = {};  // other values
 };
 
 struct Neighbours {

@@ -128,12 +128,25 @@ inline Case stepping() {
   return case_of(b, 5);
 }
 
+// Products of inputs that are read transposed: by a permute, by an attribute, and by several readers.
+inline Case transposed_operands() {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {2, 5, 3}}, Normal{}),
+                w = b.input("w", {Dtype::f32, {4, 3}}, Uniform{}),
+                u = b.input("u", {Dtype::f32, {6, 4}}, OneHot{5, 2});
+  const ValueId turned = b.node(Permute{{1, 0}}, {w}, "turned");
+  const ValueId wide = b.node(Matmul{}, {x, turned}, "wide"), again = b.node(Matmul{}, {x, turned}, "again");
+  b.output(b.node(Matmul{false, true}, {b.node(Add{}, {wide, again}, "sum"), u}, "y"));
+  return case_of(b);
+}
+
 inline std::vector<Case> sample_cases() {
   BlockSizes narrow;
   narrow.dtype = Dtype::f16;
-  return {transformer_block(), transformer_block(narrow),
-          embedded_head(),     embedded_head(Dtype::bf16),
-          masked_mix(),        stepping()};
+  return {transformer_block(),  transformer_block(narrow),
+          embedded_head(),      embedded_head(Dtype::bf16),
+          masked_mix(),         stepping(),
+          transposed_operands()};
 }
 
 // Bits for every value, as a trace would have them: i / 8 in floats, in range for every index.
