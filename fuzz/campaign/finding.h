@@ -1,5 +1,4 @@
-// One finding of a campaign: what is made of its case.json once that is on disk (min.json, verdict.json,
-// report.md).
+// One finding of a campaign: writes min.json, verdict.json and report.md beside its case.json.
 #pragma once
 
 #include <filesystem>
@@ -21,9 +20,9 @@ struct FindingOptions {
 
 // Judges the folder's case.json again and writes verdict.json, then min.json, then report.md, each as soon as
 // it is known; then both reports again with the neighbours of the minimized case. A case that fails only
-// sometimes (a nondeterministic executor) is tried again and again, and reported with its rate; one that
-// never fails again is reported so. The problem is a file that cannot be read or written. `others`, if given,
-// is called with each case of another signature that the minimizer came across.
+// sometimes (a nondeterministic executor) is run repeatedly and reported with its failure rate; the report of
+// one that never fails again says so. The problem is a file that cannot be read or written. `others`, if
+// given, is called with each case of another signature that the minimizer came across.
 std::optional<Problem> finish_finding(
     const std::filesystem::path& folder, const std::string& signature, const FindingOptions& options,
     const std::function<void(const std::string& signature, const Case&)>& others = {});

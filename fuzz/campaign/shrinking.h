@@ -23,8 +23,8 @@ struct Shrunk {
 };
 
 // minimize() for a start that was seen to fail; what was seen is not judged again. A start that fails only
-// sometimes is tried again and again, by its failure rate. The options of `judging` become part of the case,
-// so that they are reduced with it. `stop` ends it soon; its result is then of no use.
+// sometimes is run repeatedly, as often as its failure rate requires. The options of `judging` become part of
+// the case, so that they are reduced with it. `stop` ends it soon; its result is then of no use.
 Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judging,
               const MinimizeOptions& options, const Stop& stop = {});
 
