@@ -43,9 +43,10 @@ ordered_json op_json(const OpInfo& about, const std::vector<AttributeInfo>& attr
   for (const AttributeInfo& a : attributes) {
     ordered_json attribute = {{"name", a.name}, {"type", a.type}};
     if (!a.lo.empty()) attribute["range"] = {ordered_json::parse(a.lo), ordered_json::parse(a.hi)};
-    if (!a.values.empty()) attribute["values"] = a.values;
+    if (!a.values.empty()) attribute["choices"] = a.values;
     if (!a.meaning.empty()) attribute["meaning"] = a.meaning;
     if (!a.required) attribute["default"] = ordered_json::parse(a.default_value);
+    attribute["required"] = a.required;
     op["attributes"].push_back(attribute);
   }
   return op;

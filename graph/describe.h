@@ -16,8 +16,8 @@ std::string op_table_markdown();
 // The rows of docs/case.md's table of fills, with their header.
 std::string fill_table_markdown();
 
-// [{"name", "doc", "inputs": [min, max], "class", "attributes": [{"name", "type", "range" | "values" |
-// "meaning", "default"}]}]; an attribute without a default must be given.
+// [{"name", "doc", "inputs": [min, max], "class", "attributes": [{"name", "type", "range" | "choices" |
+// "meaning", "default", "required"}]}]; a required attribute has no default.
 std::string ops_json();
 
 }  // namespace fusesmith::graph

@@ -62,11 +62,13 @@ Result<Case> parse_case(std::string_view text) {
   std::optional<Problem> problem;
   const Place document(*tree, problem);
   check_version(document);
-  const std::vector<JsonKey> keys = {{"fusesmith", true}, {"seed", false}, {"steps", false},
-                                     {"policy", false},   {"graph", true}, {"stand_ins", false},
-                                     {"expect", false}};
+  const std::vector<JsonKey> keys = {{"fusesmith", true}, {"seed", false},    {"steps", false},
+                                     {"policy", false},   {"graph", true},    {"stand_ins", false},
+                                     {"expect", false},   {"comment", false}, {"$schema", false}};
   Case result;
   if (document.has_keys(keys)) {
+    if (const auto comment = document.member("comment")) comment->read(result.comment);
+    if (const auto schema = document.member("$schema")) schema->read(result.schema);
     if (const auto seed = document.member("seed")) seed->read(result.seed);
     if (const auto steps = document.member("steps"))
       read_attribute(*steps, result.steps, IntRange{1, kMaxSteps});

@@ -107,6 +107,24 @@ TEST(Json, ReadingUndoesWriting) {
   EXPECT_TRUE(std::signbit(std::get<Constant>(back->graph.states()[0].fill).value));
 }
 
+// "$schema" is for editors and "comment" for people: kept, and of no effect.
+TEST(Json, SchemaAndCommentAreKept) {
+  Case with = full_case();
+  with.schema = "case.schema.json";
+  with.comment = "a \"note\", caf\xc3\xa9";
+  const std::string text = to_json(with);
+  EXPECT_TRUE(
+      text.starts_with("{\n  \"$schema\": \"case.schema.json\",\n  \"fusesmith\": 1,\n  \"comment\": "))
+      << text;
+  const auto read = parse_case(text);
+  ASSERT_TRUE(read.ok()) << read.problem();
+  EXPECT_EQ(*read, with);
+  EXPECT_EQ(to_json(*read), text);
+  EXPECT_EQ(problem_of(replaced(text, "\"case.schema.json\"", "1")), "$schema: expected a string, got 1");
+  EXPECT_NE(problem_of(replaced(text, "\"graph\": {", "\"graph\": {\"comment\": \"x\",")), "")
+      << "top level only";
+}
+
 TEST(Json, DefaultsMayBeLeftOut) {
   const auto small = parse_case(kSmall);
   ASSERT_TRUE(small) << small.problem();

@@ -47,7 +47,9 @@ std::string lines(const std::vector<T>& items, F members, const std::string& mar
 std::string to_json(const Case& test_case) {
   const Graph& graph = test_case.graph;
   std::string text = "{\n";
+  if (!test_case.schema.empty()) text += "  \"$schema\": " + json_quoted(test_case.schema) + ",\n";
   text += "  \"fusesmith\": " + std::to_string(kCaseVersion) + ",\n";
+  if (!test_case.comment.empty()) text += "  \"comment\": " + json_quoted(test_case.comment) + ",\n";
   text += "  \"seed\": " + std::to_string(test_case.seed) + ",\n";
   text += "  \"steps\": " + std::to_string(test_case.steps) + ",\n";
   text += "  \"policy\": " + braces(fields_json(test_case.policy)) + ",\n";

@@ -16,4 +16,12 @@ enum ExitCode : int {
   kFindings = 77,
 };
 
+// Of two cases' codes the one that their command ends with: what stopped it comes first, then the gravest.
+constexpr int graver(int a, int b) {
+  for (const int code : {kDeviceUnhealthy, kInterrupted, kCannotWrite, kFindings, kOutOfMemory, kUsage}) {
+    if (a == code || b == code) return code;
+  }
+  return kClean;
+}
+
 }  // namespace fusesmith::fuzz

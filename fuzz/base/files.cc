@@ -1,6 +1,7 @@
 #include "fuzz/base/files.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -109,6 +110,24 @@ Result<std::string> read_file(const fs::path& path) {
   }
 }
 
+Result<std::string> read_standard_input(size_t limit, bool (*stop)()) {
+  constexpr int kMilliseconds = 100;
+  std::string text;
+  char buffer[1 << 16];
+  while (text.size() <= limit) {
+    if (stop()) return Problem{"interrupted"};
+    pollfd wanted{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&wanted, 1, kMilliseconds) <= 0) continue;
+    const ssize_t count = ::read(STDIN_FILENO, buffer, sizeof buffer);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0) return problem("standard input", "read", errno);
+    if (count == 0) return text;
+    text.append(buffer, static_cast<size_t>(count));
+  }
+  text.resize(limit);
+  return text;
+}
+
 namespace {
 
 // Whether a folder that holds this stands for it, going by its name and kind.
@@ -155,16 +174,21 @@ Result<std::vector<fs::path>> entries_of(const fs::path& folder) {
   return entries;
 }
 
-Result<std::vector<std::string>> list_json(const std::string& path) {
+Result<std::vector<std::string>> list_json(const std::string& path, int64_t* others) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {
     if (!fs::exists(path, error)) return problem(path, "read", ENOENT);
     return std::vector<std::string>{path};
   }
   std::vector<std::string> files;
+  std::error_code ignored;
   fs::recursive_directory_iterator it(path, error);
   for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    if (is_case_file(*it)) files.push_back(it->path().string());
+    if (is_case_file(*it)) {
+      files.push_back(it->path().string());
+    } else if (others && !it->path().filename().string().starts_with('.') && !it->is_directory(ignored)) {
+      ++*others;
+    }
   }
   if (error) return problem(path, "list", error.value());
   std::sort(files.begin(), files.end());

@@ -28,8 +28,12 @@ Result<std::vector<std::filesystem::path>> entries_of(const std::filesystem::pat
 
 // A path that is no folder as it is; a folder as the cases in it: its *.json, recursively and sorted, without
 // pipes and devices, a campaign's campaign.json, stats.json and verdict.json, a case.json that stands beside
-// its min.json, and temporary files that a killed writer left.
-Result<std::vector<std::string>> list_json(const std::string& path);
+// its min.json, and temporary files that a killed writer left. `others`: how many other files a folder has,
+// hidden ones not counted.
+Result<std::vector<std::string>> list_json(const std::string& path, int64_t* others = nullptr);
+
+// All of standard input, waiting for it; nothing once `stop` says so. More than `limit` bytes are cut off.
+Result<std::string> read_standard_input(size_t limit, bool (*stop)());
 
 // Those temporary files, directly in the folder. Nobody may be writing there.
 void remove_temporary_files(const std::filesystem::path& folder);

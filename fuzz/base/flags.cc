@@ -2,104 +2,65 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <type_traits>
 
 #include "graph/nearest.h"
-#include "graph/op.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : std::string(between)) + word;
-  return text;
-}
-
-std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    if (comma > 0) parts.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return parts;
-}
-
 std::string dashed(const Flag& flag) { return "--" + std::string(flag.name); }
 
-std::optional<Problem> refuse(const Flag& flag, const std::string& expected, const std::string& got) {
-  return Problem{dashed(flag) + ": expected " + expected + ", got '" + got + "'"};
+// The flag that the argument names, with one hyphen or two, with hyphens or underscores inside.
+const Flag* find_flag(const FlagTable& table, std::string_view arg) {
+  arg = arg.substr(0, arg.find('='));
+  if (!arg.starts_with('-')) return nullptr;
+  std::string name(arg.substr(arg.starts_with("--") ? 2 : 1));
+  std::replace(name.begin(), name.end(), '-', '_');
+  const auto found = std::find_if(table.flags.begin(), table.flags.end(),
+                                  [&](const Flag& flag) { return flag.name == name; });
+  return found == table.flags.end() ? nullptr : &*found;
 }
 
-std::optional<Problem> check_choice(const Flag& flag, const std::string& word) {
-  if (!flag.no_choice.empty() && flag.choices.empty())
-    return Problem{dashed(flag) + ": " + std::string(flag.no_choice)};
-  const auto& choices = flag.choices;
-  if (choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end()) return {};
-  return Problem{dashed(flag) + ": expected " + (choices.size() > 1 ? "one of " : "") +
-                 joined(choices, ", ") + "; got '" + word + "'" + suggestion(word, choices)};
-}
-
-// A limit as the message shows it: 2^64, rounded up from its predecessor, stands for that.
-std::string limit_text(double limit, bool whole) {
-  if (!whole) return number_text(limit);
-  return limit >= 0x1p64 ? std::to_string(UINT64_MAX) : std::to_string(static_cast<int64_t>(limit));
-}
-
-template <class Number>
-std::optional<Problem> set_number(const Flag& flag, Number& target, const std::string& text) {
-  constexpr bool kWhole = std::is_integral_v<Number>;
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  const bool fits = error == std::errc() && at == end && static_cast<double>(value) >= flag.lo &&
-                    static_cast<double>(value) <= flag.hi;
-  if (!fits) {
-    return refuse(flag,
-                  std::string(kWhole ? "a whole number" : "a number") + " from " +
-                      limit_text(flag.lo, kWhole) + " to " + limit_text(flag.hi, kWhole),
-                  text);
+// The arguments with every flag as `--name=value`.
+Result<std::vector<std::string>> canonical(const FlagTable& table, std::span<const std::string> args) {
+  std::vector<std::string> result;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string& arg = args[i];
+    if (arg == "--") {
+      result.insert(result.end(), args.begin() + static_cast<ptrdiff_t>(i), args.end());
+      break;
+    }
+    const Flag* flag = find_flag(table, arg);
+    const size_t equals = arg.find('=');
+    if (!flag) {
+      result.push_back(arg);
+    } else if (equals != std::string::npos) {
+      result.push_back(dashed(*flag) + arg.substr(equals));
+    } else if (std::holds_alternative<bool*>(flag->target)) {
+      result.push_back(dashed(*flag) + "=true");
+    } else if (i + 1 < args.size() && args[i + 1] != "--" && !find_flag(table, args[i + 1])) {
+      result.push_back(dashed(*flag) + "=" + args[++i]);
+    } else {
+      if (auto problem = set_flag(*flag, "")) return *problem;
+      return Problem{dashed(*flag) + ": needs a value, as in " + dashed(*flag) + "=" +
+                     std::string(flag->value)};
+    }
   }
-  target = value;
-  return {};
-}
-
-std::optional<Problem> set(const Flag& flag, const std::string& text) {
-  return std::visit(
-      [&](auto* target) -> std::optional<Problem> {
-        using T = std::remove_pointer_t<decltype(target)>;
-        if constexpr (std::is_same_v<T, bool>) {
-          *target = true;
-        } else if constexpr (std::is_arithmetic_v<T>) {
-          return set_number(flag, *target, text);
-        } else if constexpr (std::is_same_v<T, std::string>) {
-          if (text.empty())
-            return Problem{dashed(flag) + ": needs a value, as in " + dashed(flag) + "=" +
-                           std::string(flag.value)};
-          if (auto problem = check_choice(flag, text)) return problem;
-          *target = text;
-        } else {
-          auto words = split(text);
-          for (const std::string& word : words) {
-            if (auto problem = check_choice(flag, word)) return problem;
-          }
-          *target = std::move(words);
-        }
-        return {};
-      },
-      flag.target);
+  return result;
 }
 
 std::optional<Problem> check_unknown(const FlagTable& table, const std::vector<std::string>& unknown) {
   std::vector<std::string> names = {"help"};
-  for (const Flag& flag : table.flags) names.emplace_back(flag.name);
+  for (const Flag& flag : table.flags) {
+    if (flag.missing.empty()) names.emplace_back(flag.name);
+  }
   for (const std::string& word : unknown) {
-    if (!word.starts_with('-') || word == "--") continue;
+    if (word == "--") break;
+    if (!word.starts_with('-') || word == "-") continue;
     std::string bare = word.substr(std::min(word.find_first_not_of('-'), word.size()));
     bare.resize(std::min(bare.find('='), bare.size()));
+    std::replace(bare.begin(), bare.end(), '-', '_');
     std::string near = suggestion(bare, names, "--");
     if (near.empty()) near = "; fusesmith " + std::string(table.command) + " --help lists them";
     return Problem{"unknown flag '" + word + "'" + near};
@@ -118,59 +79,50 @@ std::optional<Problem> check_positional(const FlagTable& table) {
   return {};
 }
 
-// One flag as CLI11 sees it: every value is text here, `set` gives it its type.
-struct Parsed {
-  CLI::Option* option = nullptr;
-  std::string text;
-  bool on = false;
-};
-
 // `--name=`: CLI11 would take the next argument for the value; only lists may be empty.
 std::optional<Problem> take_empty_values(const FlagTable& table, std::vector<std::string>& args) {
   for (const Flag& flag : table.flags) {
-    const auto empty = std::find(args.begin(), args.end(), dashed(flag) + "=");
-    if (empty == args.end()) continue;
+    const auto end = std::find(args.begin(), args.end(), "--");
+    const auto empty = std::find(args.begin(), end, dashed(flag) + "=");
+    if (empty == end) continue;
     args.erase(empty);
-    if (auto problem = set(flag, "")) return problem;
+    if (auto problem = set_flag(flag, "")) return problem;
   }
   return {};
+}
+
+bool asks_for_help(std::span<const std::string> args) {
+  const auto end = std::find(args.begin(), args.end(), "--");
+  return std::any_of(args.begin(), end,
+                     [](const std::string& arg) { return arg == "--help" || arg == "-help" || arg == "-h"; });
 }
 
 }  // namespace
 
 Result<bool> parse_flags(const FlagTable& table, std::span<const std::string> arguments) {
-  std::vector<std::string> args(arguments.begin(), arguments.end());
-  if (std::find(args.begin(), args.end(), "--help") != args.end() ||
-      std::find(args.begin(), args.end(), "-h") != args.end()) {
-    return true;
-  }
-  if (auto problem = take_empty_values(table, args)) return *problem;
+  if (asks_for_help(arguments)) return true;
+  auto args = canonical(table, arguments);
+  if (!args) return Problem{args.problem()};
+  if (auto problem = take_empty_values(table, *args)) return *problem;
 
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
-  std::vector<Parsed> parsed(table.flags.size());
-  for (size_t i = 0; i < parsed.size(); ++i) {
-    const Flag& flag = table.flags[i];
-    parsed[i].option = std::holds_alternative<bool*>(flag.target)
-                           ? app.add_flag(dashed(flag), parsed[i].on)
-                           : app.add_option(dashed(flag), parsed[i].text)->take_last();
-  }
-  std::reverse(args.begin(), args.end());  // as CLI11 wants them
+  std::vector<std::string> values(table.flags.size());  // as text: set_flag gives them their types
+  std::vector<CLI::Option*> options;
+  for (size_t i = 0; i < values.size(); ++i)
+    options.push_back(app.add_option(dashed(table.flags[i]), values[i])->take_last());
+  std::reverse(args->begin(), args->end());  // as CLI11 wants them
   try {
-    app.parse(args);
+    app.parse(*args);
   } catch (const CLI::ParseError& error) {
     return Problem{std::string(error.what()).substr(0, std::string(error.what()).find('\n'))};
   }
   const std::vector<std::string> rest = app.remaining();
   if (auto problem = check_unknown(table, rest)) return *problem;
-  for (size_t i = 0; i < parsed.size(); ++i) {
-    const bool given = parsed[i].option->count() > 0;
-    if (const auto* on = std::get_if<bool*>(&table.flags[i].target)) {
-      if (given) **on = parsed[i].on;
-    } else if (given) {
-      if (auto problem = set(table.flags[i], parsed[i].text)) return *problem;
-    }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (options[i]->count() == 0) continue;
+    if (auto problem = set_flag(table.flags[i], values[i])) return *problem;
   }
   if (!table.positional.target) {
     if (!rest.empty()) return Problem{"unexpected argument '" + rest.front() + "'"};
@@ -182,29 +134,15 @@ Result<bool> parse_flags(const FlagTable& table, std::span<const std::string> ar
   return false;
 }
 
+Flag wide_flag(bool& wide) {
+  return {.name = "wide", .target = &wide, .doc = "Print whole tables, not cut to 100 columns."};
+}
+
 std::string suggestion(std::string_view word, const std::vector<std::string>& words,
                        std::string_view before) {
   const std::vector<std::string_view> choices(words.begin(), words.end());
   const std::string_view meant = nearest(word, choices);
   return meant.empty() ? "" : " (did you mean " + std::string(before) + std::string(meant) + "?)";
-}
-
-std::string value_text(const Target& target) {
-  return std::visit(
-      [](auto* value) -> std::string {
-        using T = std::remove_pointer_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, std::string>)
-          return *value;
-        else if constexpr (std::is_same_v<T, bool>)
-          return *value ? "on" : "off";
-        else if constexpr (std::is_same_v<T, double>)
-          return number_text(*value);
-        else if constexpr (std::is_arithmetic_v<T>)
-          return std::to_string(*value);
-        else
-          return joined(*value, ",");
-      },
-      target);
 }
 
 }  // namespace fusesmith::fuzz

@@ -3,15 +3,14 @@
 #include <string>
 
 #include "fuzz/base/flags.h"
+#include "fuzz/base/table.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr size_t kColumns = 100;
-
 // `text` broken at spaces, every line but the first indented.
-std::string wrapped(std::string_view text, size_t indent) {
+std::string in_columns(std::string_view text, size_t indent) {
   std::string out;
   size_t column = indent;
   while (!text.empty()) {
@@ -54,23 +53,26 @@ std::string flag_doc(const Flag& flag) {
 
 }  // namespace
 
-std::string help_text(const FlagTable& table) {
+std::string help_text(const FlagTable& table, Offer offer) {
+  std::vector<Flag> flags = table.flags;
+  if (offer == Offer::this_build)
+    std::erase_if(flags, [](const Flag& flag) { return !flag.missing.empty(); });
   std::string text = "fusesmith " + std::string(table.command) + ": " + std::string(table.doc) +
                      "\n\nUsage: fusesmith " + std::string(table.command) + " [FLAGS]";
   if (table.positional.target) text += " " + std::string(table.positional.name);
   text += "\n";
-  if (!table.details.empty()) text += "\n" + wrapped(table.details, 0) + "\n";
+  if (!table.details.empty()) text += "\n" + in_columns(table.details, 0) + "\n";
   text += "\nFlags (--name=value or --name value):\n";
   size_t width = 0;
-  for (const Flag& flag : table.flags) width = std::max(width, flag_head(flag).size());
-  for (const Flag& flag : table.flags) {
+  for (const Flag& flag : flags) width = std::max(width, flag_head(flag).size());
+  for (const Flag& flag : flags) {
     const std::string head = flag_head(flag);
-    text +=
-        "  " + head + std::string(width - head.size() + 2, ' ') + wrapped(flag_doc(flag), width + 4) + "\n";
+    text += "  " + head + std::string(width - head.size() + 2, ' ') + in_columns(flag_doc(flag), width + 4) +
+            "\n";
   }
-  text += "\nExamples:\n";
+  if (!table.examples.empty()) text += "\nExamples:\n";
   for (const Example& example : table.examples) {
-    text += "  fusesmith " + std::string(example.command) + "\n      " + wrapped(example.what, 6) + "\n";
+    text += "  fusesmith " + std::string(example.command) + "\n      " + in_columns(example.what, 6) + "\n";
   }
   return text;
 }

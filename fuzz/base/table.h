@@ -9,6 +9,9 @@
 
 namespace fusesmith::fuzz {
 
+// How wide help texts and tables are, and a width that no table reaches.
+inline constexpr size_t kColumns = 100, kAllColumns = SIZE_MAX;
+
 // Rows of cells; the first row is the heading. Columns whose other cells all start like numbers are aligned
 // to the right.
 class Table {
@@ -18,12 +21,14 @@ class Table {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.size() < 2; }
 
-  // Two spaces between columns; every line indented and ended.
-  std::string text(int indent = 0) const;
+  // Two spaces between columns; every line indented and ended. Longer lines than `columns`: empty columns go,
+  // headings take two lines, and the widest columns of text, other than the first, are cut.
+  std::string text(int indent = 0, size_t columns = kColumns) const;
   std::string markdown() const;
 
  private:
   bool is_numeric(size_t column) const;
+  std::vector<size_t> widths(size_t columns) const;
   std::vector<std::vector<std::string>> rows_;
 };
 

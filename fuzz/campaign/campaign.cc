@@ -12,6 +12,7 @@
 #include "fuzz/campaign/campaign_run.h"
 #include "fuzz/campaign/summary.h"
 #include "fuzz/run/backends.h"
+#include "fuzz/run/case_files.h"
 #include "fuzz/run/known_names.h"
 #include "fuzz/run/metamorphic.h"
 
@@ -36,10 +37,10 @@ Result<std::string> file_text(const Case& test_case) {
   return Problem{"invalid case: " + (again ? "reads back as another" : again.problem())};
 }
 
-GeneratorOptions generator_options(const FuzzFlags& flags) {
-  GeneratorOptions options;
-  options.data = parse_data_mix(flags.data);
-  return options;
+GeneratorOptions generator_options(const CampaignOptions& options) {
+  GeneratorOptions generator;
+  generator.data = parse_data_mix(options.data);
+  return generator;
 }
 
 double seconds_since(Clock::time_point then) {
@@ -48,24 +49,24 @@ double seconds_since(Clock::time_point then) {
 
 }  // namespace
 
-Campaign::Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& directory,
+Campaign::Campaign(const CampaignOptions& options, Console& console, WorkDirectory& directory,
                    std::vector<Case> corpus, std::string digest)
-    : flags_(flags),
+    : options_(options),
       console_(console),
       directory_(directory),
       corpus_(std::move(corpus)),
       watch_([this](const auto& running) { save_suspects(running); }),
-      judging_(Judging(flags.judge).quick()),
-      finishing_(flags.judge),
-      shard_(*parse_shard(flags.shard)),
-      generator_(generator_options(flags)),
+      judging_(Judging(options.judge).quick()),
+      finishing_(options.judge),
+      shard_(*parse_shard(options.shard)),
+      generator_(generator_options(options)),
       old_findings_(directory.finding_count()),
       status_(console),
       stats_(directory.stats()) {
   judging_.watch = finishing_.watch = &watch_;
   judging_.options.stop = finishing_.options.stop = InterruptGuard::interrupted;
-  stats_.seed = flags.seed;
-  stats_.shard = flags.shard;
+  stats_.seed = options.seed;
+  stats_.shard = options.shard;
   if (stats_.corpus_digest != digest) {
     stats_.corpus_done = 0;
     std::erase_if(stats_.device_failures,
@@ -82,9 +83,9 @@ Campaign::Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& dire
 }
 
 bool Campaign::over() const {
-  if (flags_.max_total_time > 0 && seconds_since(start_) >= flags_.max_total_time) return true;
+  if (options_.max_total_time > 0 && seconds_since(start_) >= options_.max_total_time) return true;
   const auto found = static_cast<int64_t>(directory_.finding_count() - old_findings_);
-  return InterruptGuard::interrupted() || (flags_.max_findings > 0 && found >= flags_.max_findings);
+  return InterruptGuard::interrupted() || (options_.max_findings > 0 && found >= options_.max_findings);
 }
 
 // Names a case in suspects/ and in stats.json.
@@ -101,8 +102,8 @@ Result<Finished> Campaign::judge(uint64_t position) {
     test_case = corpus_[skipped_ + position];
   } else {
     const uint64_t number = counter(position);
-    test_case = generate_case(flags_.seed, shard_, number, generator_, &parts);
-    if (flags_.metamorphic > 0 && number % flags_.metamorphic == 0)
+    test_case = generate_case(options_.seed, shard_, number, generator_, &parts);
+    if (options_.metamorphic > 0 && number % options_.metamorphic == 0)
       test_case.policy.metamorphic.assign(kMetamorphicChecks.begin(), kMetamorphicChecks.end());
     read_again = number % kReadAgainEvery == 0;
   }
@@ -212,7 +213,7 @@ std::optional<Problem> Campaign::follow_up() {
 }
 
 FindingOptions Campaign::finding_options() const {
-  return {finishing_, flags_.judge.beside_case().text(), console_.program, flags_.minimize != 0,
+  return {finishing_, options_.judge.beside_case().text(), console_.program, options_.minimize != 0,
           [this] { return InterruptGuard::interrupted() || watch_.failed(); }};
 }
 
@@ -255,9 +256,9 @@ std::optional<Problem> Campaign::run_workers() {
   jobs.follow_up = [&] { return follow_up(); };
   jobs.stop = [&] { return over(); };
   const uint64_t corpus_cases = corpus_.size() - skipped_;
-  jobs.end = flags_.runs > 0 ? corpus_cases + flags_.runs : UINT64_MAX;
+  jobs.end = options_.runs > 0 ? corpus_cases + options_.runs : UINT64_MAX;
   const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
-  WorkerPool pool(static_cast<int>(flags_.jobs > 0 ? flags_.jobs : cores), std::move(jobs));
+  WorkerPool pool(static_cast<int>(options_.jobs > 0 ? options_.jobs : cores), std::move(jobs));
 
   auto saved = Clock::now();
   while (!pool.wait(std::chrono::milliseconds(100))) {
@@ -291,8 +292,8 @@ int Campaign::run() {
   status_.close();
   if (!problem) problem = saving;
   if (problem && !end_) return fail(console_, kName, problem->what, kCannotWrite);
-  console_.out << (flags_.json ? to_json(stats)
-                               : summary_text(stats, directory_, flags_.judge, console_.program))
+  console_.out << (options_.json ? to_json(stats)
+                                 : summary_text(stats, directory_, options_.judge, console_.program))
                << std::flush;
   if (end_) {
     const bool suspects = end_->code == kDeviceUnhealthy && !alone_;
@@ -310,9 +311,9 @@ Result<std::vector<Case>> read_corpus(const std::vector<std::string>& arguments,
   std::vector<Case> cases;
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const std::string& argument : arguments) {
-    const auto files = list_json(argument);
-    if (!files) return Problem{files.problem()};
-    for (const std::string& file : *files) {
+    const auto found = list_cases(argument);
+    if (!found) return Problem{found.problem()};
+    for (const std::string& file : found->files) {
       auto test_case = read_known_case(file);
       if (!test_case) return Problem{test_case.problem()};
       for (const char c : to_json(*test_case)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -323,6 +324,20 @@ Result<std::vector<Case>> read_corpus(const std::vector<std::string>& arguments,
   std::snprintf(buffer, sizeof buffer, "%016" PRIx64, hash);
   digest = cases.empty() ? "" : buffer;
   return cases;
+}
+
+// What decides which cases a campaign judges and how.
+Identity identity_of(const CampaignOptions& options) {
+  return {{"seed", options.seed},
+          {"shard", options.shard},
+          {"baseline", options.judge.baseline},
+          {"candidate", options.judge.candidate},
+          {"policy", options.judge.policy},
+          {"skip_patterns", options.judge.skip_patterns},
+          {"faults", options.judge.faults},
+          {"engine", options.engine},
+          {"data", options.data},
+          {"metamorphic", options.metamorphic, true}};
 }
 
 }  // namespace
@@ -341,34 +356,28 @@ Result<uint64_t> parse_shard(const std::string& text) {
   return index;
 }
 
-int run(FuzzFlags& flags, Console& console) {
-  if (flags.engine == "libfuzzer") {
-    return fail(console, kName,
-                "--engine=libfuzzer: guided campaigns are not part of this version; build preset fuzz and "
-                "run its libFuzzer "
-                "targets (build/fuzz/libfuzzer/) instead");
-  }
-  if (const auto shard = parse_shard(flags.shard); !shard) return fail(console, kName, shard.problem());
+int run_campaign(CampaignOptions options, Console& console) {
+  if (const auto shard = parse_shard(options.shard); !shard) return fail(console, kName, shard.problem());
   // A campaign goes on with the pair that it began with, whatever this machine would pick now.
-  for (const auto& [flag, value] :
-       {std::pair("baseline", &flags.judge.baseline), std::pair("candidate", &flags.judge.candidate)}) {
-    if (value->empty()) *value = WorkDirectory::recorded(flags.workdir, flag);
+  for (const auto& [key, value] :
+       {std::pair("baseline", &options.judge.baseline), std::pair("candidate", &options.judge.candidate)}) {
+    if (value->empty()) *value = WorkDirectory::recorded(options.workdir, key);
     if (!find_backend(*value)) value->clear();
   }
-  if (const auto why = flags.judge.unavailable()) return fail(console, kName, *why, kDeviceUnhealthy);
-  const Judging judging(flags.judge);
-  flags.judge.baseline = judging.baseline;
-  flags.judge.candidate = judging.candidate;
+  if (const auto why = options.judge.unavailable()) return fail(console, kName, *why, kDeviceUnhealthy);
+  const Judging judging(options.judge);
+  options.judge.baseline = judging.baseline;
+  options.judge.candidate = judging.candidate;
   std::string digest;
-  auto corpus = read_corpus(flags.corpus, digest);
+  auto corpus = read_corpus(options.corpus, digest);
   if (!corpus) return fail(console, kName, corpus.problem());
   bool cannot_write = false;
-  auto directory = WorkDirectory::open(flags.workdir, flags.table(), cannot_write);
+  auto directory = WorkDirectory::open(options.workdir, identity_of(options), cannot_write);
   if (!directory) return fail(console, kName, directory.problem(), cannot_write ? kCannotWrite : kUsage);
   if (auto problem = directory->check_corpus(digest, corpus->size()))
     return fail(console, kName, problem->what);
   const InterruptGuard guard;
-  return Campaign(flags, console, *directory, std::move(*corpus), std::move(digest)).run();
+  return Campaign(options, console, *directory, std::move(*corpus), std::move(digest)).run();
 }
 
 }  // namespace fusesmith::fuzz

@@ -1,18 +1,18 @@
-// The `fuzz` command: a campaign over generated cases, on all cores, in a work directory that it can be
-// resumed from. Case number n of a campaign is a function of (seed, shard, n) alone, so verdict counts do not
-// depend on the number of jobs.
+// A campaign: judges generated cases on all cores, in a work directory from which it can be resumed. Case
+// number n of a campaign is a function of (seed, shard, n) alone, so verdict counts do not depend on the
+// number of jobs.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "fuzz/base/console.h"
-#include "fuzz/base/flags.h"
 #include "fuzz/run/judging.h"
+#include "graph/result.h"
 
 namespace fusesmith::fuzz {
 
-struct FuzzFlags {
+struct CampaignOptions {
   JudgeFlags judge = {{}, {}, "lawful", {}, {}};
   uint64_t runs = 0;  // 0: no limit
   double max_total_time = 0;
@@ -26,14 +26,12 @@ struct FuzzFlags {
   int64_t minimize = 1;
   int64_t max_findings = 0;
   bool json = false;
-  std::vector<std::string> corpus;
-
-  FlagTable table();
+  std::vector<std::string> corpus;  // files, and folders of cases, that are judged first
 };
 
 // Exit code: 0 clean, 1 usage, 71 one case after the other ran out of memory, 72 interrupted, 73 cannot
 // write, 76 the device is missing or failed, 77 the work directory holds findings.
-int run(FuzzFlags& flags, Console& console);
+int run_campaign(CampaignOptions options, Console& console);
 
 // I of "I/N", or a problem unless 0 <= I < N.
 Result<uint64_t> parse_shard(const std::string& text);

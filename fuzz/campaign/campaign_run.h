@@ -27,8 +27,8 @@ inline constexpr std::string_view kCorpusPrefix = "corpus-", kFinishingPrefix = 
 // it fail again is a finding and is not run any more, and what does not is not run again beside others.
 class Campaign {
  public:
-  Campaign(const FuzzFlags& flags, Console& console, WorkDirectory& directory, std::vector<Case> corpus,
-           std::string digest);
+  Campaign(const CampaignOptions& options, Console& console, WorkDirectory& directory,
+           std::vector<Case> corpus, std::string digest);
 
   int run();
 
@@ -73,7 +73,7 @@ class Campaign {
     std::string why;
   };
 
-  const FuzzFlags& flags_;
+  const CampaignOptions& options_;
   Console& console_;
   WorkDirectory& directory_;
   const std::vector<Case> corpus_;

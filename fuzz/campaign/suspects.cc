@@ -31,7 +31,7 @@ std::string Campaign::replay_text() const {
   if (names.size() > kMost) files = " " + shell_quoted((directory_.path() / "suspects").string());
   return "; what ran (" + counted(static_cast<int64_t>(names.size()), "case") +
          ") is saved: start the campaign again to run each alone, or " + console_.program + " replay" +
-         files + flags_.judge.beside_case().text();
+         files + options_.judge.beside_case().text();
 }
 
 std::optional<Problem> Campaign::check_suspects() {

@@ -15,12 +15,10 @@ constexpr std::string_view kMend =
     "; give --workdir another folder, or the flags of the campaign that is there";
 constexpr std::string_view kRestore = "; restore it or give --workdir another folder";
 
-std::string identity_json(const FlagTable& table) {
+std::string identity_json(const Identity& identity) {
   Json json = {{"fusesmith", FUSESMITH_VERSION}};
-  for (const Flag& flag : table.flags) {
-    if (!flag.identity) continue;
-    std::visit([&](auto* value) { json[std::string(flag.name)] = *value; }, flag.target);
-  }
+  for (const IdentityValue& one : identity)
+    std::visit([&](const auto& value) { json[std::string(one.key)] = value; }, one.value);
   return json.dump(2) + "\n";
 }
 
@@ -34,15 +32,15 @@ Json as_set(Json value) {
 
 // What differs between the identities, or nothing. The version may: a resumed campaign is then one of two
 // versions.
-std::optional<Problem> compare(const fs::path& file, const std::string& text, const FlagTable& table) {
+std::optional<Problem> compare(const fs::path& file, const std::string& text, const Identity& identity) {
   const Json there = Json::parse(text, nullptr, false);
   if (!there.is_object())
     return Problem{file.string() + ": expected the JSON object that a campaign wrote" +
                    std::string(kRestore)};
-  const Json wanted = Json::parse(identity_json(table));
+  const Json wanted = Json::parse(identity_json(identity));
   const auto may_lack = [&](const std::string& key) {
-    return std::any_of(table.flags.begin(), table.flags.end(),
-                       [&](const Flag& flag) { return flag.added_later && flag.name == key; });
+    return std::any_of(identity.begin(), identity.end(),
+                       [&](const IdentityValue& one) { return one.added_later && one.key == key; });
   };
   for (const auto& [key, value] : wanted.items()) {
     if (key == "fusesmith") continue;
@@ -82,14 +80,14 @@ std::optional<Problem> drop_damaged(const fs::path& folder) {
 
 }  // namespace
 
-std::string WorkDirectory::recorded(const std::string& path, std::string_view flag) {
+std::string WorkDirectory::recorded(const std::string& path, std::string_view key) {
   const auto text = read_file(fs::path(path) / "campaign.json");
   const Json json = text ? Json::parse(*text, nullptr, false) : Json();
-  const auto value = json.is_object() ? json.find(std::string(flag)) : json.end();
+  const auto value = json.is_object() ? json.find(std::string(key)) : json.end();
   return value != json.end() && value->is_string() ? value->get<std::string>() : "";
 }
 
-Result<WorkDirectory> WorkDirectory::open(const std::string& path, const FlagTable& table,
+Result<WorkDirectory> WorkDirectory::open(const std::string& path, const Identity& identity,
                                           bool& cannot_write) {
   cannot_write = true;
   for (const fs::path& folder : {fs::path(path), fs::path(path) / "corpus", fs::path(path) / "findings"}) {
@@ -104,7 +102,7 @@ Result<WorkDirectory> WorkDirectory::open(const std::string& path, const FlagTab
   const auto entries = entries_of(directory.path_ / "findings");
   if (!entries) return Problem{entries.problem()};
   const std::vector<fs::path>& findings = *entries;
-  if (auto problem = directory.load(table, findings, cannot_write)) return *problem;
+  if (auto problem = directory.load(identity, findings, cannot_write)) return *problem;
   // Of a campaign that was killed while it wrote: under the lock, nobody writes here now.
   const fs::path& root = directory.path_;
   for (const fs::path& folder : {root, root / "corpus", root / "suspects"}) remove_temporary_files(folder);
@@ -112,7 +110,7 @@ Result<WorkDirectory> WorkDirectory::open(const std::string& path, const FlagTab
   return directory;
 }
 
-std::optional<Problem> WorkDirectory::load(const FlagTable& table, const std::vector<fs::path>& findings,
+std::optional<Problem> WorkDirectory::load(const Identity& identity, const std::vector<fs::path>& findings,
                                            bool& cannot_write) {
   const fs::path campaign = path_ / "campaign.json", stats = path_ / "stats.json";
   stats_ = Stats::with_patterns();
@@ -121,12 +119,12 @@ std::optional<Problem> WorkDirectory::load(const FlagTable& table, const std::ve
       cannot_write = false;
       return Problem{stats.string() + ": found without its campaign.json" + std::string(kRestore)};
     }
-    return write_file(campaign, identity_json(table));
+    return write_file(campaign, identity_json(identity));
   }
   cannot_write = false;
   const auto text = read_file(campaign);
   if (!text) return Problem{text.problem()};
-  if (auto problem = compare(campaign, *text, table)) return problem;
+  if (auto problem = compare(campaign, *text, identity)) return problem;
   resumed_ = true;
   if (fs::exists(stats)) {
     const auto stats_text = read_file(stats);

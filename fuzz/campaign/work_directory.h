@@ -9,23 +9,34 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "fuzz/base/files.h"
-#include "fuzz/base/flags.h"
 #include "fuzz/campaign/stats.h"
 
 namespace fusesmith::fuzz {
 
+// An option that decides what a campaign does, by its key in campaign.json. It may not change when the
+// campaign is resumed.
+struct IdentityValue {
+  std::string_view key;
+  std::variant<uint64_t, std::string, std::vector<std::string>> value;
+  bool added_later =
+      false;  // campaign.json of an earlier version lacks it: any value continues that campaign
+};
+using Identity = std::vector<IdentityValue>;
+
 class WorkDirectory {
  public:
-  // Makes the folder, or takes up the campaign in it, without what a killed one left half done. The table's
-  // `identity` flags are its identity: when campaign.json has other values, the problem names the first that
-  // differs. `cannot_write` tells the two kinds of problem apart.
-  static Result<WorkDirectory> open(const std::string& path, const FlagTable& table, bool& cannot_write);
+  // Makes the folder, or takes up the campaign in it, without what a killed one left half done. When
+  // campaign.json has another identity, the problem names the first value that differs. `cannot_write` tells
+  // the two kinds of problem apart.
+  static Result<WorkDirectory> open(const std::string& path, const Identity& identity, bool& cannot_write);
 
-  // What the campaign there, if there is one, has for a flag of type string; else empty.
-  static std::string recorded(const std::string& path, std::string_view flag);
+  // What the campaign there, if there is one, has for a key whose value is a string; else empty.
+  static std::string recorded(const std::string& path, std::string_view key);
 
   const std::filesystem::path& path() const { return path_; }
   bool resumed() const { return resumed_; }
@@ -64,7 +75,7 @@ class WorkDirectory {
  private:
   WorkDirectory(std::filesystem::path path, FolderLock lock)
       : path_(std::move(path)), lock_(std::move(lock)) {}
-  std::optional<Problem> load(const FlagTable& table, const std::vector<std::filesystem::path>& findings,
+  std::optional<Problem> load(const Identity& identity, const std::vector<std::filesystem::path>& findings,
                               bool& cannot_write);
 
   std::filesystem::path path_;

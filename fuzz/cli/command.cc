@@ -3,101 +3,142 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <system_error>
+#include <vector>
 
-#include "fuzz/base/table.h"
-#include "fuzz/campaign/campaign.h"
-#include "fuzz/cli/calibrate_command.h"
-#include "fuzz/cli/explain_command.h"
-#include "fuzz/cli/generate_command.h"
-#include "fuzz/cli/list_command.h"
-#include "fuzz/cli/minimize_command.h"
-#include "fuzz/cli/replay_command.h"
+#include "fuzz/cli/version.h"
+
+// The one list, in the order of --help. To add a command, write fuzz/cli/NAME_command.cc and add a line here.
+#define FUSESMITH_COMMANDS(COMMAND) \
+  COMMAND(fuzz)                     \
+  COMMAND(replay)                   \
+  COMMAND(minimize)                 \
+  COMMAND(explain)                  \
+  COMMAND(generate)                 \
+  COMMAND(list)                     \
+  COMMAND(calibrate)
 
 namespace fusesmith::fuzz {
 
+#define FUSESMITH_DECLARE(name) Command name##_command();
+FUSESMITH_COMMANDS(FUSESMITH_DECLARE)
+#undef FUSESMITH_DECLARE
+
 namespace {
 
-// Known from the design's command line, but not there yet.
+// Commands that later versions will have.
 constexpr std::string_view kLater[] = {"export", "merge", "report"};
 
 constexpr std::string_view kIntroduction =
-    "fusesmith: generates random transformer-like graphs, runs each on two backends, judges every result\n"
-    "against what floating point allows, and shrinks what it convicts to a JSON case.\n"
+    "fusesmith generates random transformer-like graphs, runs each on two backends, checks every result\n"
+    "against what floating point allows, and reduces each failing graph to a small JSON case.\n"
     "\n"
     "Usage: fusesmith COMMAND [FLAGS] [ARGUMENTS]\n"
-    "       fusesmith COMMAND --help | --help | --version\n"
+    "       fusesmith help [COMMAND]\n"
+    "       fusesmith version\n"
     "\n"
     "Commands:\n";
 
 constexpr std::string_view kEnd =
     "\n"
-    "A first round:\n"
-    "  fusesmith fuzz --max_total_time=60                a campaign of a minute, in fusesmith-work/\n"
-    "  fusesmith replay corpus/scenarios                 what is known, judged again\n"
+    "Getting started:\n"
+    "  fusesmith fuzz --max_total_time=1m                run a campaign of one minute in fusesmith-work/\n"
+    "  fusesmith replay corpus/scenarios                 judge the known cases again\n"
     "  fusesmith explain fusesmith-work/findings/*/min.json\n"
+    "                                                    explain what the campaign found\n"
     "\n"
-    "Exit codes: 0 clean, 1 wrong usage or a file that cannot be read, 71 out of memory, 72 interrupted,\n"
-    "73 cannot write, 76 the GPU is missing or failed, 77 at least one finding.\n";
+    "Exit codes: 0 no finding, 1 wrong usage or a file that cannot be read, 71 out of memory,\n"
+    "72 interrupted, 73 cannot write, 76 the GPU is missing or failed, 77 at least one finding.\n";
 
-std::string introduction() {
+const Command* find_command(std::string_view name) {
+  for (const Command& command : all_commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+// What the words `help`, `version` and their flags print; empty for any other word.
+std::string shown(const std::string& word, std::string_view commit) {
+  if (word == "--help" || word == "-help" || word == "-h" || word == "help") return introduction();
+  if (word == "--version" || word == "-version" || word == "-V" || word == "version")
+    return version_text(commit);
+  return "";
+}
+
+int refuse(const std::string& word, Console& console) {
+  if (std::find(std::begin(kLater), std::end(kLater), word) != std::end(kLater))
+    return fail(console, word, "not part of this version");
+  std::vector<std::string> names = {"help", "version"};
+  for (const Command& command : all_commands()) {
+    if (command.missing.empty()) names.emplace_back(command.name);
+  }
+  return fail(console, "",
+              "unknown command '" + word + "'" + suggestion(word, names) + "; fusesmith --help lists them");
+}
+
+int run_command(std::span<const std::string> args, Console& console, std::string_view commit) {
+  if (args.empty()) return fail(console, "", "missing command; fusesmith --help lists them");
+  const std::string& word = args[0];
+  const bool help = word == "help" && args.size() > 1;
+  const std::string& name = help ? args[1] : word;
+  if (help && args.size() > 2) return fail(console, word, "unexpected argument '" + args[2] + "'");
+  if (const std::string text = shown(name, commit); !text.empty()) {
+    console.out << text;
+    return kClean;
+  }
+  const Command* command = find_command(name);
+  if (!command) return refuse(name, console);
+  if (!help) return command->run(args.subspan(1), console);
+  console.out << command->help(Offer::this_build);
+  return kClean;
+}
+
+// Whether the call only prints what is known. Its reader may leave early, as `head` does.
+bool only_shows(std::span<const std::string> args) {
+  if (args.empty()) return false;
+  if (std::find(args.begin(), args.end(), "--help") != args.end() || !shown(args[0], "").empty()) return true;
+  const Command* command = find_command(args[0]);
+  return command && command->shows;
+}
+
+}  // namespace
+
+std::string introduction(Offer offer) {
   std::string text(kIntroduction);
   size_t width = 0;
   for (const Command& command : all_commands()) width = std::max(width, command.name.size());
   for (const Command& command : all_commands()) {
+    if (offer == Offer::this_build && !command.missing.empty()) continue;
     text += "  " + std::string(command.name) + std::string(width - command.name.size() + 2, ' ') +
             std::string(command.doc) + "\n";
   }
   return text + std::string(kEnd);
 }
 
-int run_command(std::span<const std::string> args, Console& console) {
-  if (args.empty()) return fail(console, "", "missing command; fusesmith --help lists them");
-  const std::string& word = args[0];
-  if (word == "--help" || word == "-h" || word == "help") {
-    console.out << introduction();
-    return kClean;
-  }
-  if (word == "--version") {
-    console.out << "fusesmith " << FUSESMITH_VERSION << "\n";
-    return kClean;
-  }
-  std::vector<std::string> names;
-  for (const Command& command : all_commands()) {
-    if (command.name == word) return command.run(args.subspan(1), console);
-    names.emplace_back(command.name);
-  }
-  if (std::find(std::begin(kLater), std::end(kLater), word) != std::end(kLater)) {
-    return fail(console, word, "not part of this version");
-  }
-  return fail(console, "",
-              "unknown command '" + word + "'" + suggestion(word, names) + "; fusesmith --help lists them");
-}
-
-}  // namespace
-
-int print_help(const FlagTable& table, Console& console) {
-  console.out << help_text(table);
-  return kClean;
+void print_cases(const nlohmann::ordered_json& cases, size_t given, Console& console) {
+  using Json = nlohmann::ordered_json;
+  if (given == 1 && cases.empty()) return;  // the case was not reached
+  console.out
+      << (given == 1 ? cases[0] : Json{{"cases", cases}}).dump(2, ' ', false, Json::error_handler_t::replace)
+      << "\n";
 }
 
 std::span<const Command> all_commands() {
-  static const Command commands[] = {
-      command_of<FuzzFlags>(),      command_of<ReplayFlags>(),   command_of<MinimizeFlags>(),
-      command_of<ExplainFlags>(),   command_of<GenerateFlags>(), command_of<ListFlags>(),
-      command_of<CalibrateFlags>(),
-  };
+#define FUSESMITH_CALL(name) name##_command(),
+  static const Command commands[] = {FUSESMITH_COMMANDS(FUSESMITH_CALL)};
+#undef FUSESMITH_CALL
   return commands;
 }
 
-int run_command_line(std::span<const std::string> args, Console& console) {
+int run_command_line(std::span<const std::string> args, Console& console, std::string_view commit) {
   const std::string_view command = args.empty() ? std::string_view() : args[0];
   try {
-    const int code = run_command(args, console);
+    const int code = run_command(args, console, commit);
     console.out.flush();
-    if (!console.out) return fail(console, command, "cannot write to standard output", kCannotWrite);
-    return code;
+    if (console.out || (only_shows(args) && console.reader_left && console.reader_left())) return code;
+    return fail(console, command, "cannot write to standard output", kCannotWrite);
   } catch (const DeviceError& error) {
     return fail_device(console, command, "", error);
   } catch (const std::bad_alloc&) {

@@ -26,29 +26,67 @@ void expect_golden(const std::string& name, const std::string& text) {
 }
 
 TEST(Command, HelpIsGolden) {
-  const Ran ran = fusesmith_command({"--help"});
-  EXPECT_EQ(ran.code, kClean);
-  expect_golden("help.txt", ran.out);
+  expect_golden("help.txt", introduction(Offer::every_build));
   for (const Command& command : all_commands()) {
-    const Ran help = fusesmith_command({std::string(command.name), "--help"});
-    EXPECT_EQ(help.code, kClean);
-    EXPECT_EQ(help.err, "");
-    expect_golden("help_" + std::string(command.name) + ".txt", help.out);
+    const std::string name(command.name);
+    expect_golden("help_" + name + ".txt", command.help(Offer::every_build));
+    for (const std::vector<std::string>& args :
+         std::vector<std::vector<std::string>>{{name, "--help"}, {name, "x", "-h"}, {"help", name}}) {
+      const Ran help = fusesmith_command(args);
+      EXPECT_EQ(help.code, kClean);
+      EXPECT_EQ(help.out, command.help(Offer::this_build));
+      EXPECT_EQ(help.err, "");
+    }
   }
 }
 
 TEST(Command, HelpFitsATerminal) {
-  std::string all = fusesmith_command({"--help"}).out;
-  for (const Command& command : all_commands()) all += command.help();
+  std::string all = introduction(Offer::every_build);
+  for (const Command& command : all_commands()) all += command.help(Offer::every_build);
   std::istringstream lines(all);
   for (std::string line; std::getline(lines, line);) {
-    EXPECT_LE(line.size(), 110U) << line;
+    EXPECT_LE(line.size(), 100U) << line;
     EXPECT_FALSE(line.ends_with(' ')) << line;
   }
 }
 
 TEST(Command, Version) {
-  EXPECT_EQ(fusesmith_command({"--version"}).out, "fusesmith " FUSESMITH_VERSION "\n");
+  const std::string text = fusesmith_command({"--version"}).out;
+  EXPECT_TRUE(text.starts_with("fusesmith " FUSESMITH_VERSION "\ncommit: unknown\ncompiler: ")) << text;
+  EXPECT_NE(text.find(kFaultsBuilt ? "faults on" : "faults off"), std::string::npos) << text;
+  for (const char* word : {"-V", "version", "-version"})
+    EXPECT_EQ(fusesmith_command({word}).out, text) << word;
+}
+
+TEST(Command, TheIntroductionIsShownOnDemand) {
+  for (const char* word : {"--help", "-h", "help", "-help"}) {
+    const Ran ran = fusesmith_command({word});
+    EXPECT_EQ(ran.code, kClean) << word;
+    EXPECT_EQ(ran.out, introduction()) << word;
+  }
+}
+
+TEST(Command, WhatThisBuildLacksIsNotOffered) {
+  const std::string fuzz = fusesmith_command({"fuzz", "--help"}).out;
+  EXPECT_EQ(fuzz.find("--faults") != std::string::npos, kFaultsBuilt);
+  EXPECT_EQ(fuzz.find("libfuzzer"), std::string::npos);
+  const Ran engine = fusesmith_command({"fuzz", "--engine=libfuzzer"});
+  EXPECT_NE(engine.err.find("not part of this version"), std::string::npos) << engine.err;
+#ifndef FUSESMITH_HAS_CUDA
+  EXPECT_EQ(introduction().find("calibrate"), std::string::npos);
+  for (const std::vector<std::string>& args :
+       std::vector<std::vector<std::string>>{{"calibrate"}, {"replay", "--candidate=cuda", "x.json"}}) {
+    const Ran ran = fusesmith_command(args);
+    EXPECT_NE(ran.code, kClean);
+    EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
+    EXPECT_NE(ran.err.find("this build has no CUDA"), std::string::npos) << ran.err;
+  }
+#endif
+  for (const char* later : {"export", "merge", "report"}) {
+    const Ran ran = fusesmith_command({later, "x"});
+    EXPECT_EQ(ran.code, kUsage);
+    EXPECT_EQ(ran.err, std::string("fusesmith ") + later + ": not part of this version\n");
+  }
 }
 
 // One line on standard error, nothing on standard output, exit 1.
@@ -74,7 +112,7 @@ TEST(Command, BadArgumentsAreOneLine) {
       {"replay", garbage},
       {"replay", folder.string() + "/\n/x"},
       {"minimize", garbage},
-      {"minimize", garbage, "second.json"},
+      {"minimize", garbage, "second.json", "--output=x.json"},
       {"explain", garbage},
       {"explain", folder.string()},
       {"generate"},
@@ -83,6 +121,10 @@ TEST(Command, BadArgumentsAreOneLine) {
       {"list"},
       {"list", "oops"},
       {"list", "ops", "oops"},
+      {"help", "oops"},
+      {"help", "list", "oops"},
+      {"minimize", "-"},
+      {"fuzz", "--runs"},
   };
   for (const auto& args : calls) {
     const Ran ran = fusesmith_command(args);
@@ -116,6 +158,35 @@ TEST(Command, ListsAsTextAndAsJson) {
       EXPECT_NE(text.out.find(item.at("name").get<std::string>()), std::string::npos);
       EXPECT_NE(item.at("doc").get<std::string>(), "");
     }
+  }
+}
+
+TEST(Command, TablesFitATerminalUnlessAskedNotTo) {
+  for (const std::string what : {"ops", "patterns", "backends", "faults"}) {
+    const std::string cut = fusesmith_command({"list", what}).out;
+    const std::string wide = fusesmith_command({"list", what, "--wide"}).out;
+    size_t longest = 0;
+    std::istringstream lines(wide);
+    for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+    lines = std::istringstream(cut);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+    EXPECT_EQ(cut != wide, longest > 100) << what;
+  }
+}
+
+TEST(Command, ListOpsHasStructuredAttributes) {
+  const auto ops = nlohmann::json::parse(fusesmith_command({"list", "ops", "--json"}).out)["ops"];
+  for (const auto& op : ops) {
+    std::string names;
+    for (const auto& attribute : op.at("attribute_details")) {
+      names += (names.empty() ? "" : ", ") + attribute.at("name").get<std::string>();
+      EXPECT_TRUE(attribute.at("type").is_string());
+      EXPECT_NE(attribute.at("required").get<bool>(), attribute.contains("default")) << attribute;
+      EXPECT_EQ(attribute.at("type") == "choice", attribute.contains("choices")) << attribute;
+    }
+    EXPECT_EQ(names, op.at("attributes")) << "the key of before";
+    EXPECT_TRUE(op.at("inputs").is_string());
+    EXPECT_EQ(op.at("arity").size(), 2U);
   }
 }
 

@@ -4,7 +4,6 @@
 #include <cctype>
 
 #include "fuzz/base/files.h"
-#include "fuzz/cli/replay_command.h"
 #include "fuzz/run/expectation.h"
 #include "fuzz/run/judging.h"
 #include "fuzz/run/repeat.h"

@@ -8,9 +8,9 @@
 
 #include "backends/faults.h"
 #include "fuzz/campaign/campaign.h"
-#include "fuzz/cli/calibrate_command.h"
 #include "fuzz/cli/test_support.h"
 #include "fuzz/generate/generator.h"
+#include "fuzz/report/calibration_text.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -387,22 +387,17 @@ TEST(MissingDevice, ACampaignKeepsItsPair) {
 
 TEST(Calibrate, ComparesWithWhatIsDeclared) {
   Calibration calibration{"a card", {{"exp", 2.5, 1, 2.56, 0.5}, {"log", 9, 1, 0, 0}}};
-  std::ostringstream out, err;
-  Console console{out, err};
-  EXPECT_EQ(report(calibration, false, console), kClean) << "nothing declares log";
-  EXPECT_TRUE(contains(out.str(), "within")) << out.str();
+  EXPECT_TRUE(exceeding(calibration).empty()) << "nothing declares log";
+  EXPECT_TRUE(contains(calibration_text(calibration), "within")) << calibration_text(calibration);
   const std::vector<ScalarError> wrong = {
       {"exp", 2.57, 1, 2.56, 0}, {"exp", 1, 1, 2.56, 1.5}, {"exp", NAN, 1, 2.56, 0}};
   for (const ScalarError& function : wrong) {
     calibration.functions[0] = function;
-    out.str("");
-    EXPECT_EQ(report(calibration, true, console), kFindings);
-    const Json json = Json::parse(out.str());
+    EXPECT_EQ(exceeding(calibration), std::vector<std::string>{"exp"});
+    const Json json = Json::parse(calibration_json(calibration));
     EXPECT_EQ(json["functions"][0]["exceeds"], true);
     EXPECT_EQ(json["functions"][1]["declared_u"], Json());
-    out.str("");
-    report(calibration, false, console);
-    EXPECT_TRUE(contains(out.str(), "EXCEEDED: exp")) << out.str();
+    EXPECT_TRUE(contains(calibration_text(calibration), "EXCEEDED: exp")) << calibration_text(calibration);
   }
 }
 

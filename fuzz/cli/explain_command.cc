@@ -1,26 +1,50 @@
-#include "fuzz/cli/explain_command.h"
-
+// The `explain` command: for each case one sentence that says what happened, every region of both backends
+// with all figures, and experiments that show the cause of the difference (explanation.h).
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
+#include "fuzz/cli/command.h"
 #include "fuzz/explain/explanation.h"
 #include "fuzz/report/definitions.h"
 #include "fuzz/report/verdict_json.h"
 #include "fuzz/report/verdict_text.h"
 #include "fuzz/run/backends.h"
-#include "fuzz/run/known_names.h"
+#include "fuzz/run/case_files.h"
+#include "fuzz/run/judging.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
-std::string regions_text(const BackendVerdict& backend, std::span<const Difference> differences) {
+using Json = nlohmann::ordered_json;
+
+struct ExplainFlags {
+  JudgeFlags judge;
+  bool json = false;
+  bool wide = false;
+  double max_seconds = 60;
+  std::vector<std::string> files;
+
+  FlagTable table();
+};
+
+struct Explained {
+  std::string file;
+  CaseRun run;
+  Explanation explanation = {};
+  std::vector<DefinitionDifference> definitions = {};
+};
+
+std::string regions_text(const BackendVerdict& backend, std::span<const Difference> differences,
+                         size_t columns) {
   if (backend.regions.empty()) return "";
   return "\nRegions of " + backend.backend + ", in the order in which they run:\n" +
-         region_table(backend, Regions::all, differences).text(2);
+         region_table(backend, Regions::all, differences).text(2, columns);
 }
 
 std::string reasons_text(const BackendVerdict& backend) {
@@ -37,10 +61,10 @@ std::string reasons_text(const BackendVerdict& backend) {
   return text.empty() ? "" : "\nRoundings that " + backend.backend + " left out or moved:\n" + text;
 }
 
-std::string text_of(const Case& test_case, const CaseRun& run, const Explanation& explanation,
-                    const std::vector<DefinitionDifference>& definitions) {
+std::string text_of(const Case& test_case, const Explained& explained, size_t columns) {
+  const auto& [file, run, explanation, definitions] = explained;
   const Verdict& verdict = run.verdict;
-  std::string text = std::string(name(verdict.verdict)) +
+  std::string text = file + ": " + std::string(name(verdict.verdict)) +
                      (verdict.finding ? ", finding " + verdict.signature : "") + "\n" +
                      wrapped(sentence(verdict)) + "\n";
   text += shown_step_text(verdict);
@@ -48,92 +72,122 @@ std::string text_of(const Case& test_case, const CaseRun& run, const Explanation
   if (guilty.region) text += wrapped("Evidence: " + evidence_text(guilty) + ".") + "\n";
   if (run.candidate) text += wrapped("What happened: " + explanation.what_happened) + "\n";
   text += stand_in_text(test_case, definitions);
-  text += regions_text(verdict.candidate, region_differences(run)) + reasons_text(verdict.candidate);
-  text += regions_text(verdict.baseline, {}) + reasons_text(verdict.baseline);
+  text += regions_text(verdict.candidate, region_differences(run), columns) + reasons_text(verdict.candidate);
+  text += regions_text(verdict.baseline, {}, columns) + reasons_text(verdict.baseline);
   text += to_text(explanation, run);
   return text +
-         "\nworst/bound, median/bound: error against the exact result from the inputs that the region got, "
-         "as a share of\n"
-         "what its contract allows. exact: elements with one lawful bit pattern. unequal: against the other "
-         "backend.\n"
-         "gain: rms at the outputs / rms injected. share: part of the whole difference at the outputs. "
-         "relative: rms of\n"
-         "difference / rms of value; grows: against what it was computed from. Tolerance: as "
-         "torch.testing.assert_close.\n";
+         "\n"
+         "worst/bound, median/bound: error against the exact result on the region's own inputs, as a "
+         "share of\n"
+         "the bound that its contract allows. exact: elements with one correct bit pattern. unequal: "
+         "elements\n"
+         "that differ from the other backend. gain: rms at the outputs / rms injected. share: part of "
+         "the whole\n"
+         "difference at the outputs. relative: rms of difference / rms of value; grows: compared with its\n"
+         "inputs. Tolerance: as in torch.testing.assert_close.\n";
 }
 
-}  // namespace
+Json json_of(const Explained& explained) {
+  const Verdict& verdict = explained.run.verdict;
+  Json json = {{"file", explained.file}, {"step", verdict.step}, {"sentence", sentence(verdict)}};
+  json.update(to_json(verdict, region_differences(explained.run)));
+  json.update(to_json(explained.explanation));
+  if (!explained.definitions.empty()) json["definitions"] = to_json(explained.definitions);
+  return json;
+}
 
 FlagTable ExplainFlags::table() {
   FlagTable table;
   table.command = "explain";
-  table.doc = "say what happened with a case, region by region, and what makes the difference.";
+  table.doc = "explain a case region by region: which differ, by how much, and why.";
   table.details =
-      "Goes on from the verdict by experiments: each region of the candidate on the baseline's values (what "
-      "it "
-      "injects), the baseline on what that region left (gain, share of the final difference, where it "
-      "grows), "
-      "one inner value at a time of the region taken from the baseline (swaps), each pattern turned off. "
+      "Starts from the verdict and runs experiments: each region of the candidate on the baseline's "
+      "values (the error that it injects), the baseline on the result of that region (the gain, the "
+      "share of the final difference, where it grows), one inner value of the region at a time replaced "
+      "by the baseline's (swaps), and each pattern turned off. `-` is a case on standard input. "
       "docs/explain.md has an example.\n"
       "\n"
-      "Exit codes: 0 no finding, 1 a file that cannot be read, 71 out of memory, 72 interrupted, 76 the GPU "
-      "is missing or "
-      "failed, 77 a finding.";
-  table.positional = {"CASE.json", &files, 1, 1};
-  judge.add_to(table.flags, false);
+      "Exit codes: 0 no finding, 1 a file cannot be read (the other files are still explained), 71 out "
+      "of memory, 72 interrupted, 76 the GPU is missing or failed, 77 a finding.";
+  table.positional = {"CASE.json|-...", &files, 1};
+  judge.add_to(table.flags);
   table.flags.push_back({.name = "max_seconds",
                          .target = &max_seconds,
-                         .value = "S",
-                         .doc = "Begin no experiment after S seconds; what is left out is named.",
+                         .value = "TIME",
+                         .doc = "Start no experiment on a case after this time, in seconds or as 90s, 5m or "
+                                "2h; the report names the experiments left out.",
+                         .unit = Flag::Unit::seconds,
                          .hi = 1e6});
+  table.flags.push_back(wide_flag(wide));
   table.flags.push_back({.name = "json",
                          .target = &json,
-                         .doc = "Print one JSON object on standard output, nothing else there."});
+                         .doc = "Print one JSON object on standard output and nothing else there; for "
+                                "several files {\"cases\": [...]}."});
   table.examples = {
+      {"explain fusesmith-work/findings/*/min.json", "Explain every finding of a campaign."},
       {"explain corpus/scenarios/einsum_projections.json",
-       "Who rewrote what, and how far each region is from its bound."},
+       "Show which regions were rewritten, and how far each is from its bound."},
       {"explain corpus/scenarios/layer_norm_linear_bf16.json",
-       "Whose statistics differ, and what makes more of it."},
-      {"explain --skip_patterns=sdpa case.json", "Is it the attention rewrite?"},
+       "Show whose statistics differ, and what amplifies the difference."},
+      {"explain --skip_patterns=sdpa case.json", "Test whether the attention rewrite is the cause."},
   };
   return table;
 }
 
-int run(ExplainFlags& flags, Console& console) {
-  const std::string& file = flags.files[0];
-  const InterruptGuard guard(InterruptGuard::First::ends);  // there is nothing to keep
-  const auto test_case = read_known_case(file);
-  if (!test_case) return fail(console, "explain", test_case.problem());
-  if (const auto why = flags.judge.unavailable()) return fail(console, "explain", *why, kDeviceUnhealthy);
-  CaseRun run;
-  Explanation explanation;
-  std::vector<DefinitionDifference> definitions;
-  try {
-    const Judging judging(flags.judge, *test_case);
-    Budget budget{.max_seconds = flags.max_seconds};
-    const auto begun = std::chrono::steady_clock::now();
-    run = judging.run(*test_case, [&](CaseRun& judged) {
-      budget.judging_seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-      definitions =
-          definition_differences(*test_case, judged, *find_backend(judging.candidate), judging.options);
-    });
-    explanation = explain(*test_case, run, judging, budget);
-  } catch (const DeviceError& error) {
-    return fail_device(console, "explain", file, error);
-  }
-  if (flags.json) {
-    nlohmann::ordered_json json = {
-        {"file", file}, {"step", run.verdict.step}, {"sentence", sentence(run.verdict)}};
-    json.update(to_json(run.verdict, region_differences(run)));
-    json.update(to_json(explanation));
-    if (!definitions.empty()) json["definitions"] = to_json(definitions);
-    console.out << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-  } else {
-    console.out << file << ": " << text_of(*test_case, run, explanation, definitions);
-  }
-  if (run.verdict.verdict == VerdictClass::out_of_memory) return kOutOfMemory;
-  return run.verdict.finding ? kFindings : kClean;
+Explained explain_case(const ExplainFlags& flags, const std::string& file, const Case& test_case) {
+  Explained explained{file, {}};
+  const Judging judging(flags.judge, test_case);
+  Budget budget{.max_seconds = flags.max_seconds};
+  const auto begun = std::chrono::steady_clock::now();
+  explained.run = judging.run(test_case, [&](CaseRun& judged) {
+    budget.judging_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    explained.definitions =
+        definition_differences(test_case, judged, *find_backend(judging.candidate), judging.options);
+  });
+  explained.explanation = explain(test_case, explained.run, judging, budget);
+  return explained;
 }
+
+int code_of(const Verdict& verdict) {
+  if (verdict.verdict == VerdictClass::out_of_memory) return kOutOfMemory;
+  return verdict.finding ? kFindings : kClean;
+}
+
+// Exit code: that of the gravest case. A file that cannot be read does not stop the others, a device that
+// failed does.
+int run(ExplainFlags& flags, Console& console) {
+  if (const auto why = flags.judge.unavailable()) return fail(console, "explain", *why, kDeviceUnhealthy);
+  const InterruptGuard guard(InterruptGuard::First::ends);  // there is nothing to keep
+  const size_t columns = flags.wide ? kAllColumns : kColumns;
+  std::string_view separator;
+  int code = kClean;
+  Json cases = Json::array();
+  for (const std::string& file : flags.files) {
+    const auto test_case = read_case_argument(file);
+    if (!test_case) {
+      code = graver(code, fail(console, "explain", test_case.problem()));
+      continue;
+    }
+    try {
+      const Explained explained = explain_case(flags, file, *test_case);
+      code = graver(code, code_of(explained.run.verdict));
+      if (flags.json) {
+        cases.push_back(json_of(explained));
+      } else {
+        console.out << separator << text_of(*test_case, explained, columns) << std::flush;
+        separator = "\n";
+      }
+    } catch (const DeviceError& error) {
+      code = graver(code, fail_device(console, "explain", file, error));
+      break;
+    }
+  }
+  if (flags.json) print_cases(cases, flags.files.size(), console);
+  return code;
+}
+
+}  // namespace
+
+Command explain_command() { return command_of<ExplainFlags>(); }
 
 }  // namespace fusesmith::fuzz

@@ -1,56 +1,73 @@
-#include "fuzz/cli/generate_command.h"
-
+// The `generate` command: the cases that a campaign would judge, as files.
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string>
 
 #include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/campaign.h"
+#include "fuzz/cli/command.h"
 #include "fuzz/generate/generator.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr std::string_view kName = "generate";
+struct GenerateFlags {
+  uint64_t seed = 1;
+  uint64_t count = 10;
+  uint64_t first = 0;
+  std::string shard = "0/1";
+  std::string data = "mixed";
+  std::string output;
+  bool json = false;
 
-}  // namespace
+  FlagTable table();
+};
+
+constexpr std::string_view kName = "generate";
 
 FlagTable GenerateFlags::table() {
   FlagTable table;
   table.command = "generate";
   table.doc = "write generated cases as files.";
   table.details =
-      "Case number n is the one that `fusesmith fuzz` with the same seed, shard and data judges as its "
-      "number "
-      "n.\n"
+      "Case number n is the case that `fusesmith fuzz` judges as its number n with the same seed, shard "
+      "and data.\n"
       "\n"
-      "Exit codes: 0 clean, 1 wrong usage, 72 interrupted (what was written stays), 73 cannot write.";
+      "Exit codes: 0 all files are written, 1 wrong usage, 72 interrupted (the files already written "
+      "stay), 73 cannot write.";
   table.flags.push_back({.name = "output",
                          .target = &output,
                          .value = "DIR",
-                         .doc = "Folder for SEED-SHARD-NUMBER.json; made if it is not there (required)."});
+                         .doc = "Folder for the files SEED-SHARD-NUMBER.json; it is created if needed "
+                                "(required)."});
   table.flags.push_back(
-      {.name = "seed", .target = &seed, .value = "N", .doc = "Which sequence of cases.", .hi = 0x1p64});
-  table.flags.push_back({.name = "count", .target = &count, .value = "K", .doc = "How many.", .hi = 1e7});
-  table.flags.push_back({.name = "first", .target = &first, .value = "N", .doc = "The number of the first."});
-  table.flags.push_back({.name = "shard", .target = &shard, .value = "I/N", .doc = "Part I of N, from 0."});
+      {.name = "seed", .target = &seed, .value = "N", .doc = "Selects the sequence of cases.", .hi = 0x1p64});
+  table.flags.push_back(
+      {.name = "count", .target = &count, .value = "K", .doc = "Number of cases.", .hi = 1e7});
+  table.flags.push_back(
+      {.name = "first", .target = &first, .value = "N", .doc = "Number of the first case."});
+  table.flags.push_back(
+      {.name = "shard", .target = &shard, .value = "I/N", .doc = "Part I of N, counted from 0."});
   table.flags.push_back({.name = "data",
                          .target = &data,
                          .value = kDataMixValue,
-                         .doc = "How their data is made, as for `fusesmith fuzz`.",
+                         .doc = "The kind of data in the cases, as for `fusesmith fuzz`.",
                          .choices = data_mixes()});
   table.flags.push_back({.name = "json",
                          .target = &json,
-                         .doc = "Print {\"files\": [...]} on standard output, nothing else there."});
+                         .doc = "Print {\"files\": [...]} on standard output and nothing else there."});
   table.examples = {
-      {"generate --seed=1 --count=100 --output=cases", "A hundred graphs to look at, or to run elsewhere."},
-      {"generate --seed=1 --first=4711 --count=1 --output=.", "One case of a campaign."},
+      {"generate --seed=1 --count=100 --output=cases",
+       "Write a hundred graphs, to read or to run elsewhere."},
+      {"generate --seed=1 --first=4711 --count=1 --output=.", "Write one case of a campaign."},
   };
   return table;
 }
 
+// Exit code: 0, 1, 72, 73.
 int run(GenerateFlags& flags, Console& console) {
   if (flags.output.empty()) return fail(console, kName, "needs --output=DIR");
   const auto shard = parse_shard(flags.shard);
@@ -81,5 +98,9 @@ int run(GenerateFlags& flags, Console& console) {
   if (files.size() < flags.count) return fail(console, kName, "interrupted after " + count, kInterrupted);
   return kClean;
 }
+
+}  // namespace
+
+Command generate_command() { return command_of<GenerateFlags>(); }
 
 }  // namespace fusesmith::fuzz

@@ -1,18 +1,30 @@
-#include "fuzz/cli/list_command.h"
-
+// The `list` command: the lists of ops, patterns, backends and planted faults of this build, and what
+// campaigns cover.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "backends/rewrite/pattern.h"
 #include "fuzz/base/table.h"
+#include "fuzz/cli/command.h"
 #include "fuzz/cli/list_coverage.h"
 #include "fuzz/run/backends.h"
+#include "graph/describe.h"
 #include "graph/op.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
+
+struct ListFlags {
+  bool json = false;
+  bool wide = false;
+  std::vector<std::string> what;
+
+  FlagTable table();
+};
 
 using Json = nlohmann::ordered_json;
 
@@ -61,24 +73,35 @@ Rows fault_rows() {
   return rows;
 }
 
+// What the rows do not hold: each op's attributes in full, and its arity and class.
+void add_op_details(Json& items) {
+  const Json ops = Json::parse(ops_json());
+  for (size_t i = 0; i < items.size(); ++i) {
+    items[i]["arity"] = ops[i]["inputs"];
+    items[i]["class"] = ops[i]["class"];
+    items[i]["attribute_details"] = ops[i]["attributes"];
+  }
+}
+
 struct Listing {
   std::string name;
   Rows (*rows)();
-  std::string_view when_empty;
+  std::string_view when_empty = "";
+  void (*add_details)(Json& items) = nullptr;
 };
 
 const std::vector<Listing>& all_listings() {
   static const std::vector<Listing> listings = {
-      {"ops", op_rows, ""},
-      {"patterns", pattern_rows, ""},
-      {"backends", backend_rows, ""},
+      {"ops", op_rows, "", add_op_details},
+      {"patterns", pattern_rows},
+      {"backends", backend_rows},
       {"faults", fault_rows,
        "This build carries no planted faults; configure with -DFUSESMITH_FAULTS=ON (preset dev).\n"},
   };
   return listings;
 }
 
-std::string json_text(const std::string& key, const Rows& rows) {
+std::string json_text(const Listing& listing, const Rows& rows) {
   Json items = Json::array();
   for (size_t i = 1; i < rows.size(); ++i) {
     Json item;
@@ -86,7 +109,8 @@ std::string json_text(const std::string& key, const Rows& rows) {
       item[rows[0][column].get<std::string>()] = rows[i][column];
     items.push_back(item);
   }
-  return Json{{key, items}}.dump(2) + "\n";
+  if (listing.add_details) listing.add_details(items);
+  return Json{{listing.name, items}}.dump(2) + "\n";
 }
 
 std::string cell_text(const Json& cell) {
@@ -95,7 +119,7 @@ std::string cell_text(const Json& cell) {
 }
 
 // Without the columns that are empty in every row.
-std::string plain_text(const Rows& rows) {
+std::string plain_text(const Rows& rows, size_t columns) {
   const auto row_text = [&](const std::vector<Json>& row) {
     std::vector<std::string> cells;
     for (size_t column = 0; column < row.size(); ++column) {
@@ -107,28 +131,30 @@ std::string plain_text(const Rows& rows) {
   };
   Table table(row_text(rows[0]));
   for (size_t i = 1; i < rows.size(); ++i) table.add(row_text(rows[i]));
-  return table.text();
+  return table.text(0, columns);
 }
-
-}  // namespace
 
 FlagTable ListFlags::table() {
   FlagTable table;
   table.command = "list";
-  table.doc = "list the ops, patterns, backends, faults of this build, or what campaigns cover.";
+  table.shows = true;
+  table.doc = "list the ops, patterns, backends or faults of this build, or what campaigns covered.";
   table.positional = {"ops|patterns|backends|faults|coverage [WORKDIR...]", &what, 1};
+  table.flags.push_back(wide_flag(wide));
   table.flags.push_back({.name = "json",
                          .target = &json,
-                         .doc = "Print one JSON object on standard output, nothing else there."});
+                         .doc = "Print one JSON object on standard output and nothing else there."});
   table.examples = {
-      {"list patterns", "Names for --skip_patterns."},
-      {"list faults --json", "For scripts; empty in builds without faults."},
+      {"list patterns", "Print the names that --skip_patterns takes."},
+      {"list ops --json", "Print every op with its attributes, for scripts."},
       {"list coverage fusesmith-work",
-       "How often the campaign there met each rewrite, guard, op; the coverage gaps."},
+       "Print how often a campaign met each rewrite, guard and op, and what it never met."},
   };
   return table;
 }
 
+// Exit code: 0, 1. With --json: {"faults": [{"name": .., "pattern": .., "doc": ..}]}, the key being what is
+// listed. `coverage` with folders of campaigns: what these have counted together.
 int run(ListFlags& flags, Console& console) {
   std::vector<std::string> names;
   for (const Listing& listing : all_listings()) names.push_back(listing.name);
@@ -139,20 +165,25 @@ int run(ListFlags& flags, Console& console) {
                 "expected one of " + list_text(names) + "; got '" + flags.what[0] + "'" +
                     suggestion(flags.what[0], names));
   }
+  const size_t columns = flags.wide ? kAllColumns : kColumns;
   if (*chosen == kCoverageListing)
-    return list_coverage({flags.what.begin() + 1, flags.what.end()}, flags.json, console);
+    return list_coverage({flags.what.begin() + 1, flags.what.end()}, flags.json, columns, console);
   if (flags.what.size() > 1)
     return fail(console, "list", "expected nothing after " + *chosen + "; got '" + flags.what[1] + "'");
   const Listing& listing = all_listings()[static_cast<size_t>(chosen - names.begin())];
   const Rows rows = listing.rows();
   if (flags.json) {
-    console.out << json_text(listing.name, rows);
+    console.out << json_text(listing, rows);
   } else if (rows.size() == 1) {
     console.out << listing.when_empty;
   } else {
-    console.out << plain_text(rows);
+    console.out << plain_text(rows, columns);
   }
   return kClean;
 }
+
+}  // namespace
+
+Command list_command() { return command_of<ListFlags>(); }
 
 }  // namespace fusesmith::fuzz

@@ -107,14 +107,14 @@ Table op_table(const Coverage& coverage) {
   return table;
 }
 
-std::string counts_text(const Counted& counted_cases) {
+std::string counts_text(const Counted& counted_cases, size_t columns) {
   const Coverage& coverage = counted_cases.coverage;
   Table styles({"style of data", "cases"});
   for (std::string_view style : kDataStyles)
     styles.add({std::string(style), std::to_string(coverage.sum("styles", {style}))});
   const std::string gaps = gaps_text(coverage_gaps(coverage, counted_cases.cases));
-  return counted(counted_cases.cases, "case") + "\n\n" + rewrite_table(coverage).text() + "\n" +
-         op_table(coverage).text() + "\n" + styles.text() + "\n" +
+  return counted(counted_cases.cases, "case") + "\n\n" + rewrite_table(coverage).text(0, columns) + "\n" +
+         op_table(coverage).text(0, columns) + "\n" + styles.text() + "\n" +
          (gaps.empty() ? "No coverage gaps.\n" : gaps);
 }
 
@@ -140,7 +140,7 @@ Json all_json() {
 
 }  // namespace
 
-int list_coverage(const std::vector<std::string>& workdirs, bool json, Console& console) {
+int list_coverage(const std::vector<std::string>& workdirs, bool json, size_t columns, Console& console) {
   const auto counts = read_counts(workdirs);
   if (!counts) return fail(console, "list", counts.problem());
   if (json) {
@@ -152,7 +152,7 @@ int list_coverage(const std::vector<std::string>& workdirs, bool json, Console& 
     }
     console.out << Json{{std::string(kCoverageListing), coverage}}.dump(2) << "\n";
   } else {
-    console.out << (workdirs.empty() ? all_text() : counts_text(*counts));
+    console.out << (workdirs.empty() ? all_text() : counts_text(*counts, columns));
   }
   return kClean;
 }

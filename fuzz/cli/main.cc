@@ -1,5 +1,6 @@
 // The `fusesmith` program: the command line of fuzz/cli/command.h on this process's streams.
 #include <malloc.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "commit.h"  // made by cmake/commit.cmake
 #include "fuzz/cli/command.h"
 
 namespace {
@@ -30,6 +32,11 @@ std::terminate_handler terminate_before;
   std::abort();
 }
 
+bool reader_left() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,7 +48,7 @@ int main(int argc, char** argv) {
   terminate_before = std::set_terminate(end_without_memory);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of writing, not a death
   fusesmith::fuzz::Console console{std::cout, std::cerr, isatty(STDERR_FILENO) != 0,
-                                   argc > 0 ? argv[0] : "fusesmith"};
+                                   argc > 0 ? argv[0] : "fusesmith", reader_left};
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
-  return fusesmith::fuzz::run_command_line(args, console);
+  return fusesmith::fuzz::run_command_line(args, console, FUSESMITH_COMMIT);
 }

@@ -1,4 +1,5 @@
-// What only a process of its own shows: the program where memory is short.
+// What only a process of its own shows: the program where memory is short, standard input, readers that
+// leave.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -56,6 +57,67 @@ TEST(Main, OutOfMemoryIs71WhereverItRunsOut) {
     EXPECT_NE((out + err).find("out of memory"), std::string::npos) << kilobytes << " KB";
   }
   EXPECT_TRUE(short_of_memory > 0 || least > 100000) << "CUDA's libraries leave room enough";
+}
+
+// The exit status of a shell command in which $P is the program; what it prints is left in the folder.
+int run_shell(const std::string& command, const TemporaryFolder& folder) {
+  const int status = std::system(
+      ("P='" + program() + "'; { " + command + "; } >'" + (folder / "out") + "' 2>'" + (folder / "err") + "'")
+          .c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// As `list ops | head` does: `true` has gone when the program writes. Exit 0, so that `set -o pipefail` is
+// content.
+TEST(Main, ShowingToAReaderThatLeftIsNoError) {
+  const TemporaryFolder folder;
+  for (const std::string show : {"list ops", "--help", "help fuzz", "version", "list coverage --json"}) {
+    EXPECT_EQ(
+        run_shell("{ sleep 0.2; \"$P\" " + show + "; echo $? >'" + (folder / "code") + "'; } | true", folder),
+        0);
+    EXPECT_EQ(*read_file(folder / "code"), "0\n") << show;
+    EXPECT_EQ(*read_file(folder / "err"), "") << show;
+  }
+}
+
+// A verdict that nobody got is one.
+TEST(Main, AVerdictThatCannotBeWrittenIs73) {
+  const TemporaryFolder folder;
+  const std::string file =
+      std::string(FUSESMITH_SOURCE_DIR) + "/corpus/scenarios/einsum_projections_small.json";
+  run_shell("{ sleep 0.2; \"$P\" replay '" + file + "'; echo $? >'" + (folder / "code") + "'; } | true",
+            folder);
+  EXPECT_EQ(*read_file(folder / "code"), "73\n");
+  EXPECT_EQ(run_shell("\"$P\" list ops >/dev/full", folder), kCannotWrite);
+  EXPECT_TRUE(is_one_line(*read_file(folder / "err")));
+  EXPECT_EQ(run_shell("\"$P\" list ops >&-", folder), kCannotWrite);
+}
+
+TEST(Main, AHyphenIsStandardInput) {
+  const TemporaryFolder folder;
+  const std::string file =
+      std::string(FUSESMITH_SOURCE_DIR) + "/corpus/scenarios/einsum_projections_small.json";
+  for (const std::string& command : std::vector<std::string>{
+           "replay -", "explain -", "minimize - --output='" + (folder / "min.json") + "'"}) {
+    EXPECT_EQ(run_shell("{ sleep 1.1; cat '" + file + "'; } | \"$P\" " + command, folder), kClean)
+        << command << *read_file(folder / "err");
+    EXPECT_TRUE(read_file(folder / "out")->starts_with("-: ")) << *read_file(folder / "out");
+  }
+  EXPECT_EQ(run_shell("echo '{' | \"$P\" replay -", folder), kUsage);
+  EXPECT_TRUE(read_file(folder / "err")->starts_with("fusesmith replay: standard input: "));
+  EXPECT_EQ(run_shell("\"$P\" replay - <&-", folder), kUsage);
+  EXPECT_TRUE(is_one_line(*read_file(folder / "err"))) << *read_file(folder / "err");
+}
+
+TEST(Main, TheVersionNamesTheCommit) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_shell("\"$P\" --version", folder), kClean);
+  const std::string out = *read_file(folder / "out");
+  const size_t at = out.find("commit: ");
+  ASSERT_NE(at, std::string::npos) << out;
+  const std::string commit = out.substr(at + 8, out.find('\n', at) - at - 8);
+  EXPECT_TRUE(commit == "unknown" || commit.find_first_not_of("0123456789abcdef") == std::string::npos)
+      << commit;
 }
 
 }  // namespace

@@ -1,24 +1,38 @@
-#include "fuzz/cli/minimize_command.h"
-
+// The `minimize` command: the smallest case that fails like this one.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/campaign/shrinking.h"
+#include "fuzz/cli/command.h"
 #include "fuzz/report/neighbours_text.h"
-#include "fuzz/run/known_names.h"
+#include "fuzz/run/case_files.h"
+#include "fuzz/run/judging.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
+struct MinimizeFlags {
+  JudgeFlags judge;
+  std::string output;  // empty: CASE.min.json
+  double max_seconds = 600;
+  int64_t max_queries = 10000;
+  bool json = false;
+  std::vector<std::string> files;
+
+  FlagTable table();
+};
+
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kName = "minimize";
-constexpr int kFirstTrials =
-    10;  // of a case that may fail only sometimes, before it counts as one that passes
+// Of a case that may fail only sometimes, before it counts as one that passes.
+constexpr int kFirstTrials = 10;
 
 // "DIR/CASE.min.json" for "DIR/CASE.json".
 std::string beside(const std::string& file, const char* ending) {
@@ -69,13 +83,19 @@ Neighbours neighbours_within(const Shrunk& shrunk, const Judging& judging, doubl
   }
 }
 
-int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& watch, Console& console) {
-  const std::string& file = flags.files[0];
+// What minimizing one case came to.
+struct Outcome {
+  int code = kClean;
+  Json json;
+  std::string text;
+};
+
+Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const Case& start,
+                      DeviceWatch& watch, const Console& console) {
   Judging judging(flags.judge, start);
   judging.watch = &watch;
   judging.options.stop = InterruptGuard::interrupted;
   const std::string output = flags.output.empty() ? beside(file, ".min.json") : flags.output;
-  const InterruptGuard guard;
   Case wanted = with_options(start, judging.options);
   wanted.expect.reset();  // speaks of the start
 
@@ -84,98 +104,123 @@ int minimize_file(const MinimizeFlags& flags, const Case& start, DeviceWatch& wa
   options.max_seconds = flags.max_seconds;
   options.max_queries = flags.max_queries;
   options.on_other = [&](const std::string& signature, const Case&) { others.push_back(signature); };
-  const auto print_json = [&](const Shrunk& shrunk, const Neighbours& neighbours) {
-    console.out << json_of(shrunk, file, output, others, neighbours)
-                       .dump(2, ' ', false, Json::error_handler_t::replace)
-                << "\n";
-  };
   const Stop stop = [] { return InterruptGuard::interrupted(); };
   const Reproduction seen = reproduce(wanted, {}, judging, kFirstTrials, stop);
   if (stop()) throw Interrupted{};
   if (!seen.fails()) {
     const VerdictClass verdict = seen.run.verdict.verdict;
-    if (flags.json)
-      print_json({}, {});
-    else
-      console.out << file << ": does not fail (" << name(verdict) << "), nothing to minimize\n";
-    return verdict == VerdictClass::out_of_memory ? kOutOfMemory : kClean;
+    return {verdict == VerdictClass::out_of_memory ? kOutOfMemory : kClean,
+            json_of({}, file, output, others, {}),
+            file + ": does not fail (" + std::string(name(verdict)) + "), nothing to minimize\n"};
   }
   const Shrunk shrunk = shrink(wanted, seen, judging, options, stop);
   const MinimizeResult& result = shrunk.result;
   if (stop()) throw Interrupted{};
-  if (auto problem = write_file(output, to_json(result.test_case)))
-    return fail(console, kName, problem->what, kCannotWrite);
+  if (const auto problem = write_file(output, to_json(result.test_case)))
+    return {kCannotWrite, {}, problem->what};
   const Neighbours neighbours = neighbours_within(shrunk, judging, flags.max_seconds, stop);
-  if (flags.json)
-    print_json(shrunk, neighbours);
-  else
-    console.out << text_of(shrunk, neighbours, output, flags, console);
-  return kFindings;
+  return {kFindings, json_of(shrunk, file, output, others, neighbours),
+          text_of(shrunk, neighbours, output, flags, console)};
 }
 
-}  // namespace
-
-FlagTable MinimizeFlags::table() {
-  FlagTable table;
-  table.command = "minimize";
-  table.doc = "shrink a failing case to the smallest that fails in the same way.";
-  table.details =
-      "A smaller case counts only if its verdict has the same signature, and the result is judged once more "
-      "before it is "
-      "written. A case that fails only sometimes is tried again and again; the result says in how many runs "
-      "it fails. Then cases that differ from the result in one size, dtype or attribute are judged, for a "
-      "few seconds "
-      "at most: which of them pass is printed too.\n"
-      "\n"
-      "Exit codes: 77 the case fails and was minimized, 0 it does not fail (nothing is written), 1 it cannot "
-      "be read, 71 out "
-      "of memory, 72 interrupted (nothing is written), 73 cannot write, 76 the GPU is missing, or it failed: "
-      "then the case that ran is in CASE.suspect.json.";
-  table.positional = {"CASE.json", &files, 1, 1};
-  table.flags.push_back({.name = "output",
-                         .target = &output,
-                         .value = "MIN.json",
-                         .doc = "Where the result goes.",
-                         .default_text = "CASE.min.json beside the case"});
-  table.flags.push_back({.name = "max_seconds",
-                         .target = &max_seconds,
-                         .value = "S",
-                         .doc = "Stop there with what was reached."});
-  table.flags.push_back({.name = "max_queries",
-                         .target = &max_queries,
-                         .value = "N",
-                         .doc = "The same, in cases judged.",
-                         .lo = 2});
-  judge.add_to(table.flags, false);
-  table.flags.push_back({.name = "json",
-                         .target = &json,
-                         .doc = "Print one JSON object on standard output, nothing else there."});
-  table.examples = {
-      {"minimize fusesmith-work/findings/SIGNATURE/case.json --output=min.json",
-       "A campaign does this by itself; again, by hand."},
-      {"minimize --baseline=cpu --candidate=cpu_fused case.json", "Which backends are meant."},
-  };
-  return table;
-}
-
-int run(MinimizeFlags& flags, Console& console) {
-  const std::string& file = flags.files[0];
-  auto start = read_known_case(file);
+// One file of several, or the only one; its JSON goes into `cases`. Throws Interrupted.
+int minimize_file(const MinimizeFlags& flags, const std::string& file, Json& cases, Console& console) {
+  const auto start = read_case_argument(file);
+  if (InterruptGuard::interrupted()) throw Interrupted{};
   if (!start) return fail(console, kName, start.problem());
-  if (const auto why = flags.judge.unavailable()) return fail(console, kName, *why, kDeviceUnhealthy);
-  const std::string suspect = beside(file, ".suspect.json");
+  const std::string suspect = beside(file == kStandardInput ? flags.output : file, ".suspect.json");
   std::optional<Problem> not_saved;
   DeviceWatch watch([&](const std::vector<DeviceWatch::Running>& running) {
     not_saved = write_file(suspect, to_json(*running.at(0).test_case));
   });
   try {
     const DeviceWatch::Task task(watch, file);
-    return minimize_file(flags, *start, watch, console);
-  } catch (const Interrupted&) {
-    return fail(console, kName, "interrupted, nothing written", kInterrupted);
+    const Outcome outcome = minimize_case(flags, file, *start, watch, console);
+    if (outcome.code == kCannotWrite) return fail(console, kName, outcome.text, kCannotWrite);
+    cases.push_back(outcome.json);
+    const bool named = flags.files.size() > 1 && outcome.code == kFindings;
+    if (!flags.json) console.out << (named ? file + ": " : "") << outcome.text << std::flush;
+    return outcome.code;
   } catch (const DeviceError& error) {
     return fail_device(console, kName, not_saved ? not_saved->what : "what ran is in " + suspect, error);
   }
 }
+
+FlagTable MinimizeFlags::table() {
+  FlagTable table;
+  table.command = "minimize";
+  table.doc = "reduce failing cases to the smallest ones that fail in the same way.";
+  table.details =
+      "A smaller case counts only if its verdict has the same signature, and the result is judged once "
+      "more before it is written. A case that fails only in some runs is run repeatedly; the result says "
+      "in how many runs it fails. Then cases that differ from the result in one size, dtype or attribute "
+      "are judged, for a few seconds at most, and the result says which of them pass. `-` is a case on "
+      "standard input, and needs --output.\n"
+      "\n"
+      "Exit codes: 77 a case fails and was minimized, 0 no case fails (nothing is written), 1 a file "
+      "cannot be read (the other files are still minimized), 71 out of memory, 72 interrupted (nothing "
+      "is written for the current case), 73 cannot write, 76 the GPU is missing, or it failed: then the "
+      "case that was running is in CASE.suspect.json.";
+  table.positional = {"CASE.json|-...", &files, 1};
+  table.flags.push_back({.name = "output",
+                         .target = &output,
+                         .value = "MIN.json",
+                         .doc = "File for the result; only with one case.",
+                         .default_text = "CASE.min.json beside the case"});
+  table.flags.push_back({.name = "max_seconds",
+                         .target = &max_seconds,
+                         .value = "TIME",
+                         .doc = "Stop minimizing a case after this time, in seconds or as 90s, 5m or 2h, and "
+                                "write the smallest case so far.",
+                         .unit = Flag::Unit::seconds});
+  table.flags.push_back({.name = "max_queries",
+                         .target = &max_queries,
+                         .value = "N",
+                         .doc = "Stop after judging this many cases, likewise.",
+                         .lo = 2});
+  judge.add_to(table.flags);
+  table.flags.push_back({.name = "json",
+                         .target = &json,
+                         .doc = "Print one JSON object on standard output and nothing else there; for "
+                                "several files {\"cases\": [...]}."});
+  table.examples = {
+      {"minimize fusesmith-work/findings/SIGNATURE/case.json --output=min.json",
+       "Minimize a finding again; a campaign does this by itself."},
+      {"minimize --baseline=cpu --candidate=cpu_fused case.json", "Choose the backends."},
+  };
+  return table;
+}
+
+// Exit code: that of the gravest case. A file that cannot be read does not stop the others; a signal and a
+// device that failed do.
+int run(MinimizeFlags& flags, Console& console) {
+  const bool several = flags.files.size() > 1;
+  const bool has_stdin =
+      std::find(flags.files.begin(), flags.files.end(), kStandardInput) != flags.files.end();
+  if (several && !flags.output.empty())
+    return fail(console, kName, "--output: expected one case, got " + std::to_string(flags.files.size()));
+  if (has_stdin && flags.output.empty())
+    return fail(console, kName, "a case on standard input needs --output=MIN.json");
+  if (const auto why = flags.judge.unavailable()) return fail(console, kName, *why, kDeviceUnhealthy);
+  const InterruptGuard guard;
+  int code = kClean;
+  Json cases = Json::array();
+  for (const std::string& file : flags.files) {
+    try {
+      code = graver(code, minimize_file(flags, file, cases, console));
+      if (code == kDeviceUnhealthy) break;
+    } catch (const Interrupted&) {
+      code =
+          fail(console, kName, (several ? file + ": " : "") + "interrupted, nothing written", kInterrupted);
+      break;
+    }
+  }
+  if (flags.json) print_cases(cases, flags.files.size(), console);
+  return code;
+}
+
+}  // namespace
+
+Command minimize_command() { return command_of<MinimizeFlags>(); }
 
 }  // namespace fusesmith::fuzz

@@ -1,22 +1,36 @@
-#include "fuzz/cli/replay_command.h"
-
+// The `replay` command: judges case files again, compares with what they expect, and on demand repeats them
+// or asks for equal bits.
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string>
+#include <vector>
 
-#include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
+#include "fuzz/cli/command.h"
 #include "fuzz/report/definitions.h"
 #include "fuzz/report/verdict_json.h"
 #include "fuzz/report/verdict_text.h"
 #include "fuzz/run/backends.h"
+#include "fuzz/run/case_files.h"
 #include "fuzz/run/expectation.h"
-#include "fuzz/run/known_names.h"
+#include "fuzz/run/judging.h"
 #include "fuzz/run/repeat.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
+
+struct ReplayFlags {
+  JudgeFlags judge;
+  int64_t repeat = 0;
+  bool bitwise = false;
+  bool json = false;
+  bool wide = false;
+  std::vector<std::string> files;
+
+  FlagTable table();
+};
 
 using Json = nlohmann::ordered_json;
 
@@ -69,7 +83,7 @@ std::string indented(const std::string& text) {
   return result;
 }
 
-std::string text_of(const Replayed& replayed) {
+std::string text_of(const Replayed& replayed, size_t columns) {
   const Verdict& verdict = replayed.run.verdict;
   std::string text = replayed.file + ": " + std::string(name(verdict.verdict)) +
                      (replayed.expected  ? ", as expected"
@@ -82,7 +96,7 @@ std::string text_of(const Replayed& replayed) {
   text += indented(replayed.stand_ins);
   const auto differences = region_differences(replayed.run);
   const Table table = region_table(verdict.candidate, Regions::notable, differences);
-  return text + (table.empty() ? "" : table.text(2)) + "\n";
+  return text + (table.empty() ? "" : table.text(2, columns)) + "\n";
 }
 
 Json json_of(const Replayed& replayed) {
@@ -109,10 +123,17 @@ class Replay {
   Replay(const ReplayFlags& flags, Console& console) : flags_(flags), console_(console) {}
 
   void add(const std::string& argument) {
-    const auto files = list_json(argument);
-    if (!files) return cannot_read(files.problem());
-    if (files->empty()) cannot_read(argument + ": no case (*.json) in this folder");
-    for (const std::string& file : *files) add_file(file);
+    if (argument == kStandardInput) return add_file(argument);
+    const auto found = list_cases(argument);
+    if (!found) return cannot_read(found.problem());
+    const std::string others =
+        found->others == 0 ? "" : "passed over " + counted(found->others, "other file");
+    if (found->files.empty()) {
+      cannot_read(argument + ": no case (*.json) in this folder" + (others.empty() ? "" : "; " + others));
+    } else if (!others.empty()) {
+      fail(console_, "replay", argument + ": " + others);
+    }
+    for (const std::string& file : found->files) add_file(file);
   }
 
   int finish() {
@@ -120,97 +141,101 @@ class Replay {
       console_.out << Json{{"cases", std::move(cases_)}}.dump(2, ' ', false, Json::error_handler_t::replace)
                    << "\n";
     }
-    if (device_failed_) return kDeviceUnhealthy;
-    if (InterruptGuard::interrupted())
+    if (!device_failed_ && InterruptGuard::interrupted())
       return fail(console_, "replay", "interrupted after " + counted(judged_, "case"), kInterrupted);
-    return failed_ ? kFindings : out_of_memory_ ? kOutOfMemory : unreadable_ ? kUsage : kClean;
+    return code_;
   }
 
  private:
   void add_file(const std::string& file) {
     if (device_failed_ || InterruptGuard::interrupted()) return;
-    const auto test_case = read_known_case(file);
+    const auto test_case = read_case_argument(file);
+    if (InterruptGuard::interrupted()) return;
     if (!test_case) return cannot_read(test_case.problem());
     try {
       take(replay(flags_, file, *test_case));
     } catch (const DeviceError& error) {
       device_failed_ = true;
-      fail_device(console_, "replay", file, error);
+      code_ = graver(code_, fail_device(console_, "replay", file, error));
     } catch (const Interrupted&) {  // finish() says so
     }
   }
 
   void take(const Replayed& replayed) {
     ++judged_;
-    failed_ = failed_ || !replayed.reasons.empty();
     const bool out_of_memory = replayed.run.verdict.verdict == VerdictClass::out_of_memory;
-    out_of_memory_ = out_of_memory_ || (out_of_memory && !replayed.expected);
+    if (!replayed.reasons.empty()) code_ = graver(code_, kFindings);
+    if (out_of_memory && !replayed.expected) code_ = graver(code_, kOutOfMemory);
     if (flags_.json)
       cases_.push_back(json_of(replayed));
     else
-      console_.out << text_of(replayed) << std::flush;
+      console_.out << text_of(replayed, flags_.wide ? kAllColumns : kColumns) << std::flush;
   }
 
-  void cannot_read(const std::string& problem) {
-    unreadable_ = true;
-    fail(console_, "replay", problem);
-  }
+  void cannot_read(const std::string& problem) { code_ = graver(code_, fail(console_, "replay", problem)); }
 
   const ReplayFlags& flags_;
   Console& console_;
   const InterruptGuard guard_;
   Json cases_ = Json::array();
   int64_t judged_ = 0;
-  bool unreadable_ = false, failed_ = false, out_of_memory_ = false, device_failed_ = false;
+  int code_ = kClean;
+  bool device_failed_ = false;
 };
-
-}  // namespace
 
 FlagTable ReplayFlags::table() {
   FlagTable table;
   table.command = "replay";
   table.doc = "judge case files again.";
   table.details =
-      "Prints for each case the verdict, what happened in one sentence, and the regions of the candidate "
-      "that were rewritten "
-      "or are worst: worst and median error as shares of what floating point allows there, and the "
-      "difference to the "
-      "baseline. Folders stand for every case (*.json) in them, a work directory's findings for their "
-      "min.json.\n"
+      "Prints for each case the verdict, one sentence that says what happened, and a table of the "
+      "candidate's regions that were rewritten or have the largest error: the worst and the median error "
+      "as a share of the bound, and the difference to the baseline. `-` is a case on standard input. A "
+      "folder stands for every case file (*.json) in it and below; in a work directory, a finding stands "
+      "for its min.json.\n"
       "\n"
-      "Exit codes: 0 clean; 77 a finding that the file does not expect, an expectation (`expect`) that does "
-      "not come true, or "
-      "with --bitwise an unequal output; else 71 when memory ran out; else 1 when a file cannot be read (the "
-      "others are still replayed). 72: interrupted; the case at hand is the last, and is not told where a "
-      "step of it was still to come (a second signal ends at once). 76: the GPU is missing, or it failed "
-      "(the rest is not replayed).";
-  table.positional = {"CASE.json|DIR...", &files, 1};
-  judge.add_to(table.flags, false);
-  table.flags.push_back({.name = "repeat",
-                         .target = &repeat,
-                         .value = "N",
-                         .doc = "Run each case N more times; other bits on the same inputs are a finding.",
-                         .hi = 1e6});
+      "Exit codes: 0 no finding; 77 a finding that the file does not expect, an expectation (`expect`) "
+      "that is not met, or, with --bitwise, an unequal output; else 71 memory ran out; else 1 a file "
+      "cannot be read (the other files are still replayed). 72 interrupted: the current case is finished "
+      "first, and is not reported if steps of it were still to come; a second signal ends at once. 76 "
+      "the GPU is missing, or it failed (the remaining files are not replayed).";
+  table.positional = {"CASE.json|DIR|-...", &files, 1};
+  judge.add_to(table.flags);
   table.flags.push_back(
-      {.name = "bitwise",
-       .target = &bitwise,
-       .doc = "Demand equal bits: every output element that differs between the backends fails the case."});
+      {.name = "repeat",
+       .target = &repeat,
+       .value = "N",
+       .doc = "Run each case N more times; different bits on the same inputs are a finding.",
+       .hi = 1e6});
+  table.flags.push_back({.name = "bitwise",
+                         .target = &bitwise,
+                         .doc = "Require equal bits: a case fails if any output element differs between the "
+                                "backends."});
+  table.flags.push_back(wide_flag(wide));
   table.flags.push_back({.name = "json",
                          .target = &json,
-                         .doc = "Print {\"cases\": [...]} on standard output, nothing else there."});
+                         .doc = "Print {\"cases\": [...]} on standard output and nothing else there."});
   table.examples = {
       {"replay corpus/scenarios", "Judge every case of a folder, as CI does."},
-      {"replay fusesmith-work/findings/*/min.json", "What a campaign found, once more."},
-      {"replay --repeat=100 --bitwise case.json", "The same bits every time, and on both backends?"},
+      {"replay fusesmith-work/findings/*/min.json", "Judge the findings of a campaign again."},
+      {"replay --repeat=100 --bitwise case.json",
+       "Check that the bits are the same in every run and on both backends."},
   };
   return table;
 }
 
+// Exit code: 77 when a case is a finding that its file does not expect, breaks its expectation, or (bitwise)
+// has unequal outputs; else 71 when memory ran out; else 1 when a file could not be read; else 0. 72 when
+// interrupted, 76 when the device failed: the rest is not replayed.
 int run(ReplayFlags& flags, Console& console) {
   if (const auto why = flags.judge.unavailable()) return fail(console, "replay", *why, kDeviceUnhealthy);
   Replay replay(flags, console);
   for (const std::string& argument : flags.files) replay.add(argument);
   return replay.finish();
 }
+
+}  // namespace
+
+Command replay_command() { return command_of<ReplayFlags>(); }
 
 }  // namespace fusesmith::fuzz

@@ -1,11 +1,10 @@
-#include "fuzz/cli/replay_command.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "fuzz/cli/test_support.h"
 #include "fuzz/run/expectation.h"
+#include "fuzz/run/judging.h"
 #include "fuzz/run/repeat.h"
 
 namespace fusesmith::fuzz {
@@ -34,7 +33,7 @@ Ran replay(const std::string& file, std::vector<std::string> more = {}) {
 TEST(Replay, PrintsTheVerdictAndTheRegions) {
   const TemporaryFolder folder;
   const std::string file = folder.file("a.json", to_json(small_case()));
-  const Ran text = replay(file, {"--repeat=2"});
+  const Ran text = replay(file, {"--repeat=2", "--wide"});
   EXPECT_EQ(text.code, kClean) << text.out << text.err;
   for (const std::string& part : {file + ": ", std::string("worst/bound"), std::string("largest difference"),
                                   std::string("2 repeats")}) {
@@ -145,6 +144,22 @@ TEST(Replay, FindingsOfAWorkDirectoryAreTheirSmallestCases) {
   for (const Json& one : json["cases"]) files.push_back(one["file"]);
   EXPECT_EQ(files,
             (std::vector<std::string>{folder / "findings/a/case.json", folder / "findings/b/min.json"}));
+}
+
+TEST(Replay, AFolderStandsForItsCasesAlone) {
+  const TemporaryFolder folder;
+  folder.file("a.json", to_json(small_case()));
+  folder.file("notes.txt", "");
+  folder.file("package.json", R"({"name": "x"})");
+  const Ran ran = replay(folder.string(), {"--json"});
+  EXPECT_EQ(ran.code, kClean);
+  EXPECT_EQ(Json::parse(ran.out)["cases"].size(), 1U);
+  EXPECT_EQ(ran.err, "fusesmith replay: " + folder.string() + ": passed over 2 other files\n");
+  std::filesystem::remove(folder / "a.json");
+  const Ran none = replay(folder.string());
+  EXPECT_EQ(none.code, kUsage);
+  EXPECT_EQ(none.err, "fusesmith replay: " + folder.string() +
+                          ": no case (*.json) in this folder; passed over 2 other files\n");
 }
 
 TEST(Replay, TheExampleOfTheDocumentationIsAsItExpects) {

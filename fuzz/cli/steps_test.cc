@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fuzz/cli/replay_command.h"
 #include "fuzz/cli/test_support.h"
 #include "fuzz/run/expectation.h"
+#include "fuzz/run/judging.h"
 #include "fuzz/run/repeat.h"
 
 namespace fusesmith::fuzz {

@@ -6,6 +6,7 @@
 #include "backends/rewrite/pattern.h"
 #include "fuzz/base/table.h"
 #include "fuzz/run/backends.h"
+#include "fuzz/run/known_names.h"
 
 namespace fusesmith::fuzz {
 
@@ -27,6 +28,16 @@ std::vector<std::string> fault_names() {
   std::vector<std::string> names;
   for (const FaultInfo& fault : all_faults()) names.emplace_back(fault.name);
   return names;
+}
+
+// What other builds have.
+std::vector<std::pair<std::string_view, std::string_view>> missing_backends() {
+  std::vector<std::pair<std::string_view, std::string_view>> missing;
+  for (const std::string_view name : kBackendsOfAllBuilds) {
+    if (!find_backend(name))
+      missing.emplace_back(name, "this build has no CUDA; configure with -DFUSESMITH_CUDA=ON");
+  }
+  return missing;
 }
 
 bool can_run(std::string_view name) {
@@ -78,43 +89,41 @@ CaseRun without_programs(Verdict verdict) {
 
 }  // namespace
 
-void JudgeFlags::add_to(std::vector<Flag>& flags, bool identity) {
-  const auto add = [&](Flag flag) {
-    flag.identity = identity;
-    flags.push_back(std::move(flag));
-  };
-  add({.name = "baseline",
-       .target = &baseline,
-       .value = "NAME",
-       .doc = "The backend to compare with; see `fusesmith list backends`.",
-       .default_text = "cuda where a GPU answers, else cpu",
-       .choices = backend_names()});
-  add({.name = "candidate",
-       .target = &candidate,
-       .value = "NAME",
-       .doc = "The backend under test.",
-       .default_text = "cuda_fused where a GPU answers, else cpu_fused",
-       .choices = backend_names()});
-  add({.name = "policy",
-       .target = &policy,
-       .value = "lawful|strict",
-       .doc = "strict: implicit roundings that a contract declares to leave out are findings too.",
-       .default_text = policy.empty() ? "the case's own" : "",
-       .choices = {"lawful", "strict"}});
-  add({.name = "skip_patterns",
-       .target = &skip_patterns,
-       .value = "A,B",
-       .doc = "Rewrite patterns to turn off; see `fusesmith list patterns`.",
-       .default_text = {},
-       .choices = pattern_names()});
-  add({.name = "faults",
-       .target = &faults,
-       .value = "A,B",
-       .doc = "Planted faults to turn on, in builds that carry them; see `fusesmith list faults`.",
-       .default_text = {},
-       .choices = fault_names(),
-       .no_choice =
-           "this build carries no planted faults; configure with -DFUSESMITH_FAULTS=ON (preset dev)"});
+void JudgeFlags::add_to(std::vector<Flag>& flags) {
+  flags.push_back({.name = "baseline",
+                   .target = &baseline,
+                   .value = "NAME",
+                   .doc = "The backend to compare with; see `fusesmith list backends`.",
+                   .default_text = "cuda where a GPU answers, else cpu",
+                   .choices = backend_names(),
+                   .missing_choices = missing_backends()});
+  flags.push_back({.name = "candidate",
+                   .target = &candidate,
+                   .value = "NAME",
+                   .doc = "The backend under test.",
+                   .default_text = "cuda_fused where a GPU answers, else cpu_fused",
+                   .choices = backend_names(),
+                   .missing_choices = missing_backends()});
+  flags.push_back({.name = "policy",
+                   .target = &policy,
+                   .value = "lawful|strict",
+                   .doc = "strict: implicit roundings that a contract declares to drop, move or add are "
+                          "findings too.",
+                   .default_text = policy.empty() ? "the case's own" : "",
+                   .choices = {"lawful", "strict"}});
+  flags.push_back({.name = "skip_patterns",
+                   .target = &skip_patterns,
+                   .value = "A,B",
+                   .doc = "Rewrite patterns to turn off; see `fusesmith list patterns`.",
+                   .choices = pattern_names()});
+  flags.push_back({.name = "faults",
+                   .target = &faults,
+                   .value = "A,B",
+                   .doc = "Planted faults to turn on; see `fusesmith list faults`.",
+                   .choices = fault_names(),
+                   .missing = kFaultsBuilt ? ""
+                                           : "this build carries no planted faults; configure with "
+                                             "-DFUSESMITH_FAULTS=ON (preset dev)"});
 }
 
 JudgeFlags JudgeFlags::beside_case() const { return {baseline, candidate, "", {}, faults}; }

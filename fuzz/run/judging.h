@@ -21,8 +21,8 @@ struct JudgeFlags {
   std::vector<std::string> skip_patterns;
   std::vector<std::string> faults;
 
-  // Appends its rows; `identity` as in Flag.
-  void add_to(std::vector<Flag>& flags, bool identity);
+  // Appends its rows.
+  void add_to(std::vector<Flag>& flags);
   // Those of the flags that a case saved with_options does not hold.
   JudgeFlags beside_case() const;
   // " --candidate=cpu_fused --faults=x": what was set, ready to be pasted after a command.

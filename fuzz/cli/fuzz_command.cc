@@ -1,0 +1,131 @@
+// The `fuzz` command: the flags of a campaign (fuzz/campaign/campaign.h).
+#include "fuzz/campaign/campaign.h"
+#include "fuzz/cli/command.h"
+#include "fuzz/generate/generator.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+struct FuzzFlags {
+  CampaignOptions campaign;
+
+  FlagTable table();
+};
+
+void add_limits(CampaignOptions& options, std::vector<Flag>& flags) {
+  flags.push_back({.name = "runs",
+                   .target = &options.runs,
+                   .value = "N",
+                   .doc = "Number of generated cases to judge, such as 20000 or 2e4; 0: no limit."});
+  flags.push_back({.name = "max_total_time",
+                   .target = &options.max_total_time,
+                   .value = "TIME",
+                   .doc = "Start no new case after this time, in seconds or as 90s, 5m or 2h; 0: no limit.",
+                   .unit = Flag::Unit::seconds});
+  flags.push_back({.name = "max_findings",
+                   .target = &options.max_findings,
+                   .value = "N",
+                   .doc = "Stop after this many new findings; 0: no limit. Minimizing them may meet further "
+                          "findings, which are kept too."});
+}
+
+void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
+  flags.push_back({.name = "seed",
+                   .target = &options.seed,
+                   .value = "N",
+                   .doc = "Selects the sequence of cases.",
+                   .hi = 0x1p64});
+  flags.push_back(
+      {.name = "shard",
+       .target = &options.shard,
+       .value = "I/N",
+       .doc = "Judge part I of N, counted from 0: other parts are other cases, for other machines."});
+  flags.push_back(
+      {.name = "engine",
+       .target = &options.engine,
+       .value = "random",
+       .doc = "What chooses the cases.",
+       .choices = {"random"},
+       .missing_choices = {{"libfuzzer",
+                            "guided campaigns are not part of this version; build preset fuzz and "
+                            "run its libFuzzer targets (build/fuzz/libfuzzer/) instead"}}});
+  flags.push_back({.name = "data",
+                   .target = &options.data,
+                   .value = kDataMixValue,
+                   .doc = "The kind of data in generated cases. lattice: data for which every correct "
+                          "execution gives the same bits, so that a single wrong bit is a finding.",
+                   .choices = data_mixes()});
+  flags.push_back({.name = "metamorphic",
+                   .target = &options.metamorphic,
+                   .value = "N",
+                   .doc =
+                       "Run one generated case in N again with inputs scaled by powers of two and with batch "
+                       "elements exchanged; its values must follow, bit for bit. 0: none.",
+                   .hi = 1e6});
+}
+
+constexpr std::string_view kDetails =
+    "Judges the cases of the corpus folders first, then generated cases, until --runs or "
+    "--max_total_time is reached; without these, until it is interrupted. Both limits count from the "
+    "start of this command. Case number n depends only on --seed, --shard, --data and n, so a campaign "
+    "gives the same verdict counts with any --jobs.\n"
+    "\n"
+    "Started again in the same work directory, a campaign continues where it stopped, with the backends "
+    "that it began with. Each finding has a folder WORKDIR/findings/SIGNATURE/ with report.md (read this "
+    "first), case.json, min.json (the minimized case) and verdict.json (the evidence). WORKDIR/corpus/ "
+    "keeps each generated case that was the first of its campaign to use something new: an op, a rewrite "
+    "pattern, a piece of the generator. These cases can be replayed or given to another campaign.\n"
+    "\n"
+    "If the GPU fails, the cases that were running are saved in WORKDIR/suspects/. Started again, the "
+    "campaign first runs each of them alone; a case that makes the GPU fail again is a finding and is "
+    "skipped from then on. A case that needs more memory than there is is counted, and is not a finding.\n"
+    "\n"
+    "Exit codes: 0 no finding, 1 wrong usage or a corpus file that cannot be read, 71 out of memory (on "
+    "the host, or in 20 cases in a row), 72 interrupted, 73 cannot write, 76 the GPU is missing or "
+    "failed, 77 the work directory holds findings.";
+
+FlagTable FuzzFlags::table() {
+  FlagTable table;
+  table.command = "fuzz";
+  table.doc = "judge random graphs on two backends and minimize those that fail.";
+  table.details = kDetails;
+  table.positional = {"[CORPUS_DIR...]", &campaign.corpus, 0};
+  add_limits(campaign, table.flags);
+  table.flags.push_back({.name = "workdir",
+                         .target = &campaign.workdir,
+                         .value = "DIR",
+                         .doc = "The work directory, which holds everything that the campaign writes."});
+  table.flags.push_back({.name = "jobs",
+                         .target = &campaign.jobs,
+                         .value = "N",
+                         .doc = "Number of threads; 0: one for each core.",
+                         .hi = 1024});
+  add_cases(campaign, table.flags);
+  campaign.judge.add_to(table.flags);
+  table.flags.push_back({.name = "minimize",
+                         .target = &campaign.minimize,
+                         .value = "0|1",
+                         .doc = "Minimize the first case of each finding.",
+                         .hi = 1});
+  table.flags.push_back(
+      {.name = "json",
+       .target = &campaign.json,
+       .doc = "Print the contents of stats.json on standard output and nothing else there."});
+  table.examples = {
+      {"fuzz --max_total_time=1m", "Run for one minute on all cores, in fusesmith-work/."},
+      {"fuzz --runs=2e4 --seed=7 --workdir=w7 --json > stats.json",
+       "Judge a fixed number of cases, from a script."},
+      {"fuzz --runs=1000 --workdir=w8 corpus/scenarios",
+       "Judge the cases of a folder, then a thousand generated ones."},
+  };
+  return table;
+}
+
+int run(FuzzFlags& flags, Console& console) { return run_campaign(flags.campaign, console); }
+
+}  // namespace
+
+Command fuzz_command() { return command_of<FuzzFlags>(); }
+
+}  // namespace fusesmith::fuzz
