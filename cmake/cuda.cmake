@@ -68,4 +68,5 @@ target_include_directories(fusesmith_cuda_libraries SYSTEM INTERFACE "${CUDNN_IN
 target_link_libraries(fusesmith_cuda_libraries
                       INTERFACE CUDA::cudart_static CUDA::cublas CUDA::cublasLt "${CUDNN_LIBRARY}")
 set(FUSESMITH_HAS_CUDA TRUE)
+add_compile_definitions(FUSESMITH_HAS_CUDA=1)
 message(NOTICE "CUDA backends: nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")

@@ -12,11 +12,12 @@ function(folder_sources out)
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-# folder_library(NAME GLOB... [TOP GLOB...] LINKS target... [DEFINES macro...] [PCH header...]) makes
-# fusesmith_NAME, static; an INTERFACE library while the folder has no sources. PCH: headers that most of its
-# C++ files read, precompiled.
+# folder_library(NAME GLOB... [TOP GLOB...] LINKS target... [PRIVATE_LINKS target...] [PCH header... | PCH_OF target])
+# makes fusesmith_NAME, static; an INTERFACE library while the folder has no sources. PCH: headers that most of its
+# C++ files read, precompiled; PCH_OF: those of a target with the same compile options (a precompiled header costs as
+# much as ten files).
 function(folder_library name)
-  cmake_parse_arguments(arg "" "" "TOP;LINKS;DEFINES;PCH" ${ARGN})
+  cmake_parse_arguments(arg "" "PCH_OF" "TOP;LINKS;PRIVATE_LINKS;PCH" ${ARGN})
   folder_sources(sources ${arg_UNPARSED_ARGUMENTS} TOP ${arg_TOP})
   if(sources)
     add_library(fusesmith_${name} STATIC ${sources})
@@ -27,15 +28,19 @@ function(folder_library name)
   endif()
   target_include_directories(fusesmith_${name} ${scope} "${PROJECT_SOURCE_DIR}")
   target_link_libraries(fusesmith_${name} ${scope} ${arg_LINKS})
-  target_compile_definitions(fusesmith_${name} ${scope} ${arg_DEFINES})
   if(sources)
-    precompile(fusesmith_${name} ${arg_PCH})
+    target_link_libraries(fusesmith_${name} PRIVATE ${arg_PRIVATE_LINKS})
+    precompile(fusesmith_${name} "${arg_PCH_OF}" ${arg_PCH})
   endif()
 endfunction()
 
-# precompile(TARGET HEADER...): headers of the standard library or of this tree, for C++ files alone.
-function(precompile target)
-  if(NOT ARGN)
+# precompile(TARGET OTHER HEADER...): headers of the standard library or of this tree, for C++ files alone; those of
+# the target OTHER if there are none.
+function(precompile target other)
+  if(other)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+    return()
+  elseif(NOT ARGN)
     return()
   endif()
   set(headers "")
@@ -52,7 +57,7 @@ endfunction()
 # folder_test(FOLDER LINKS target...) makes FOLDER_test from FOLDER/**/*_test.cc, run as a few shards.
 set(FUSESMITH_TEST_SHARDS 4 CACHE STRING "CTest entries per test executable")
 function(folder_test folder)
-  cmake_parse_arguments(arg "" "" "LINKS;PCH" ${ARGN})
+  cmake_parse_arguments(arg "" "PCH_OF" "LINKS;PCH" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*_test.cc")
   if(NOT FUSESMITH_HAS_CUDA)
     list(FILTER sources EXCLUDE REGEX "/backends/cuda")
@@ -63,7 +68,7 @@ function(folder_test folder)
   add_executable(${folder}_test ${sources})
   target_link_libraries(${folder}_test PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${folder}_test PRIVATE FUSESMITH_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  precompile(${folder}_test ${arg_PCH})
+  precompile(${folder}_test "${arg_PCH_OF}" ${arg_PCH})
   set(environment "GTEST_TOTAL_SHARDS=${FUSESMITH_TEST_SHARDS}" "GTEST_BRIEF=1")
   if(TARGET fusesmith)
     add_dependencies(${folder}_test fusesmith)

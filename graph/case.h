@@ -71,7 +71,8 @@ struct Case {
   Graph graph;
   std::optional<Expect> expect;
   std::vector<StandIn> stand_ins;
-  std::string comment, schema;  // the keys "comment" and "$schema", for people and editors; of no effect
+  // The keys "comment" and "$schema", for people and editors; of no effect.
+  std::string comment = {}, schema = {};
   bool operator==(const Case&) const = default;
 };
 

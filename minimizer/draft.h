@@ -28,8 +28,7 @@ struct Draft {
   std::vector<std::string> next;  // of each state
   std::vector<DraftNode> nodes;
   std::vector<std::string> outputs;
-  std::set<std::string>
-      unread;  // nodes that nothing read in the first place: an edit does not remove them by the way
+  std::set<std::string> unread;  // nodes that nothing reads in the original graph: only DropNode removes them
 
   // Places in their lists, or nothing.
   std::optional<size_t> input(const std::string& name) const;

@@ -1,7 +1,6 @@
 // Edit: one step towards a smaller case, as data. Edits name values, so a list of them stays meaningful when
-// earlier ones have removed others; an edit that does not fit gives nothing. Names of what survives are kept,
-// so its data stays the same;
-// Rename alone changes them, and with them data that is drawn.
+// earlier ones have removed others; an edit that does not fit gives nothing. Values that stay keep
+// their names, and with them their data; only Rename changes names, and then data that is drawn changes too.
 #pragma once
 
 #include <map>

@@ -15,11 +15,11 @@ struct Measure {
   int64_t wires = 0;       // inputs, states, outputs, and operands of nodes
   int64_t elements = 0;    // of all values
   int64_t narrow = 0;      // values of 16-bit dtypes
-  int64_t data = 0;        // how much the fills say: zeros 0 ... literals most
+  int64_t data = 0;        // complexity of the fills
   int64_t nonzeros = 0;    // elements of literals that are not zero bits
   int64_t attributes = 0;  // how far attributes are from their defaults
   int64_t policy = 0;      // settings that are not the defaults, each skipped pattern one of them
-  int64_t names = 0;       // that do not say what they name (minimizer/naming.h)
+  int64_t names = 0;       // that differ from those of minimizer/naming.h
 
   auto operator<=>(const Measure&) const = default;
 };

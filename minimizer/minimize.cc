@@ -106,7 +106,7 @@ class Engine {
     return smaller;
   }
 
-  // What is given must fail again; what failed only once is given up for an earlier case.
+  // The result must fail a second time; one that does not is replaced by an earlier case.
   void verify() {
     while (!result_.edits.empty()) {
       if (result_.queries >= options_.max_queries) break;

@@ -1,6 +1,6 @@
-// Minimization: the smallest case that fails with the same signature, found by applying what the reductions
-// propose. Deterministic for a deterministic predicate (but for max_seconds). Every case taken was seen to
-// fail; the last one twice.
+// Minimization: looks for the smallest case that fails with the same signature, by applying the edits that
+// the reductions propose. Deterministic for a deterministic predicate, unless max_seconds ends it. Every
+// accepted case failed when it was run; the last one failed twice.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace fusesmith::minimizer {
 
-// Runs a case; nothing when it passes or cannot be run.
+// Interestingness test: runs a case. Nothing when it passes or cannot be run.
 using Predicate = std::function<std::optional<Probe>(const Case&)>;
 
 struct Progress {
@@ -35,7 +35,7 @@ struct MinimizeResult {
   Case test_case;  // fails, unless `fails` is false: then it is the start, which did not
   bool fails = false;
   std::string signature;   // of the start and of the result
-  bool flaky = false;      // a case taken did not fail again: an earlier one is given
+  bool flaky = false;      // an accepted case did not fail again: the result is an earlier one
   bool exhausted = false;  // stopped by max_queries or max_seconds
   int64_t queries = 0;
   double seconds = 0;
@@ -43,7 +43,7 @@ struct MinimizeResult {
   Measure before, after;
 };
 
-// `seen`: what the predicate said of the start, if it was asked; else it is asked.
+// `seen`: the predicate's answer for the start, if it is known; else the predicate is called with the start.
 MinimizeResult minimize(const Case& start, const Predicate& predicate, const MinimizeOptions& options = {},
                         std::optional<Probe> seen = {});
 

@@ -3,6 +3,7 @@
 #include "backends/cuda/emit/arithmetic.h"
 #include "backends/cuda/emit/library_contract.h"
 #include "backends/cuda/emit/program_builder.h"
+#include "backends/cuda/emit/unsupported_case.h"
 #include "backends/cuda/runtime/worker.h"
 
 namespace fusesmith::backends {
@@ -25,12 +26,14 @@ class CudaBackend final : public Backend {
       plan.regions.back().contract.arithmetic.tf32 = options.tf32;
       declare_library_roundings(graph, plan.regions.back());
     }
-    ProgramBuilder builder(graph, plan, options.tf32);
-    for (const Region& region : plan.regions) {
-      builder.next_region();
-      builder.emit_nodes(region);
-    }
-    return builder.build();
+    return compile_or_refuse([&]() -> Result<std::unique_ptr<Program>> {
+      ProgramBuilder builder(graph, plan, options.tf32);
+      for (const Region& region : plan.regions) {
+        builder.next_region();
+        builder.emit_nodes(region);
+      }
+      return builder.build();
+    });
   }
 };
 

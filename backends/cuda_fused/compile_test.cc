@@ -1,4 +1,5 @@
 // Every lawful case compiles on both GPU backends or is refused in words; compiling needs no GPU.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backends/common/lawful_test.h"
@@ -100,6 +101,23 @@ TEST(CudaCompile, GraphsOfTheLargestRank) {
     expect_compiled(*graph);
     if (HasFatalFailure()) return;
   }
+}
+
+// cuBLAS would need both operands repeated along the other's letter, 2^28 elements each.
+TEST(CudaCompile, PackedOperandsThatNoTensorCouldHoldAreUnsupported) {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {1 << 14}}, Lattice{});
+  const ValueId y = b.input("y", {Dtype::f32, {1 << 14}}, Lattice{});
+  b.output(b.node(Einsum{"i,j->"}, {x, y}, "z"));
+  const Graph graph = *b.build();
+  CompileOptions single_nodes;
+  single_nodes.skip_patterns = {"einsum_to_pointwise"};
+  for (const Backend* backend : {&cuda_backend(), &cuda_fused_backend()}) {
+    const auto program = backend->compile(graph, single_nodes);
+    ASSERT_FALSE(program.ok()) << backend->name();
+    EXPECT_THAT(program.problem(), testing::HasSubstr("2^27 elements"));
+  }
+  EXPECT_TRUE(cuda_fused_backend().compile(graph, {}).ok());  // its own kernel needs no packing
 }
 
 TEST(CudaCompile, EinsumsWhoseAxesDoNotMergeAreExact) {

@@ -3,6 +3,7 @@
 #include "backends/cuda/emit/arithmetic.h"
 #include "backends/cuda/emit/library_contract.h"
 #include "backends/cuda/emit/program_builder.h"
+#include "backends/cuda/emit/unsupported_case.h"
 #include "backends/cuda/runtime/worker.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
 #include "backends/rewrite/rewrite.h"
@@ -32,6 +33,25 @@ bool emit_kernel(const FusedRegion& fused, const Faults& faults, ProgramBuilder&
       fused.op);
 }
 
+// Emits every region, by its fused kernel or node by node, and adds to the plan what the kernels promise.
+Result<std::unique_ptr<Program>> emit_regions(const Graph& graph, const std::vector<FusedRegion>& fused,
+                                              Plan& plan, const CompileOptions& options) {
+  ProgramBuilder builder(graph, plan, options.tf32);
+  for (size_t r = 0; r < fused.size(); ++r) {
+    builder.next_region();
+    if (emit_kernel(fused[r], options.faults, builder)) {
+      state_order<OnGpu>(fused[r].op, plan.regions[r].contract.arithmetic);
+      const auto* update = std::get_if<CacheUpdate>(&fused[r].op);
+      if (update && !update->old_value_lost)
+        builder.update_in_place(plan.regions[r].outputs.front(), update->cache);
+      continue;
+    }
+    builder.emit_nodes(plan.regions[r]);  // every contract allows single nodes
+    declare_library_roundings(graph, plan.regions[r]);
+  }
+  return builder.build();
+}
+
 class CudaFusedBackend final : public Backend {
  public:
   std::string_view name() const override { return "cuda_fused"; }
@@ -47,20 +67,7 @@ class CudaFusedBackend final : public Backend {
     Plan plan;
     const std::vector<FusedRegion> fused = rewrite(graph, options, arithmetic, &plan.refusals);
     for (const FusedRegion& region : fused) plan.regions.push_back(region.region);
-    ProgramBuilder builder(graph, plan, options.tf32);
-    for (size_t r = 0; r < fused.size(); ++r) {
-      builder.next_region();
-      if (emit_kernel(fused[r], options.faults, builder)) {
-        state_order<OnGpu>(fused[r].op, plan.regions[r].contract.arithmetic);
-        const auto* update = std::get_if<CacheUpdate>(&fused[r].op);
-        if (update && !update->old_value_lost)
-          builder.update_in_place(plan.regions[r].outputs.front(), update->cache);
-        continue;
-      }
-      builder.emit_nodes(plan.regions[r]);  // every contract allows single nodes
-      declare_library_roundings(graph, plan.regions[r]);
-    }
-    return builder.build();
+    return compile_or_refuse([&] { return emit_regions(graph, fused, plan, options); });
   }
 };
 

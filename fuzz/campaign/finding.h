@@ -1,5 +1,5 @@
-// One finding of a campaign: what is made of its case.json once that is on disk (min.json, verdict.json,
-// report.md). The last two speak of both cases, the one found and the minimized one.
+// One finding of a campaign: writes min.json, verdict.json and report.md beside its case.json. The last two
+// describe both cases, the one found and the minimized one.
 #pragma once
 
 #include <filesystem>
@@ -21,15 +21,15 @@ struct FindingOptions {
 
 // verdict.json of a finding as the campaign saw it, written with its case.json.
 std::string first_verdict_text(const Verdict& verdict);
-// The class that the folder's verdict.json names; nothing where that file is not there or not whole.
+// The class that the folder's verdict.json names; empty if that file is missing or incomplete.
 std::optional<VerdictClass> recorded_class(const std::filesystem::path& folder);
 
 // Judges the folder's case.json again and writes verdict.json, then min.json, then verdict.json with the
 // verdict on that and report.md, each as soon as it is known; then both reports again with the neighbours of
-// the minimized case. A case that fails only sometimes (a nondeterministic executor) is tried again and
-// again, and reported with its rate; one that never fails again is reported so. The problem is a file that
-// cannot be read or written. `on_other`, if given, is called with each case of another signature that the
-// minimizer came across.
+// the minimized case. A case that fails only sometimes (a nondeterministic executor) is run repeatedly and
+// reported with its failure rate; the report of one that never fails again says so. The problem is a file
+// that cannot be read or written. `on_other`, if given, is called with each case of another signature that
+// the minimizer came across.
 std::optional<Problem> finish_finding(const std::filesystem::path& folder, const std::string& signature,
                                       const FindingOptions& options, const OnOther& on_other = {});
 

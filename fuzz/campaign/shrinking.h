@@ -27,9 +27,9 @@ struct Shrunk {
 using OnOther = std::function<void(const Verdict& verdict, const Case& test_case)>;
 
 // minimize() for a start that was seen to fail; what was seen is not judged again. A start that fails only
-// sometimes is tried again and again, by its failure rate. The options of `judging` become part of the case,
-// so that they are reduced with it. `stop` ends it soon; its result is then of no use. `on_other`, if given,
-// is told of the first case of each other signature met.
+// sometimes is run repeatedly, as often as its failure rate requires. The options of `judging` become part of
+// the case, so that they are reduced with it. `stop` ends it soon; its result is then of no use. `on_other`,
+// if given, is called with the first case of each other signature.
 Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judging, MinimizeOptions options,
               const Stop& stop = {}, const OnOther& on_other = {});
 

@@ -23,25 +23,26 @@ std::vector<std::string> named_by(const Cause& cause) {
 }  // namespace
 
 std::optional<Conclusion> conclude(const Verdict& verdict, const Causes& causes) {
-  const Guilty failing = guilty_region(verdict);
+  const RegionVerdict* failing = verdict.failing();
   const auto& all = causes.causes;
-  const auto cause = failing.region ? std::find_if(all.begin(), all.end(),
-                                                   [&](const Cause& one) {
-                                                     return failing.backend == &verdict.candidate &&
-                                                            one.region == failing.region->region;
-                                                   })
-                                    : all.begin();
+  const auto cause =
+      failing
+          ? std::find_if(all.begin(), all.end(),
+                         [&](const Cause& one) {
+                           return verdict.failing_region == FailingRegion{BackendRole::candidate, one.region};
+                         })
+          : all.begin();
   if (cause != all.end()) {
-    const std::string kind(is_disagreement(cause->verdict) ? cause->verdict.symptom
+    const std::string kind(is_disagreement(cause->verdict) ? name(cause->verdict.symptom)
                            : cause->kind()                 ? name(*cause->kind())
                                                            : "");
     return Conclusion{verdict.candidate.backend, cause->verdict, kind, named_by(*cause), cause->ruled_out()};
   }
-  if (!failing.region) return {};
-  const bool second_look = is_disagreement(*failing.region);
-  return Conclusion{failing.backend->backend,
-                    *failing.region,
-                    second_look ? failing.region->symptom : std::string(name(CauseKind::out_of_bounds)),
+  if (!failing) return {};
+  const bool second_look = is_disagreement(*failing);
+  return Conclusion{verdict.of(verdict.failing_region->role).backend,
+                    *failing,
+                    std::string(second_look ? name(failing->symptom) : name(CauseKind::out_of_bounds)),
                     {},
                     {}};
 }

@@ -6,7 +6,7 @@
 namespace fusesmith::fuzz {
 
 bool fails(const RegionVerdict& region) {
-  return region.verdict > VerdictClass::inconclusive || !region.symptom.empty();
+  return region.verdict > VerdictClass::inconclusive || region.symptom != Symptom::none;
 }
 
 const Swap* Cause::exact_swap() const {

@@ -138,7 +138,7 @@ Cause with_swaps(int mended, int carried, bool last_is_same = false) {
   Cause cause;
   cause.swapped = true;
   cause.verdict.verdict = VerdictClass::defect;
-  cause.verdict.symptom = "out_of_bounds";
+  cause.verdict.symptom = Symptom::out_of_bounds;
   const std::vector<std::string> names = {"scores", "maximum", "sum"};
   for (int last = 0; last < 3; ++last) {
     Swap swap{true, {names.begin(), names.begin() + last + 1}, {}, {}, "its own kernel"};

@@ -24,8 +24,8 @@ std::string roundings_text(const RegionVerdict& region) {
                     : d.kind == Deviation::Kind::move ? "rounds '" + d.value + to + " at another place"
                                                       : "rounds '" + d.value + to + " in addition");
   }
-  const bool cast = region.symptom == "explicit_cast_skipped";
-  const bool undeclared = region.symptom == "undeclared_rounding";
+  const bool cast = region.symptom == Symptom::explicit_cast_skipped;
+  const bool undeclared = region.symptom == Symptom::undeclared_rounding;
   return list_text(words) + (cast         ? " although the graph asks for this cast"
                              : undeclared ? ", which its contract does not declare"
                                           : "");
@@ -68,13 +68,16 @@ std::string out_of_bounds_text(const Cause& cause, const std::string& baseline) 
 
 // Of a region that fails by a second look at its run, not by its bounds.
 std::string disagreement_text(const RegionVerdict& region) {
-  using Kind = Disagreement::Kind;
-  const std::string& symptom = region.symptom;
-  if (symptom == name(Kind::guard)) return "writes outside its tensors";
-  if (symptom == name(Kind::poison)) return "reads memory that nothing has written";
-  if (symptom == name(Kind::source)) return "overwrites an input or a state that is still needed";
-  if (symptom == name(Kind::production))
+  const Symptom symptom = region.symptom;
+  if (symptom == Symptom::guard_overwritten) return "writes outside its tensors";
+  if (symptom == Symptom::depends_on_unwritten_memory) return "reads memory that nothing has written";
+  if (symptom == Symptom::source_overwritten) return "overwrites an input or a state that is still needed";
+  if (symptom == Symptom::production_differs)
     return "gives other bits in the production run than in the traced run";
+  if (symptom == Symptom::scaling_differs)
+    return "does not scale its result when its inputs are scaled by powers of two";
+  if (symptom == Symptom::exchange_differs)
+    return "gives other bits when elements along a batch axis change places";
   return "gives other bits when it runs again on the same inputs";
 }
 
@@ -161,7 +164,7 @@ std::vector<const Cause*> worth_naming(const std::vector<Cause>& causes) {
   std::vector<const Cause*> ranked, named;
   for (const Cause& cause : causes) ranked.push_back(&cause);
   std::stable_partition(ranked.begin(), ranked.end(),
-                        [](const Cause* cause) { return !cause->verdict.symptom.empty(); });
+                        [](const Cause* cause) { return cause->verdict.symptom != Symptom::none; });
   for (const Cause* cause : ranked) {
     const bool new_kind = std::none_of(named.begin(), named.end(),
                                        [&](const Cause* other) { return other->kind() == cause->kind(); });
@@ -173,14 +176,13 @@ std::vector<const Cause*> worth_naming(const std::vector<Cause>& causes) {
 
 // The region that fails, where it is none of the causes.
 std::string failing_text(const Verdict& verdict, const Causes& causes) {
-  const Guilty failing = guilty_region(verdict);
+  const RegionVerdict* failing = verdict.failing();
   const bool known = std::any_of(causes.causes.begin(), causes.causes.end(), [&](const Cause& cause) {
-    return failing.backend == &verdict.candidate && cause.region == failing.region->region;
+    return verdict.failing_region == FailingRegion{BackendRole::candidate, cause.region};
   });
-  if (!failing.region || known) return "";
-  return "R" + place_text(*failing.region).substr(1) + " of " + failing.backend->backend + " " +
-         (is_disagreement(*failing.region) ? disagreement_text(*failing.region) : "is out of its bounds") +
-         ". ";
+  if (!failing || known) return "";
+  return "R" + place_text(*failing).substr(1) + " of " + verdict.of(verdict.failing_region->role).backend +
+         " " + (is_disagreement(*failing) ? disagreement_text(*failing) : "is out of its bounds") + ". ";
 }
 
 }  // namespace

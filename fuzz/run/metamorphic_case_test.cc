@@ -53,6 +53,19 @@ TEST(MetamorphicCase, OrderOfARowThatDependsOnItsPlaceIsFoundByExchangeAlone) {
   EXPECT_FALSE(judged(test_case, "welford_order_by_row").verdict.finding) << "every bound holds";
 }
 
+// relu(x) x underflows in f16 before the scaling by 4 and not after it.
+TEST(MetamorphicCase, AnUnderflowThatScalingUndoesIsNoFinding) {
+  ExampleGraph g(Dtype::f16);
+  Case test_case;
+  test_case.seed = 2304102931;
+  const ValueId x = g.tensor("x1", {3, 2, 1});
+  test_case.graph = g.outputs(g.node(Mul{}, g.node(Relu{}, x), x));
+  test_case.policy.metamorphic = {"scaling"};
+  const CaseRun run = judged(test_case);
+  EXPECT_FALSE(run.verdict.finding) << sentence(run.verdict);
+  EXPECT_EQ(run.metamorphic.at("scaling"), 2);
+}
+
 TEST(MetamorphicCase, AFindingOfTheJudgeComesFirst) {
   if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
   const CaseRun run = judged(norm_case(), "layer_norm_unbiased_variance");

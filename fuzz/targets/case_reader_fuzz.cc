@@ -6,7 +6,7 @@
 #include "graph/case.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace fusesmith;
+  using namespace fusesmith::fuzz;
   const auto read = parse_case({reinterpret_cast<const char*>(data), size});
   if (!read) {
     check(!read.problem().empty() && read.problem().find('\n') == std::string::npos, "a problem is one line");

@@ -9,7 +9,7 @@
 #include "fuzz/run/run_case.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace fusesmith;
+  using namespace fusesmith::fuzz;
   // Small, because sanitizers make a graph some ten times slower.
   static const GeneratorOptions options{16, int64_t{1} << 16, int64_t{1} << 13, {}};
   Choices choices(std::span<const uint8_t>(data, size));

@@ -1,5 +1,6 @@
-// Let readers of a node read one of its operands. Shapes are inferred anew, so that the operand need not have
-// the node's type; two movements may have to go together (an axis added and removed).
+// Let the readers of a node read one of its operands instead. Shapes are inferred again, so that the operand
+// need not have the node's type. Two movements are also removed together: one may add the axis that the other
+// removes.
 #include "minimizer/reductions.h"
 
 namespace fusesmith::minimizer {

@@ -1,5 +1,5 @@
-// Observe less: what no output needs goes away with it. One value, then halves, then all but one; then
-// earlier values instead.
+// Observe fewer values; nodes that no output needs are removed. First one output alone, then halves of the
+// outputs, then all but one, then operands of an output's node in its place.
 #include <algorithm>
 
 #include "minimizer/reductions.h"
@@ -13,7 +13,7 @@ std::vector<std::string> names_of(const Graph& graph, const std::vector<ValueId>
   return names;
 }
 
-// What a later part of the graph sees of the failing nodes.
+// The values of the failing nodes that other nodes read or that are observed.
 std::vector<ValueId> outputs_of_failing_nodes(const Situation& now) {
   const Graph& graph = now.test_case.graph;
   const auto& failing = now.probe.failing_nodes;
@@ -54,7 +54,7 @@ std::vector<Edits> propose(const Situation& now) {
   for (ValueId output : outputs) {
     const auto producer = graph.producer(output);
     if (!producer) continue;
-    std::vector<ValueId> earlier;  // what this output is made of, and the other outputs
+    std::vector<ValueId> earlier;  // the operands of this output's node, and the other outputs
     for (ValueId v : outputs) {
       if (v != output) earlier.push_back(v);
     }
@@ -70,6 +70,6 @@ std::vector<Edits> propose(const Situation& now) {
 }  // namespace
 
 const Reduction kCutOutputs{
-    "cut_outputs", "Observe fewer or earlier values; what nothing needs any more goes away.", propose};
+    "cut_outputs", "Observe fewer or earlier values; nodes that no output needs are removed.", propose};
 
 }  // namespace fusesmith::minimizer

@@ -1,5 +1,5 @@
-// Cut away all that computes a value: the value becomes an input. The values that free the most nodes come
-// first.
+// Remove the nodes that compute a value: the value becomes an input. The values that remove the most nodes
+// come first.
 #include <algorithm>
 #include <set>
 
@@ -8,7 +8,7 @@
 namespace fusesmith::minimizer {
 namespace {
 
-// How many nodes nothing needs once this value is an input.
+// How many nodes are not needed any more once this value is an input.
 size_t freed_nodes(const Graph& graph, ValueId pinned) {
   std::set<ValueId> needed(graph.outputs().begin(), graph.outputs().end());
   for (const State& state : graph.states()) needed.insert(state.next);

@@ -1,5 +1,6 @@
-// The largest dimensions first; each to 1, 2, then ever closer to what it is, so that a threshold is found by
-// bisection. Then dimensions that happen to be equal, together: some mistakes need square shapes.
+// The largest dimensions first. Each is set to 1, to 2, then to sizes closer and closer to its own, which
+// finds a threshold by bisection. Then equal dimensions are changed together: some mistakes need square
+// shapes.
 #include <algorithm>
 
 #include "minimizer/dimensions.h"

@@ -1,5 +1,5 @@
-// Say less about the data: bits become recipes, recipes simpler ones (all inputs at once, then each), what
-// literals remain get fewer elements that are not zero.
+// Simplify the data: literals become recipes, recipes become simpler ones (of all inputs at once, then of
+// each), and in the remaining literals more elements become zero.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,8 +10,8 @@
 namespace fusesmith::minimizer {
 namespace {
 
-constexpr int64_t kMaxZeroed = 4096;  // elements of literals that are thinned out
-constexpr int64_t kMaxSingles = 64;   // of these, the most that are tried one by one
+constexpr int64_t kMaxZeroed = 4096;  // elements of a literal in which some are set to zero
+constexpr int64_t kMaxSingles = 64;   // elements up to which each is tried alone
 
 double one_digit(double x) {
   char text[32];
@@ -35,7 +35,7 @@ Fill like(const Literal& literal, const TensorType& type) {
   return Normal{std::fabs(mean) < stddev / 4 ? 0 : one_digit(mean), stddev};
 }
 
-// Recipes that could stand for this one, the least first.
+// Recipes that may replace this one, the simplest first.
 std::vector<Fill> simpler(const Fill& fill, const TensorType& type) {
   std::vector<Fill> fills;
   fills.emplace_back(Constant{0});
@@ -114,7 +114,8 @@ std::vector<Edits> propose(const Situation& now) {
 
 }  // namespace
 
-const Reduction kSimplifyData{"simplify_data",
-                              "Make bits recipes, recipes simpler, and elements of literals zero.", propose};
+const Reduction kSimplifyData{
+    "simplify_data", "Replace literals by recipes, recipes by simpler ones, elements of literals by zero.",
+    propose};
 
 }  // namespace fusesmith::minimizer

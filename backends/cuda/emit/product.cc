@@ -7,9 +7,9 @@
 #include "backends/cuda/emit/emit_view.h"
 #include "backends/cuda/emit/gemm_plan.h"
 #include "backends/cuda/emit/pointwise_program.h"
+#include "backends/cuda/emit/unsupported_case.h"
 #include "backends/cuda/runtime/check.h"
 #include "backends/cuda/runtime/cuda_type.h"
-#include "backends/device_error.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 DeviceTensor scratch(Dtype dtype, const Shape& sizes, Emitter& emitter) {
   const int64_t count = element_count(sizes);
   if (count > kMaxElements)
-    throw DeviceError(DeviceError::Kind::out_of_memory, "a packed operand has more than 2^27 elements");
+    throw UnsupportedCase("cuBLAS needs a packed operand of more than 2^27 elements for this product");
   return emitter.temporary(TensorType{dtype, {count}});
 }
 

@@ -1,0 +1,13 @@
+# Compiles through ccache where it is installed, precompiled headers included.
+find_program(CCACHE ccache)
+if(NOT CCACHE OR CMAKE_CXX_COMPILER_LAUNCHER)
+  return()
+endif()
+# What a cached object depends on beside its sources: the precompiled header is hashed, its time stamp is not.
+set(CMAKE_CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/ccache_launcher" "${CMAKE_COMMAND}" -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE}")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # ccache sees which precompiled header is read
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
