@@ -184,7 +184,7 @@ TEST(Command, ListOpsHasStructuredAttributes) {
       EXPECT_NE(attribute.at("required").get<bool>(), attribute.contains("default")) << attribute;
       EXPECT_EQ(attribute.at("type") == "choice", attribute.contains("choices")) << attribute;
     }
-    EXPECT_EQ(names, op.at("attributes")) << "the key of before";
+    EXPECT_EQ(names, op.at("attributes").get<std::string>()) << "the key of before";
     EXPECT_TRUE(op.at("inputs").is_string());
     EXPECT_EQ(op.at("arity").size(), 2U);
   }
