@@ -185,7 +185,7 @@ TEST_F(Judge, DeclaredRoundingsAreFindingsOnlyUnderTheStrictPolicy) {
   EXPECT_EQ(strict.signature_text(), "precision_policy-cpu_fused-gate-bf16-declared_rounding");
 }
 
-// Against the reading that acquits a region, no element would be outside.
+// Against the reading that accepts a region, no element would be outside.
 TEST_F(Judge, TheEvidenceOfARoundingIsTheIntervalThatWasViolated) {
   const Trace trace = candidate({"s"});
   const RegionVerdict lenient = run(trace).candidate.regions[0];

@@ -26,7 +26,7 @@ class RegionJudge {
                               try_deviations(verdict, joined(declared, implicit), false)))
       return show_violation(verdict, strict);
     if (skipped_cast(verdict, strict)) return;
-    convict(verdict, strict);
+    set_out_of_bounds(verdict, strict);
   }
 
  private:
@@ -150,8 +150,8 @@ class RegionJudge {
   }
 
   // Lawful only with deviations. Where they are not allowed, the evidence is against the reading that was
-  // violated: against the one that acquits it would show no element outside. What the strict policy asks is
-  // known then, whatever the elements hold of which nothing is known.
+  // violated: against the reading that accepts it would show no element outside. What the strict policy asks
+  // is known then, whatever the elements hold of which nothing is known.
   void show_violation(RegionVerdict& verdict, const Comparison& strict) const {
     if (!verdict.declared) return fill(verdict, options_.strict_policy ? strict : nearest_allowed(strict));
     if (!options_.strict_policy) return;
@@ -169,7 +169,7 @@ class RegionJudge {
   }
 
   // Out of bounds under every reading.
-  void convict(RegionVerdict& verdict, const Comparison& strict) const {
+  void set_out_of_bounds(RegionVerdict& verdict, const Comparison& strict) const {
     const Comparison best = nearest_allowed(strict);
     fill(verdict, best);
     const bool only_special = best.outside == 0;

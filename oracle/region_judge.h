@@ -38,7 +38,7 @@ Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs,
 
 // Which of two lawful readings the stored bits speak for: among the elements whose exact results differ
 // between them, the standard score of "nearer to a's" against a fair coin. Above about 5, a is what happened.
-// Used to name deviations, never to acquit or convict.
+// Used to name deviations; never changes whether a region passes.
 double preference(const std::vector<RegionOutput>& a, const std::vector<RegionOutput>& b, const Trace& trace);
 
 }  // namespace fusesmith::oracle

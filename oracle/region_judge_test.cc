@@ -1,5 +1,5 @@
 // One region under the strict reading, under what its contract declares and under what it does not: the
-// verdict, the roundings named and the element convicted.
+// verdict, the roundings named and the element out of bounds.
 #include "oracle/region_judge.h"
 
 #include <gtest/gtest.h>

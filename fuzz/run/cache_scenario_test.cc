@@ -1,5 +1,5 @@
 // pytorch#159855: three updates of a sliding-window cache, equal in meaning, end in the same bits on every
-// backend and in every repeat; and an update in place whose rows move in the wrong order is convicted.
+// backend and in every repeat; and an update in place whose rows move in the wrong order is a finding.
 #include <gtest/gtest.h>
 
 #include "fuzz/base/files.h"

@@ -13,7 +13,7 @@ struct Function {
   std::string name;
   Op op;
   std::vector<float (*)(float)> formulas;
-  float (*coarse)(float);  // must be convicted somewhere
+  float (*coarse)(float);  // must be out of bounds somewhere
 };
 
 std::vector<Function> functions() {
@@ -61,7 +61,7 @@ TEST(Functions, EveryFormulaStaysInBoundsAndCoarseOnesDoNot) {
   const auto x = arguments();
   for (const Function& function : functions()) {
     const Bounded y = reference_of(function.op, x);
-    int convicted = 0;
+    int outside = 0;
     for (size_t i = 0; i < x.size(); ++i) {
       for (auto formula : function.formulas) {
         for (Dtype dtype : kFloatDtypes) {
@@ -71,9 +71,9 @@ TEST(Functions, EveryFormulaStaysInBoundsAndCoarseOnesDoNot) {
               << y.error(i);
         }
       }
-      convicted += !lawful(Dtype::f32, y.v[i], y.error(i), static_cast<double>(function.coarse(x[i])));
+      outside += !lawful(Dtype::f32, y.v[i], y.error(i), static_cast<double>(function.coarse(x[i])));
     }
-    EXPECT_GT(convicted, 1000) << function.name;
+    EXPECT_GT(outside, 1000) << function.name;
   }
 }
 

@@ -1,4 +1,4 @@
-// layer_norm: two-pass and Welford in every order stay in their bounds, E[x^2] - E[x]^2 is convicted where it
+// layer_norm: two-pass and Welford in every order stay in their bounds, E[x^2] - E[x]^2 leaves them where it
 // cancels and lawful where it is declared.
 #include <gtest/gtest.h>
 

@@ -35,7 +35,7 @@ TEST(Rope, FusedOrNotIsLawfulAndWrongAnglesAreNot) {
         make_tensor({dtype, {kRows, kHalf}}, [&](int64_t i) { return std::sin(0.3 * double(i)); });
     for (Rope::Pairing pairing : {Rope::Pairing::half, Rope::Pairing::interleaved}) {
       const Bounded y = evaluate_op(Rope{pairing}, {Bounded(x), Bounded(cos), Bounded(sin)});
-      int convicted = 0;
+      int outside = 0;
       for (int64_t i = 0; i < kRows * kHalf; ++i) {
         const RopePair pair = rope_pair(pairing, i % kHalf, kWidth);
         const int64_t row = i / kHalf * kWidth;
@@ -49,9 +49,9 @@ TEST(Rope, FusedOrNotIsLawfulAndWrongAnglesAreNot) {
                  lawful(dtype, y.v[second], y.error(second), store(dtype, r.second));
         };
         EXPECT_TRUE(inside(separate) && inside(fused) && inside(fused_other)) << name(dtype) << " " << i;
-        convicted += !inside(backwards);
+        outside += !inside(backwards);
       }
-      EXPECT_GT(convicted, kRows * kHalf * 9 / 10);
+      EXPECT_GT(outside, kRows * kHalf * 9 / 10);
     }
   }
 }

@@ -1,5 +1,5 @@
 // Rows added up in known lanes: every such sum stays within its tighter bound, and what a bound in any order
-// hides is convicted.
+// hides is out of bounds.
 #include <gtest/gtest.h>
 
 #include "oracle/test_support.h"
