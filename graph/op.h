@@ -1,4 +1,4 @@
-// Op: one of the structs under graph/ops/. This is the one list of ops; everything else is derived from it.
+// Op: one of the structs that graph/op_list.h lists.
 #pragma once
 
 #include <concepts>
@@ -7,60 +7,15 @@
 #include <variant>
 
 #include "graph/op_fields.h"
-#include "graph/ops/add.h"
-#include "graph/ops/arange.h"
-#include "graph/ops/broadcast_to.h"
-#include "graph/ops/cast.h"
-#include "graph/ops/causal_mask.h"
-#include "graph/ops/chunk.h"
-#include "graph/ops/concat.h"
-#include "graph/ops/div.h"
-#include "graph/ops/dropout.h"
-#include "graph/ops/einsum.h"
-#include "graph/ops/exp.h"
-#include "graph/ops/flip.h"
-#include "graph/ops/gather.h"
-#include "graph/ops/gelu.h"
-#include "graph/ops/group_norm.h"
-#include "graph/ops/index_copy.h"
-#include "graph/ops/layer_norm.h"
-#include "graph/ops/linear.h"
-#include "graph/ops/masked_fill.h"
-#include "graph/ops/matmul.h"
-#include "graph/ops/maximum.h"
-#include "graph/ops/mul.h"
-#include "graph/ops/permute.h"
-#include "graph/ops/reduce_max.h"
-#include "graph/ops/reduce_mean.h"
-#include "graph/ops/reduce_sum.h"
-#include "graph/ops/relu.h"
-#include "graph/ops/reshape.h"
-#include "graph/ops/rms_norm.h"
-#include "graph/ops/roll.h"
-#include "graph/ops/rope.h"
-#include "graph/ops/rsqrt.h"
-#include "graph/ops/scale.h"
-#include "graph/ops/sdpa.h"
-#include "graph/ops/sigmoid.h"
-#include "graph/ops/silu.h"
-#include "graph/ops/slice.h"
-#include "graph/ops/softcap.h"
-#include "graph/ops/softmax.h"
-#include "graph/ops/sqrt.h"
-#include "graph/ops/squeeze.h"
-#include "graph/ops/sub.h"
-#include "graph/ops/tanh.h"
-#include "graph/ops/unsqueeze.h"
-#include "graph/ops/var_mean.h"
-#include "graph/ops/where.h"
+#include "graph/op_list.h"
 
 namespace fusesmith::graph {
 
-using OpVariant = std::variant<Einsum, Matmul, Linear, Add, Sub, Mul, Div, Maximum, Scale, Relu, Gelu, Silu,
-                               Sigmoid, Tanh, Exp, Sqrt, Rsqrt, Softcap, Softmax, LayerNorm, RmsNorm,
-                               GroupNorm, ReduceSum, ReduceMean, ReduceMax, VarMean, Dropout, Cast, Reshape,
-                               Permute, Unsqueeze, Squeeze, BroadcastTo, Slice, Chunk, Concat, Roll, Flip,
-                               Gather, IndexCopy, Arange, Where, MaskedFill, CausalMask, Rope, Sdpa>;
+template <class, class... T>
+using OpsVariant = std::variant<T...>;
+#define FUSESMITH_NEXT_TYPE(T) , T
+using OpVariant = OpsVariant<void FUSESMITH_FOR_EACH_OP(FUSESMITH_NEXT_TYPE)>;
+#undef FUSESMITH_NEXT_TYPE
 
 template <class T>
 concept IsOp = requires(const OpVariant& op) {

@@ -1,6 +1,6 @@
-// How an op declares itself: OpInfo (name, doc, arity, class) and a tuple of Fields (its attributes with
-// their domains). JSON, printing, sampling, shrinking, `list ops` and the op table are all derived from these
-// declarations.
+// How an op declares itself: OpInfo (name, doc, arity, class), a tuple of Fields (its attributes with their
+// domains), and its traits. JSON, printing, sampling, shrinking, `list ops` and the op table are all derived
+// from these declarations. No trait has a default: op_traits.cc names each that an op lacks.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,11 @@
 
 #include "graph/result.h"
 #include "graph/tensor.h"
+#include "graph/traits/axis_relations.h"
+#include "graph/traits/grid.h"
+#include "graph/traits/magnitude.h"
+#include "graph/traits/scaling.h"
+#include "graph/traits/work.h"
 
 namespace fusesmith::graph {
 
@@ -35,6 +40,13 @@ struct OpInfo {
   int max_inputs;
   OpClass op_class;
 };
+
+// The trait `outputs`: whether the op may have more than one, as many as infer() says.
+enum class OutputCount : uint8_t { one, several };
+
+// The trait `inner_errors`: true where rounding errors of inner values (statistics, exponentials, inner
+// products) may be large against the output, so that its bound may be too loose to judge by. The error of a
+// single sum, product or function is as small as its inputs allow.
 
 // Domains of attributes.
 struct IntRange {
@@ -69,9 +81,6 @@ template <class S, class F>
 constexpr void for_each_field(F f) {
   std::apply([&](const auto&... field) { (f(field), ...); }, S::fields());
 }
-
-using Types = std::vector<TensorType>;
-using TypeSpan = std::span<const TensorType>;
 
 // Shared steps of shape inference; each error is one line that says what was expected.
 Problem expected(std::string what);

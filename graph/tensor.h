@@ -26,6 +26,8 @@ struct TensorType {
   int rank() const { return static_cast<int>(shape.size()); }
   bool operator==(const TensorType&) const = default;
 };
+using Types = std::vector<TensorType>;
+using TypeSpan = std::span<const TensorType>;
 
 // Product of the dimensions; 1 for a scalar. Saturates at kMaxElements + 1.
 int64_t element_count(const Shape& shape);

@@ -1,7 +1,6 @@
 // The bounded reference of every op: v in f64 and the bound e of DESIGN's table, given bounded inputs. One
-// overload per op struct, found through std::visit, so that an op without a reference does not compile. The
-// overloads return the result before its last rounding (bounded.h does that). Formulas and their sources
-// stand at the overloads.
+// overload per op struct (reference/ops.h). The overloads return the result before its last rounding
+// (bounded.h does that). Formulas and their sources stand at the overloads.
 #pragma once
 
 #include <span>

@@ -2,19 +2,12 @@
 
 #include <algorithm>
 
+#include "graph/op_traits.h"
+
 namespace fusesmith::oracle {
 namespace {
 
 using Deviations = std::vector<Deviation>;
-
-// The bound of one sum or function is as tight as its inputs allow, however small its output: only inner
-// errors, as those of statistics, make a bound loose.
-bool has_inner_errors(const Op& op) {
-  const OpClass op_class = info(op).op_class;
-  const bool only_sums = std::holds_alternative<ReduceSum>(op) || std::holds_alternative<ReduceMean>(op) ||
-                         std::holds_alternative<ReduceMax>(op);
-  return op_class == OpClass::composite || (op_class == OpClass::reduction && !only_sums);
-}
 
 constexpr double kTelling = 5;  // standard score above which bits speak for a reading
 

@@ -39,23 +39,23 @@ void copy_bits(Inputs in, Outputs out) { out[0].bytes = in[0]->bytes; }
 
 }  // namespace
 
-void compute(const Dropout&, Inputs in, Outputs out) { copy_bits(in, out); }
-void compute(const Reshape&, Inputs in, Outputs out) { copy_bits(in, out); }
-void compute(const Unsqueeze&, Inputs in, Outputs out) { copy_bits(in, out); }
-void compute(const Squeeze&, Inputs in, Outputs out) { copy_bits(in, out); }
+void compute(const Dropout&, Inputs in, Outputs out, const KernelOptions&) { copy_bits(in, out); }
+void compute(const Reshape&, Inputs in, Outputs out, const KernelOptions&) { copy_bits(in, out); }
+void compute(const Unsqueeze&, Inputs in, Outputs out, const KernelOptions&) { copy_bits(in, out); }
+void compute(const Squeeze&, Inputs in, Outputs out, const KernelOptions&) { copy_bits(in, out); }
 
-void compute(const Permute& op, Inputs in, Outputs out) {
+void compute(const Permute& op, Inputs in, Outputs out, const KernelOptions&) {
   const Shape own = strides_of(in[0]->type.shape);
   Shape strides;
   for (int64_t dim : op.dims) strides.push_back(own[static_cast<size_t>(dim)]);
   copy_view(*in[0], 0, strides, out[0]);
 }
 
-void compute(const BroadcastTo&, Inputs in, Outputs out) {
+void compute(const BroadcastTo&, Inputs in, Outputs out, const KernelOptions&) {
   copy_view(*in[0], 0, broadcast_strides(in[0]->type.shape, out[0].type.shape), out[0]);
 }
 
-void compute(const Slice& op, Inputs in, Outputs out) {
+void compute(const Slice& op, Inputs in, Outputs out, const KernelOptions&) {
   const size_t axis = static_cast<size_t>(*resolve_axis(op.axis, in[0]->type.rank()));
   Shape strides = strides_of(in[0]->type.shape);
   const int64_t start = op.start * strides[axis];
@@ -63,7 +63,7 @@ void compute(const Slice& op, Inputs in, Outputs out) {
   copy_view(*in[0], start, strides, out[0]);
 }
 
-void compute(const Chunk& op, Inputs in, Outputs out) {
+void compute(const Chunk& op, Inputs in, Outputs out, const KernelOptions&) {
   const AxisView whole = view_of(in[0]->type, op.axis), part = view_of(out[0].type, op.axis);
   int64_t from = 0;
   for (Tensor& chunk : out) {
@@ -72,7 +72,7 @@ void compute(const Chunk& op, Inputs in, Outputs out) {
   }
 }
 
-void compute(const Concat& op, Inputs in, Outputs out) {
+void compute(const Concat& op, Inputs in, Outputs out, const KernelOptions&) {
   const AxisView whole = view_of(out[0].type, op.axis);
   int64_t to = 0;
   for (const Tensor* x : in) {
@@ -82,19 +82,19 @@ void compute(const Concat& op, Inputs in, Outputs out) {
   }
 }
 
-void compute(const Roll& op, Inputs in, Outputs out) {
+void compute(const Roll& op, Inputs in, Outputs out, const KernelOptions&) {
   const AxisView view = view_of(out[0].type, op.axis);
   const int64_t shift = roll_offset(op, view.size);
   copy_slices(*in[0], view, 0, view.size - shift, out[0], view, shift);
   copy_slices(*in[0], view, view.size - shift, shift, out[0], view, 0);
 }
 
-void compute(const Flip& op, Inputs in, Outputs out) {
+void compute(const Flip& op, Inputs in, Outputs out, const KernelOptions&) {
   const FlipView view = flip_view(op, out[0].type);
   copy_view(*in[0], view.start, view.strides, out[0]);
 }
 
-void compute(const IndexCopy& op, Inputs in, Outputs out) {
+void compute(const IndexCopy& op, Inputs in, Outputs out, const KernelOptions&) {
   const AxisView whole = view_of(out[0].type, op.axis), part = view_of(in[2]->type, op.axis);
   out[0].bytes = in[0]->bytes;
   int64_t from = 0;
@@ -104,7 +104,7 @@ void compute(const IndexCopy& op, Inputs in, Outputs out) {
   }
 }
 
-void compute(const Gather&, Inputs in, Outputs out) {
+void compute(const Gather&, Inputs in, Outputs out, const KernelOptions&) {
   const Tensor& table = *in[0];
   const int64_t rows = table.type.shape[0];
   const size_t row_bytes = table.bytes.size() / static_cast<size_t>(rows);

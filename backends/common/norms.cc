@@ -60,28 +60,28 @@ void norm_rows(Inputs in, Tensor& out, size_t n, size_t plane, size_t channels, 
 
 }  // namespace
 
-void compute(const LayerNorm& op, Inputs in, Outputs out, Probe* probe) {
+void compute(const LayerNorm& op, Inputs in, Outputs out, const KernelOptions& options) {
   const size_t n = static_cast<size_t>(in[0]->type.shape.back());
-  const Statistics statistics(probe, static_cast<size_t>(in[0]->size()) / n);
+  const Statistics statistics(options.probe, static_cast<size_t>(in[0]->size()) / n);
   norm_rows(in, out[0], n, 1, n, [&, eps = static_cast<float>(op.eps)](auto x, auto y, size_t row) {
     normalize_row(x, eps, y, row, statistics);
   });
 }
 
-void compute(const RmsNorm& op, Inputs in, Outputs out, Probe* probe) {
+void compute(const RmsNorm& op, Inputs in, Outputs out, const KernelOptions& options) {
   const size_t n = static_cast<size_t>(in[0]->type.shape.back());
-  const InnerValue rstd(probe, "rstd", static_cast<size_t>(in[0]->size()) / n);
+  const InnerValue rstd(options.probe, "rstd", static_cast<size_t>(in[0]->size()) / n);
   norm_rows(in, out[0], n, 1, n, [&, eps = static_cast<float>(op.eps)](auto x, auto y, size_t row) {
     scale_row(x, eps, y, row, rstd);
   });
 }
 
-void compute(const GroupNorm& op, Inputs in, Outputs out, Probe* probe) {
+void compute(const GroupNorm& op, Inputs in, Outputs out, const KernelOptions& options) {
   const Shape& shape = in[0]->type.shape;
   const auto channels = static_cast<size_t>(shape[1]);
   const auto plane = static_cast<size_t>(element_count(Shape(shape.begin() + 2, shape.end())));
   const size_t n = channels / static_cast<size_t>(op.groups) * plane;
-  const Statistics statistics(probe, static_cast<size_t>(in[0]->size()) / n);
+  const Statistics statistics(options.probe, static_cast<size_t>(in[0]->size()) / n);
   norm_rows(in, out[0], n, plane, channels,
             [&, eps = static_cast<float>(op.eps)](auto x, auto y, size_t row) {
               normalize_row(x, eps, y, row, statistics);

@@ -34,21 +34,21 @@ void binary(Inputs in, Outputs out, F f) {
 
 }  // namespace
 
-void compute(const Add&, Inputs in, Outputs out) {
+void compute(const Add&, Inputs in, Outputs out, const KernelOptions&) {
   binary(in, out, [](float a, float b) { return a + b; });
 }
-void compute(const Sub&, Inputs in, Outputs out) {
+void compute(const Sub&, Inputs in, Outputs out, const KernelOptions&) {
   binary(in, out, [](float a, float b) { return a - b; });
 }
-void compute(const Mul&, Inputs in, Outputs out) {
+void compute(const Mul&, Inputs in, Outputs out, const KernelOptions&) {
   binary(in, out, [](float a, float b) { return a * b; });
 }
-void compute(const Div&, Inputs in, Outputs out) {
+void compute(const Div&, Inputs in, Outputs out, const KernelOptions&) {
   binary(in, out, [](float a, float b) { return a / b; });
 }
-void compute(const Maximum&, Inputs in, Outputs out) { binary(in, out, maximum); }
+void compute(const Maximum&, Inputs in, Outputs out, const KernelOptions&) { binary(in, out, maximum); }
 
-void compute(const Scale& op, Inputs in, Outputs out) {
+void compute(const Scale& op, Inputs in, Outputs out, const KernelOptions&) {
   const float factor = static_cast<float>(op.factor);
   if (op.inverse)
     unary(in, out, [=](float x) { return x / factor; });
@@ -56,24 +56,24 @@ void compute(const Scale& op, Inputs in, Outputs out) {
     unary(in, out, [=](float x) { return x * factor; });
 }
 
-void compute(const Relu&, Inputs in, Outputs out) { unary(in, out, relu); }
-void compute(const Silu&, Inputs in, Outputs out) { unary(in, out, silu); }
-void compute(const Sigmoid&, Inputs in, Outputs out) { unary(in, out, sigmoid); }
-void compute(const Rsqrt&, Inputs in, Outputs out) { unary(in, out, reciprocal_sqrt); }
-void compute(const Tanh&, Inputs in, Outputs out) {
+void compute(const Relu&, Inputs in, Outputs out, const KernelOptions&) { unary(in, out, relu); }
+void compute(const Silu&, Inputs in, Outputs out, const KernelOptions&) { unary(in, out, silu); }
+void compute(const Sigmoid&, Inputs in, Outputs out, const KernelOptions&) { unary(in, out, sigmoid); }
+void compute(const Rsqrt&, Inputs in, Outputs out, const KernelOptions&) { unary(in, out, reciprocal_sqrt); }
+void compute(const Tanh&, Inputs in, Outputs out, const KernelOptions&) {
   unary(in, out, [](float x) { return std::tanh(x); });
 }
-void compute(const Exp&, Inputs in, Outputs out) {
+void compute(const Exp&, Inputs in, Outputs out, const KernelOptions&) {
   unary(in, out, [](float x) { return std::exp(x); });
 }
-void compute(const Sqrt&, Inputs in, Outputs out) {
+void compute(const Sqrt&, Inputs in, Outputs out, const KernelOptions&) {
   unary(in, out, [](float x) { return std::sqrt(x); });
 }
-void compute(const Softcap& op, Inputs in, Outputs out) {
+void compute(const Softcap& op, Inputs in, Outputs out, const KernelOptions&) {
   unary(in, out, [cap = static_cast<float>(op.cap)](float x) { return softcap(x, cap); });
 }
 
-void compute(const Gelu& op, Inputs in, Outputs out) {
+void compute(const Gelu& op, Inputs in, Outputs out, const KernelOptions&) {
   switch (op.form) {
     case Gelu::Form::erf:
       return unary(in, out, gelu_erf);
@@ -82,7 +82,7 @@ void compute(const Gelu& op, Inputs in, Outputs out) {
   }
 }
 
-void compute(const Cast&, Inputs in, Outputs out) {
+void compute(const Cast&, Inputs in, Outputs out, const KernelOptions&) {
   const Tensor& x = *in[0];
   if (is_float(x.type.dtype)) return unary(in, out, [](float value) { return value; });
   // By way of f32, large integers would be rounded twice.

@@ -85,19 +85,19 @@ Product product_of(const Linear&, TypeSpan in, const TensorType&) {
   return product;
 }
 
-void compute(const Einsum& op, Inputs in, Outputs out, F32Products products) {
-  compute_product(op, in, out[0], products);
+void compute(const Einsum& op, Inputs in, Outputs out, const KernelOptions& options) {
+  compute_product(op, in, out[0], options.products);
 }
-void compute(const Matmul& op, Inputs in, Outputs out, F32Products products) {
-  compute_product(op, in, out[0], products);
+void compute(const Matmul& op, Inputs in, Outputs out, const KernelOptions& options) {
+  compute_product(op, in, out[0], options.products);
 }
 
 // Product and bias are one op: the bias is added to the f32 sum before the one rounding.
-void compute(const Linear& op, Inputs in, Outputs out, F32Products products) {
-  if (in.size() < 3) return compute_product(op, in, out[0], products);
+void compute(const Linear& op, Inputs in, Outputs out, const KernelOptions& options) {
+  if (in.size() < 3) return compute_product(op, in, out[0], options.products);
   const Types types = {in[0]->type, in[1]->type};
   const Product product = product_of(op, types, out[0].type);
-  const Operand x(*in[0], products), w(*in[1], products);
+  const Operand x(*in[0], options.products), w(*in[1], options.products);
   const Floats bias(*in[2]);
   write_floats(out[0], [&](std::span<float> y) {
     multiply(product, x.data(), w.data(), y.data());

@@ -54,10 +54,14 @@ void reduce(const Rows& rows, Tensor& out, F f) {
 
 }  // namespace
 
-void compute(const ReduceSum& op, Inputs in, Outputs out) { reduce(rows_of(*in[0], op.axes), out[0], sum); }
-void compute(const ReduceMean& op, Inputs in, Outputs out) { reduce(rows_of(*in[0], op.axes), out[0], mean); }
+void compute(const ReduceSum& op, Inputs in, Outputs out, const KernelOptions&) {
+  reduce(rows_of(*in[0], op.axes), out[0], sum);
+}
+void compute(const ReduceMean& op, Inputs in, Outputs out, const KernelOptions&) {
+  reduce(rows_of(*in[0], op.axes), out[0], mean);
+}
 
-void compute(const ReduceMax& op, Inputs in, Outputs out) {
+void compute(const ReduceMax& op, Inputs in, Outputs out, const KernelOptions&) {
   reduce(rows_of(*in[0], op.axes), out[0], [](Row row) {
     float largest = -std::numeric_limits<float>::infinity();
     for (float x : row) largest = maximum(largest, x);
@@ -66,7 +70,7 @@ void compute(const ReduceMax& op, Inputs in, Outputs out) {
 }
 
 // In two passes.
-void compute(const VarMean& op, Inputs in, Outputs out) {
+void compute(const VarMean& op, Inputs in, Outputs out, const KernelOptions&) {
   const Rows rows = rows_of(*in[0], op.axes);
   reduce(rows, out[0], [&](Row row) {
     const float m = mean(row);

@@ -5,7 +5,7 @@
 
 namespace fusesmith::backends {
 
-void compute(const Rope& op, Inputs in, Outputs out) {
+void compute(const Rope& op, Inputs in, Outputs out, const KernelOptions&) {
   const Floats x(*in[0]), cos(*in[1]), sin(*in[2]);
   const int64_t d = out[0].type.shape.back();
   Shape pairs = out[0].type.shape;

@@ -9,16 +9,8 @@ std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs
   std::vector<Tensor> results;
   results.reserve(outputs.size());
   for (const TensorType& type : outputs) results.emplace_back(type);
-  std::visit(
-      [&](const auto& x) {
-        if constexpr (requires { compute(x, inputs, results, probe); })
-          compute(x, inputs, results, probe);
-        else if constexpr (requires { compute(x, inputs, results, products); })
-          compute(x, inputs, results, products);
-        else
-          compute(x, inputs, results);
-      },
-      op);
+  const KernelOptions options{products, probe};
+  std::visit([&](const auto& x) { compute(x, inputs, results, options); }, op);
   return results;
 }
 

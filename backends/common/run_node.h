@@ -2,7 +2,7 @@
 // it leaves alone. Each kernel reads its stored inputs as f32, computes in f32, and rounds once to the
 // storage dtype of its output; movement, select and source ops move or make bits without rounding. A
 // composite op runs its expansion (graph/expand.h) node by node, so that it equals that expansion bit for
-// bit. One file per family of ops; an op without a kernel does not compile.
+// bit. One file per family of ops; an op without a kernel does not link.
 #pragma once
 
 #include <span>

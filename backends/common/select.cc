@@ -22,7 +22,7 @@ void select(const uint8_t* condition, const T* a, const T* b, std::array<Shape, 
 
 }  // namespace
 
-void compute(const Where&, Inputs in, Outputs out) {
+void compute(const Where&, Inputs in, Outputs out, const KernelOptions&) {
   const Shape& shape = out[0].type.shape;
   const auto strides = [&](size_t i) { return broadcast_strides(in[i]->type.shape, shape); };
   with_storage(out[0].type.dtype, [&]<class T>(std::type_identity<T>) {
@@ -31,7 +31,7 @@ void compute(const Where&, Inputs in, Outputs out) {
   });
 }
 
-void compute(const MaskedFill& op, Inputs in, Outputs out) {
+void compute(const MaskedFill& op, Inputs in, Outputs out, const KernelOptions&) {
   const Shape& shape = out[0].type.shape;
   const Shape own = strides_of(shape), mask = broadcast_strides(in[1]->type.shape, shape),
               one_value(shape.size(), 0);

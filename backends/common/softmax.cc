@@ -23,14 +23,14 @@ void softmax_row(std::span<float> row, size_t number, const InnerValue& sums) {
 
 }  // namespace
 
-void compute(const Softmax& op, Inputs in, Outputs out, Probe* probe) {
+void compute(const Softmax& op, Inputs in, Outputs out, const KernelOptions& options) {
   const Floats x(*in[0]);
   const Shape& shape = in[0]->type.shape;
   const size_t axis = static_cast<size_t>(*resolve_axis(op.axis, in[0]->type.rank()));
   const size_t n = static_cast<size_t>(shape[axis]);
   const size_t step = static_cast<size_t>(strides_of(shape)[axis]);
   std::vector<float> row(n);
-  const InnerValue sums(probe, "sum", x.size() / n);
+  const InnerValue sums(options.probe, "sum", x.size() / n);
   write_floats(out[0], [&](std::span<float> y) {
     for (size_t block = 0; block < y.size(); block += n * step) {
       for (size_t start = block; start < block + step; ++start) {

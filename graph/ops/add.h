@@ -10,6 +10,14 @@ struct Add {
                                OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Add&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::added;
+  static constexpr auto grid = grid_rules::added;
+  static constexpr auto scaling = scaling_rules::as_all_inputs;
+  static constexpr auto axis_relations = axis_rules::broadcast;
 };
 
 inline Result<Types> infer(const Add&, TypeSpan inputs) { return broadcast_float_types(inputs); }

@@ -17,6 +17,16 @@ struct Arange {
                       Field{"step", &Arange::step, IntRange{1, 1 << 6}}};
   }
   bool operator==(const Arange&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto scaling = scaling_rules::unscaled;
+  static constexpr auto axis_relations = axis_rules::fixed_outputs;
+  std::optional<Grid> grid(const GridOperands&) const {
+    return Grid{0, static_cast<double>(start + (count - 1) * step)};
+  }
 };
 
 inline Result<Types> infer(const Arange& op, TypeSpan) { return one({Dtype::i32, {op.count}}); }

@@ -15,6 +15,14 @@ struct BroadcastTo {
     return std::tuple{Field{"shape", &BroadcastTo::shape, Free{"a shape that x broadcasts to"}, true}};
   }
   bool operator==(const BroadcastTo&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::of_all_inputs;
+  static constexpr auto scaling = scaling_rules::as_first_input;
+  static constexpr auto axis_relations = axis_rules::broadcast;
 };
 
 inline Result<Types> infer(const BroadcastTo& op, TypeSpan inputs) {

@@ -16,6 +16,14 @@ struct Cast {
     return std::tuple{Field{"dtype", &Cast::dtype, Free{"f32, f16 or bf16"}, true}};
   }
   bool operator==(const Cast&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::of_all_inputs;
+  static constexpr auto scaling = scaling_rules::as_first_input;
+  static constexpr auto axis_relations = axis_rules::broadcast;
 };
 
 inline Result<Types> infer(const Cast& op, TypeSpan inputs) {

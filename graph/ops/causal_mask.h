@@ -40,6 +40,14 @@ struct CausalMask {
                       Field{"shows_future", &CausalMask::shows_future, Free{"only the window hides keys"}}};
   }
   bool operator==(const CausalMask&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto scaling = scaling_rules::unscaled;
+  static constexpr auto axis_relations = axis_rules::fixed_outputs;
+  static std::optional<Grid> grid(const GridOperands&) { return Grid{0, 1}; }
 };
 
 inline Result<Types> infer(const CausalMask& op, TypeSpan) {

@@ -16,6 +16,14 @@ struct Chunk {
                       Field{"chunks", &Chunk::chunks, IntRange{2, 64}, true}};
   }
   bool operator==(const Chunk&) const = default;
+
+  static constexpr auto outputs = OutputCount::several;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::of_all_inputs;
+  static constexpr auto scaling = scaling_rules::as_first_input;
+  void axis_relations(AxisRelations& axes) const { axis_rules::all_but(axes, axis); }
 };
 
 inline Result<Types> infer(const Chunk& op, TypeSpan inputs) {

@@ -13,6 +13,14 @@ struct Concat {
                                OpClass::movement};
   static constexpr auto fields() { return std::tuple{Field{"axis", &Concat::axis, Axis{}, true}}; }
   bool operator==(const Concat&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::of_all_inputs;
+  static constexpr auto scaling = scaling_rules::as_all_inputs;
+  void axis_relations(AxisRelations& axes) const { axis_rules::all_but(axes, axis); }
 };
 
 inline Result<Types> infer(const Concat& op, TypeSpan inputs) {

@@ -13,6 +13,14 @@ struct Dropout {
       OpClass::movement};
   static constexpr auto fields() { return std::tuple{Field{"p", &Dropout::p, RealRange{0, 0}}}; }
   bool operator==(const Dropout&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::of_all_inputs;
+  static constexpr auto scaling = scaling_rules::as_first_input;
+  static constexpr auto axis_relations = axis_rules::broadcast;
 };
 
 inline Result<Types> infer(const Dropout&, TypeSpan inputs) { return same_float_type(inputs); }

@@ -85,4 +85,27 @@ Result<Types> infer(const Einsum& op, TypeSpan inputs) {
   return one({a.dtype, *label_sizes(*labels, a.shape, b.shape, labels->out)});
 }
 
+Work Einsum::work(TypeSpan inputs, const TensorType& output) const {
+  const EinsumLabels labels = *parse_equation(equation);
+  const auto sizes = label_sizes(labels, inputs[0].shape, inputs[1].shape, labels.out + labels.summed);
+  return {element_count(*sizes), element_count(output)};
+}
+
+void Einsum::axis_relations(AxisRelations& axes) const {
+  const EinsumLabels labels = *parse_equation(equation);
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    const std::string &own = i == 0 ? labels.a : labels.b, &other = i == 0 ? labels.b : labels.a;
+    for (size_t axis = 0; axis < own.size(); ++axis) {
+      const size_t to = labels.out.find(own[axis]);
+      const auto at = static_cast<int>(axis);
+      if (to == std::string::npos)
+        axes.fix(i, at);
+      else if (other.find(own[axis]) == std::string::npos)
+        axes.become_row(i, at, static_cast<int>(to));
+      else
+        axes.unite(i, at, axes.out(), static_cast<int>(to));
+    }
+  }
+}
+
 }  // namespace fusesmith::graph

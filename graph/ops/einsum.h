@@ -18,6 +18,14 @@ struct Einsum {
     return std::tuple{Field{"equation", &Einsum::equation, Free{"like \"bid,bdh->bih\""}, true}};
   }
   bool operator==(const Einsum&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto magnitude = magnitude_rules::sum_of_products;
+  static constexpr auto grid = grid_rules::sum_of_products;
+  static constexpr auto scaling = scaling_rules::product;
+  Work work(TypeSpan inputs, const TensorType& output) const;
+  void axis_relations(AxisRelations& axes) const;
 };
 
 // The letters of an equation taken apart.

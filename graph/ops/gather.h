@@ -11,6 +11,19 @@ struct Gather {
       OpClass::movement};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Gather&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::of_first_input;
+  static constexpr auto scaling = scaling_rules::as_first_input;
+  static void axis_relations(AxisRelations& axes) {
+    const int indices = axes.rank(1);
+    for (int axis = 0; axis < indices; ++axis) axes.unite(1, axis, axes.out(), axis);
+    for (int axis = 1; axis < axes.rank(0); ++axis) axes.unite(0, axis, axes.out(), indices + axis - 1);
+    axes.fix(0, 0);
+  }
 };
 
 // table [v, ...], indices i32[...] -> [indices..., ...].

@@ -16,6 +16,14 @@ struct Gelu {
                                1, 1, OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{Field{"form", &Gelu::form, AnyOf{kForms}}}; }
   bool operator==(const Gelu&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::ramp;
+  static constexpr auto scaling = scaling_rules::unscaled;
+  static constexpr auto axis_relations = axis_rules::broadcast;
 };
 
 inline Result<Types> infer(const Gelu&, TypeSpan inputs) { return same_float_type(inputs); }

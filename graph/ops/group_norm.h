@@ -19,6 +19,14 @@ struct GroupNorm {
                       Field{"eps", &GroupNorm::eps, RealRange{1e-12, 1}}};
   }
   bool operator==(const GroupNorm&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = true;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::unit_of_both_signs;
+  static constexpr auto grid = grid_rules::never;
+  static constexpr auto scaling = scaling_rules::normalized;
+  static void axis_relations(AxisRelations& axes) { axis_rules::normalized(axes, 1); }
 };
 
 // x [n, c, ...], weight [c], bias [c], all of one float dtype -> the type of x; groups divides c.

@@ -14,6 +14,26 @@ struct IndexCopy {
                                3, 3, OpClass::movement};
   static constexpr auto fields() { return std::tuple{Field{"axis", &IndexCopy::axis, Axis{}, true}}; }
   bool operator==(const IndexCopy&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static std::optional<Grid> grid(const GridOperands& x) { return grid_rules::joined(x.in[0], x.in[2]); }
+  static OutputForms scaling(ScalingNode& node) {
+    node.equal(node.in(0), node.in(2));
+    return {node.in(0)};
+  }
+  void axis_relations(AxisRelations& axes) const {
+    const int copied = *resolve_axis(axis, axes.rank(0));
+    for (size_t i : {size_t{0}, size_t{2}, axes.out()}) {
+      for (int other = 0; other < axes.rank(0); ++other) {
+        if (other != copied) axes.unite(i, other, axes.out(), other);
+      }
+      axes.fix(i, copied);
+    }
+    axes.fix(1, 0);
+  }
 };
 
 // x [..., n, ...], index i32[k], source [..., k, ...] of the dtype of x -> the type of x; k <= n.

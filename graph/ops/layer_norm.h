@@ -14,6 +14,14 @@ struct LayerNorm {
                                1, 3, OpClass::reduction};
   static constexpr auto fields() { return std::tuple{Field{"eps", &LayerNorm::eps, RealRange{1e-12, 1}}}; }
   bool operator==(const LayerNorm&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = true;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::unit_of_both_signs;
+  static constexpr auto grid = grid_rules::never;
+  static constexpr auto scaling = scaling_rules::normalized;
+  static constexpr auto axis_relations = axis_rules::last_axis_normalized;
 };
 
 // x [..., n], weight [n], bias [n], all of one float dtype -> [..., n].

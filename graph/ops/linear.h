@@ -12,6 +12,22 @@ struct Linear {
                                2, 3, OpClass::product};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Linear&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto magnitude = magnitude_rules::sum_of_products;
+  static constexpr auto grid = grid_rules::sum_of_products;
+  static constexpr auto scaling = scaling_rules::product;
+  static Work work(TypeSpan inputs, const TensorType& output) {
+    return {element_count(output) * inputs[0].shape.back(), element_count(output)};
+  }
+  static void axis_relations(AxisRelations& axes) {
+    const int last = axes.rank(0) - 1;
+    for (int axis = 0; axis < last; ++axis) axes.become_row(0, axis, axis);
+    axes.fix(0, last);
+    axes.fix(1, 1);
+    for (size_t i = 1; i < axes.inputs(); ++i) axes.become_row(i, 0, last);
+  }
 };
 
 // x [..., in], weight [out, in], bias [out], all of one float dtype -> [..., out].

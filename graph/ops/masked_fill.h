@@ -1,6 +1,8 @@
 // A constant written where a mask is set.
 #pragma once
 
+#include <cmath>
+
 #include "graph/op_fields.h"
 
 namespace fusesmith::graph {
@@ -18,6 +20,23 @@ struct MaskedFill {
                       Field{"inverted", &MaskedFill::inverted, Free{"write where the mask is false"}}};
   }
   bool operator==(const MaskedFill&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto axis_relations = axis_rules::broadcast;
+  Magnitude magnitude(const MagnitudeOperands& x) const {
+    return {x.all.rms, x.all.finite && std::isfinite(value), false};
+  }
+  std::optional<Grid> grid(const GridOperands& x) const {
+    if (!std::isfinite(value)) return std::nullopt;
+    return grid_rules::joined(x.in[0], grid_rules::around(round_to(x.dtype, value)));
+  }
+  OutputForms scaling(ScalingNode& node) const {
+    if (value == 0 || std::isinf(value)) return {node.in(0)};
+    node.equal(node.in(0), node.none());
+    return {node.none()};
+  }
 };
 
 // x float, mask bool -> the type of x.

@@ -18,7 +18,30 @@ struct Matmul {
                       Field{"transpose_b", &Matmul::transpose_b, Free{"read b as [n, k]"}}};
   }
   bool operator==(const Matmul&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto magnitude = magnitude_rules::sum_of_products;
+  static constexpr auto grid = grid_rules::sum_of_products;
+  static constexpr auto scaling = scaling_rules::product;
+  Work work(TypeSpan inputs, const TensorType& output) const;
+  void axis_relations(AxisRelations& axes) const;
 };
+
+inline Work Matmul::work(TypeSpan inputs, const TensorType& output) const {
+  const int64_t inner = (inputs[0].shape.end() - (transpose_a ? 2 : 1))[0];
+  return {element_count(output) * inner, element_count(output)};
+}
+
+inline void Matmul::axis_relations(AxisRelations& axes) const {
+  const int rank_a = axes.rank(0), rank_b = axes.rank(1), rank_out = axes.rank(axes.out());
+  for (size_t i : {size_t{0}, size_t{1}}) axes.align(i, 2, 2);
+  for (int axis = 0; axis < rank_out - 2; ++axis) axes.batch(axis, {rank_a - rank_out, rank_b - rank_out});
+  axes.become_row(0, rank_a - (transpose_a ? 1 : 2), rank_out - 2);
+  axes.become_row(1, rank_b - (transpose_b ? 2 : 1), rank_out - 1);
+  axes.fix(0, rank_a - (transpose_a ? 2 : 1));
+  axes.fix(1, rank_b - (transpose_b ? 1 : 2));
+}
 
 // a [..., m, k], b [..., k, n] of one float dtype -> [..., m, n].
 inline Result<Types> infer(const Matmul& op, TypeSpan inputs) {

@@ -10,6 +10,14 @@ struct Mul {
                                OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Mul&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::multiplied;
+  static constexpr auto grid = grid_rules::multiplied;
+  static constexpr auto scaling = scaling_rules::product;
+  static constexpr auto axis_relations = axis_rules::broadcast;
 };
 
 inline Result<Types> infer(const Mul&, TypeSpan inputs) { return broadcast_float_types(inputs); }

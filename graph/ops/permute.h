@@ -14,6 +14,17 @@ struct Permute {
     return std::tuple{Field{"dims", &Permute::dims, Free{"a permutation of the axes"}, true}};
   }
   bool operator==(const Permute&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::of_all_inputs;
+  static constexpr auto scaling = scaling_rules::as_first_input;
+  void axis_relations(AxisRelations& axes) const {
+    for (size_t axis = 0; axis < dims.size(); ++axis)
+      axes.unite(0, static_cast<int>(dims[axis]), axes.out(), static_cast<int>(axis));
+  }
 };
 
 inline Result<Types> infer(const Permute& op, TypeSpan inputs) {

@@ -17,6 +17,14 @@ struct ReduceMax {
                       Field{"keepdims", &ReduceMax::keepdims, kKeepdims}};
   }
   bool operator==(const ReduceMax&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_input_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::of_all_inputs;
+  static constexpr auto scaling = scaling_rules::as_first_input;
+  void axis_relations(AxisRelations& all) const { axis_rules::reduced(all, axes, keepdims); }
 };
 
 inline Result<Types> infer(const ReduceMax& op, TypeSpan inputs) {

@@ -14,6 +14,14 @@ struct Reshape {
     return std::tuple{Field{"shape", &Reshape::shape, Free{"the new shape, of as many elements"}, true}};
   }
   bool operator==(const Reshape&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::of_all_inputs;
+  static constexpr auto scaling = scaling_rules::as_first_input;
+  static constexpr auto axis_relations = axis_rules::row_major;
 };
 
 inline Result<Types> infer(const Reshape& op, TypeSpan inputs) {

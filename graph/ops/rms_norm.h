@@ -14,6 +14,14 @@ struct RmsNorm {
                                1, 2, OpClass::reduction};
   static constexpr auto fields() { return std::tuple{Field{"eps", &RmsNorm::eps, RealRange{1e-12, 1}}}; }
   bool operator==(const RmsNorm&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = true;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::unit_of_same_sign;
+  static constexpr auto grid = grid_rules::never;
+  static constexpr auto scaling = scaling_rules::normalized;
+  static constexpr auto axis_relations = axis_rules::last_axis_normalized;
 };
 
 // x [..., n], weight [n], of one float dtype -> [..., n].

@@ -21,6 +21,22 @@ struct Rope {
                                3, 3, OpClass::product};
   static constexpr auto fields() { return std::tuple{Field{"pairing", &Rope::pairing, AnyOf{kPairings}}}; }
   bool operator==(const Rope&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static std::optional<Grid> grid(const GridOperands& x) {
+    return grid_rules::total(grid_rules::product_of(x.in[0], grid_rules::joined(x.in[1], x.in[2])), 2);
+  }
+  static OutputForms scaling(ScalingNode& node) {
+    node.equal(node.in(1), node.in(2));
+    return {combined(node.in(0), 1, node.in(1))};
+  }
+  static void axis_relations(AxisRelations& axes) {
+    for (size_t i = 0; i < 3; ++i) axes.align(i, 1, 1);
+    for (size_t i = 0; i < 4; ++i) axes.fix(i, axes.rank(i) - 1);
+  }
 };
 
 // x [..., d]; cos, sin of the same float dtype that broadcast to [..., d/2], their last axis d/2 -> the type

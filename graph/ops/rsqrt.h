@@ -1,6 +1,9 @@
 // Reciprocal square root.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "graph/op_fields.h"
 
 namespace fusesmith::graph {
@@ -10,6 +13,16 @@ struct Rsqrt {
                                OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Rsqrt&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto grid = grid_rules::never;
+  static constexpr auto scaling = scaling_rules::unscaled;
+  static constexpr auto axis_relations = axis_rules::broadcast;
+  static Magnitude magnitude(const MagnitudeOperands& x) {
+    return {1 / std::sqrt(std::max(x.all.rms, 1e-4)), x.all.finite && x.all.one_signed, true};
+  }
 };
 
 inline Result<Types> infer(const Rsqrt&, TypeSpan inputs) { return same_float_type(inputs); }

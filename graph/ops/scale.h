@@ -1,6 +1,8 @@
 // x * factor, or x / factor: a tensor times a number, as frameworks do it with a Python scalar.
 #pragma once
 
+#include <cmath>
+
 #include "graph/op_fields.h"
 
 namespace fusesmith::graph {
@@ -18,6 +20,21 @@ struct Scale {
                       Field{"inverse", &Scale::inverse, Free{"divide by the factor"}}};
   }
   bool operator==(const Scale&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto scaling = scaling_rules::as_first_input;
+  static constexpr auto axis_relations = axis_rules::broadcast;
+  Magnitude magnitude(const MagnitudeOperands& x) const {
+    return magnitude_rules::scaled(x, std::abs(inverse ? 1 / factor : factor));
+  }
+  std::optional<Grid> grid(const GridOperands& x) const {
+    const auto rounded = static_cast<double>(static_cast<float>(factor));
+    if (!inverse) return grid_rules::scaled(x.in[0], rounded);
+    if (!grid_rules::is_power_of_two(std::abs(rounded))) return std::nullopt;
+    return grid_rules::scaled(x.in[0], 1 / rounded);
+  }
 };
 
 inline Result<Types> infer(const Scale& op, TypeSpan inputs) {

@@ -62,4 +62,43 @@ Result<Types> infer(const Sdpa& op, TypeSpan inputs) {
   return one(y);
 }
 
+// Elements: scores, scaled scores, masked ones and probabilities.
+Work Sdpa::work(TypeSpan inputs, const TensorType& output) {
+  const int64_t out = element_count(output), q = element_count(inputs[0]);
+  const int64_t keys = (inputs[1].shape.end() - 2)[0];
+  return {(out + q) * keys, out + 4 * q / inputs[0].shape.back() * keys};
+}
+
+// The scores stay as they are.
+OutputForms Sdpa::scaling(ScalingNode& node) {
+  node.equal(combined(node.in(0), 1, node.in(1)), node.none());
+  if (node.inputs() > 3) node.equal(node.in(3), node.none());
+  return {node.in(2)};
+}
+
+void Sdpa::axis_relations(AxisRelations& axes) const {
+  const size_t q = 0, k = 1, v = 2, mask_input = 3, out = axes.out();
+  const int rank_out = axes.rank(out);
+  std::vector<int> shifts;
+  for (size_t i : {q, k, v}) {
+    axes.align(i, 2, 2);
+    shifts.push_back(axes.rank(i) - rank_out);
+  }
+  for (int axis = 0; axis < rank_out - 2; ++axis) axes.batch(axis, shifts);
+  axes.become_row(q, axes.rank(q) - 2, rank_out - 2);
+  axes.become_row(v, axes.rank(v) - 1, rank_out - 1);
+  axes.fix(q, axes.rank(q) - 1);
+  for (int back : {1, 2}) axes.fix(k, axes.rank(k) - back);
+  axes.fix(v, axes.rank(v) - 2);
+  if (mask == Mask::causal || window > 0) axes.fix(out, rank_out - 2);
+  if (grouped_heads) {  // a head's place says whose keys it reads
+    axes.fix(out, rank_out - 3);
+    for (size_t i : {k, v}) axes.fix(i, axes.rank(i) - 3);
+  }
+  if (axes.inputs() < 4) return;
+  const int last = axes.rank(mask_input) - 1;
+  axes.align(mask_input, 1, 1);
+  if (last >= 0) axes.fix(mask_input, last);
+}
+
 }  // namespace fusesmith::graph

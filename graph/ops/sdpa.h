@@ -44,6 +44,14 @@ struct Sdpa {
   }
   bool operator==(const Sdpa&) const = default;
 
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = true;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::never;
+  static Work work(TypeSpan inputs, const TensorType& output);
+  static OutputForms scaling(ScalingNode& node);
+  void axis_relations(AxisRelations& axes) const;
+
   bool takes_mask() const { return mask == Mask::boolean || mask == Mask::additive; }
 };
 

@@ -10,6 +10,16 @@ struct Sigmoid {
                                OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Sigmoid&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::unit_positive;
+  static constexpr auto scaling = scaling_rules::unscaled;
+  static constexpr auto axis_relations = axis_rules::broadcast;
+  static std::optional<Grid> grid(const GridOperands& x) {
+    return grid_rules::saturates(x.in[0]) ? std::optional(Grid{-1, 1}) : std::nullopt;
+  }
 };
 
 inline Result<Types> infer(const Sigmoid&, TypeSpan inputs) { return same_float_type(inputs); }

@@ -10,6 +10,14 @@ struct Silu {
                                OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Silu&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::ramp;
+  static constexpr auto scaling = scaling_rules::unscaled;
+  static constexpr auto axis_relations = axis_rules::broadcast;
 };
 
 inline Result<Types> infer(const Silu&, TypeSpan inputs) { return same_float_type(inputs); }

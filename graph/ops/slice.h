@@ -20,6 +20,14 @@ struct Slice {
                       Field{"step", &Slice::step, IntRange{1, kMaxElements}}};
   }
   bool operator==(const Slice&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::of_all_inputs;
+  static constexpr auto scaling = scaling_rules::as_first_input;
+  void axis_relations(AxisRelations& axes) const { axis_rules::all_but(axes, axis); }
 };
 
 inline Result<Types> infer(const Slice& op, TypeSpan inputs) {

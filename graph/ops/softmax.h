@@ -14,6 +14,18 @@ struct Softmax {
                                1, 1, OpClass::reduction};
   static constexpr auto fields() { return std::tuple{Field{"axis", &Softmax::axis, Axis{}}}; }
   bool operator==(const Softmax&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = true;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto grid = grid_rules::never;
+  static constexpr auto scaling = scaling_rules::unscaled;
+  // A row of -inf alone is NaN, but a hidden key here and there is what softmax is for.
+  static Magnitude magnitude(const MagnitudeOperands&) { return {1, true, true}; }
+  void axis_relations(AxisRelations& axes) const {
+    axes.align(0);
+    axes.fix(axes.out(), *resolve_axis(axis, axes.rank(0)));
+  }
 };
 
 inline Result<Types> infer(const Softmax& op, TypeSpan inputs) {

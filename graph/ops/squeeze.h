@@ -12,6 +12,14 @@ struct Squeeze {
                                OpClass::movement};
   static constexpr auto fields() { return std::tuple{Field{"axis", &Squeeze::axis, Axis{}, true}}; }
   bool operator==(const Squeeze&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::of_all_inputs;
+  static constexpr auto scaling = scaling_rules::as_first_input;
+  static constexpr auto axis_relations = axis_rules::row_major;
 };
 
 inline Result<Types> infer(const Squeeze& op, TypeSpan inputs) {

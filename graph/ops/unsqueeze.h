@@ -12,6 +12,14 @@ struct Unsqueeze {
                                OpClass::movement};
   static constexpr auto fields() { return std::tuple{Field{"axis", &Unsqueeze::axis, Axis{true}, true}}; }
   bool operator==(const Unsqueeze&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto grid = grid_rules::of_all_inputs;
+  static constexpr auto scaling = scaling_rules::as_first_input;
+  static constexpr auto axis_relations = axis_rules::row_major;
 };
 
 inline Result<Types> infer(const Unsqueeze& op, TypeSpan inputs) {

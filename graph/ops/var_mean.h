@@ -1,6 +1,8 @@
 // Variance and mean along axes, as two outputs.
 #pragma once
 
+#include <algorithm>
+
 #include "graph/ops/reduction.h"
 
 namespace fusesmith::graph {
@@ -21,6 +23,18 @@ struct VarMean {
                       Field{"keepdims", &VarMean::keepdims, kKeepdims}};
   }
   bool operator==(const VarMean&) const = default;
+
+  static constexpr auto outputs = OutputCount::several;
+  static constexpr bool inner_errors = true;
+  static constexpr auto work = work_rules::per_input_element;
+  static constexpr auto grid = grid_rules::never;
+  // Of both outputs: the larger.
+  Magnitude magnitude(const MagnitudeOperands& x) const {
+    const double rms = x.all.rms;
+    return {std::max(rms, rms * rms), x.all.finite && x.terms > static_cast<double>(correction), false};
+  }
+  static OutputForms scaling(ScalingNode& node) { return {combined(node.in(0), 1, node.in(0)), node.in(0)}; }
+  void axis_relations(AxisRelations& all) const { axis_rules::reduced(all, axes, keepdims); }
 };
 
 inline Result<Types> infer(const VarMean& op, TypeSpan inputs) {

@@ -12,6 +12,14 @@ struct Where {
                                3, 3, OpClass::select};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Where&) const = default;
+
+  static constexpr auto outputs = OutputCount::one;
+  static constexpr bool inner_errors = false;
+  static constexpr auto work = work_rules::per_output_element;
+  static constexpr auto magnitude = magnitude_rules::as_inputs;
+  static constexpr auto scaling = scaling_rules::as_all_but_first;
+  static constexpr auto axis_relations = axis_rules::broadcast;
+  static std::optional<Grid> grid(const GridOperands& x) { return grid_rules::joined(x.in[1], x.in[2]); }
 };
 
 // condition bool, a and b of one float dtype.

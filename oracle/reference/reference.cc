@@ -14,7 +14,7 @@ std::vector<Bounded> reference(const Op& op, BoundedSpan inputs, TypeSpan output
         if constexpr (T::info.op_class == OpClass::composite) {
           check(false, "reference: composite ops are evaluated through their expansion");
           return {};
-        } else if constexpr (requires { ref::reference(x, inputs, outputs, arithmetic); }) {
+        } else if constexpr (ref::kHasSeveralOutputs<T>) {
           return ref::reference(x, inputs, outputs, arithmetic);
         } else {
           return {ref::reference(x, inputs, outputs[0], arithmetic)};

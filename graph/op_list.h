@@ -1,0 +1,101 @@
+// The one list of ops: an op is its header here and its line below; everything else is derived from them. The
+// order is that of the variant, of `list ops` and of docs/ops.md.
+#pragma once
+
+#include "graph/ops/add.h"
+#include "graph/ops/arange.h"
+#include "graph/ops/broadcast_to.h"
+#include "graph/ops/cast.h"
+#include "graph/ops/causal_mask.h"
+#include "graph/ops/chunk.h"
+#include "graph/ops/concat.h"
+#include "graph/ops/div.h"
+#include "graph/ops/dropout.h"
+#include "graph/ops/einsum.h"
+#include "graph/ops/exp.h"
+#include "graph/ops/flip.h"
+#include "graph/ops/gather.h"
+#include "graph/ops/gelu.h"
+#include "graph/ops/group_norm.h"
+#include "graph/ops/index_copy.h"
+#include "graph/ops/layer_norm.h"
+#include "graph/ops/linear.h"
+#include "graph/ops/masked_fill.h"
+#include "graph/ops/matmul.h"
+#include "graph/ops/maximum.h"
+#include "graph/ops/mul.h"
+#include "graph/ops/permute.h"
+#include "graph/ops/reduce_max.h"
+#include "graph/ops/reduce_mean.h"
+#include "graph/ops/reduce_sum.h"
+#include "graph/ops/relu.h"
+#include "graph/ops/reshape.h"
+#include "graph/ops/rms_norm.h"
+#include "graph/ops/roll.h"
+#include "graph/ops/rope.h"
+#include "graph/ops/rsqrt.h"
+#include "graph/ops/scale.h"
+#include "graph/ops/sdpa.h"
+#include "graph/ops/sigmoid.h"
+#include "graph/ops/silu.h"
+#include "graph/ops/slice.h"
+#include "graph/ops/softcap.h"
+#include "graph/ops/softmax.h"
+#include "graph/ops/sqrt.h"
+#include "graph/ops/squeeze.h"
+#include "graph/ops/sub.h"
+#include "graph/ops/tanh.h"
+#include "graph/ops/unsqueeze.h"
+#include "graph/ops/var_mean.h"
+#include "graph/ops/where.h"
+
+// Applies X(Name) to every op.
+// clang-format off
+#define FUSESMITH_FOR_EACH_OP(X) \
+  X(Einsum) \
+  X(Matmul) \
+  X(Linear) \
+  X(Add) \
+  X(Sub) \
+  X(Mul) \
+  X(Div) \
+  X(Maximum) \
+  X(Scale) \
+  X(Relu) \
+  X(Gelu) \
+  X(Silu) \
+  X(Sigmoid) \
+  X(Tanh) \
+  X(Exp) \
+  X(Sqrt) \
+  X(Rsqrt) \
+  X(Softcap) \
+  X(Softmax) \
+  X(LayerNorm) \
+  X(RmsNorm) \
+  X(GroupNorm) \
+  X(ReduceSum) \
+  X(ReduceMean) \
+  X(ReduceMax) \
+  X(VarMean) \
+  X(Dropout) \
+  X(Cast) \
+  X(Reshape) \
+  X(Permute) \
+  X(Unsqueeze) \
+  X(Squeeze) \
+  X(BroadcastTo) \
+  X(Slice) \
+  X(Chunk) \
+  X(Concat) \
+  X(Roll) \
+  X(Flip) \
+  X(Gather) \
+  X(IndexCopy) \
+  X(Arange) \
+  X(Where) \
+  X(MaskedFill) \
+  X(CausalMask) \
+  X(Rope) \
+  X(Sdpa)
+// clang-format on
