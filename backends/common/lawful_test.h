@@ -6,13 +6,13 @@
 #include <algorithm>
 
 #include "backends/backend.h"
-#include "backends/common/op_cases.h"
 #include "graph/case.h"
-#include "graph/exact_cases.h"
-#include "graph/special_cases.h"
+#include "graph/op_tests/op_tests.h"
 #include "oracle/judge.h"
 
 namespace fusesmith::backends::testing_cases {
+
+using op_tests::OpCase, op_tests::ExactCase, op_tests::SpecialCase;
 
 inline Result<Graph> one_node(const OpCase& one, Dtype dtype, const Fill& fill) {
   Builder b;
@@ -22,7 +22,7 @@ inline Result<Graph> one_node(const OpCase& one, Dtype dtype, const Fill& fill) 
     if (type.dtype == Dtype::boolean)
       own = Bernoulli{0.6};
     else if (type.dtype == Dtype::i32)
-      own = index_fill(type);
+      own = op_tests::index_fill(type);
     else
       type.dtype = dtype;
     inputs.push_back(b.input("input" + std::to_string(inputs.size()), type, own));
@@ -69,7 +69,7 @@ inline std::string evidence(const RegionVerdict& region) {
 // Calls f(verdict) for every op case, dtype and two seeds.
 template <class F>
 void for_each_verdict(const Backend& backend, const Fill& fill, F f) {
-  for (const OpCase& one : op_cases()) {
+  for (const OpCase& one : op_tests::op_cases()) {
     for (Dtype dtype : kFloatDtypes) {
       for (uint64_t seed = 1; seed <= 2; ++seed) {
         SCOPED_TRACE(to_string(one.op) + " in " + std::string(name(dtype)) + ", " + std::string(name(fill)));
@@ -117,10 +117,10 @@ inline void expect_lawful_on_special_data(const Backend& backend) {
 // Exact data: one lawful bit pattern for every element of every op, and the backend has it. `in_one_pass`:
 // its variances are.
 inline void expect_exact_on_exact_data(const Backend& backend, bool in_one_pass = false) {
-  for (const ExactCase& one : exact_cases()) {
+  for (const ExactCase& one : op_tests::exact_cases()) {
     for (Dtype dtype : kFloatDtypes) {
       SCOPED_TRACE(to_string(one.op) + " in " + std::string(name(dtype)));
-      const auto graph = exact_graph(one, dtype);
+      const auto graph = op_tests::exact_graph(one, dtype);
       ASSERT_TRUE(graph.ok()) << graph.problem();
       for (const RegionVerdict& region : judge_on(backend, *graph, 3).regions) {
         EXPECT_EQ(region.verdict, VerdictClass::reassociation) << evidence(region);
@@ -136,9 +136,9 @@ inline void expect_exact_on_exact_data(const Backend& backend, bool in_one_pass 
 // keep the sign of zeros.
 inline void expect_special_outcomes(const Backend& backend) {
   for (Dtype dtype : kFloatDtypes) {
-    for (const SpecialCase& one : SpecialCases(dtype).all()) {
+    for (const SpecialCase& one : op_tests::special_cases(dtype)) {
       SCOPED_TRACE(to_string(one.op) + " in " + std::string(name(dtype)));
-      const auto graph = special_graph(one, dtype);
+      const auto graph = op_tests::special_graph(one, dtype);
       ASSERT_TRUE(graph.ok()) << graph.problem();
       const Trace trace = (*backend.compile(*graph, {}))->run(inputs_of(*graph, 1));
       const bool moves = info(one.op).op_class == OpClass::movement;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/common/naive_eval.h"
+#include "graph/op_tests/op_tests.h"
 #include "backends/cpu_fused/cpu_fused_backend.h"
 #include "backends/rewrite/pattern.h"
 
@@ -45,16 +45,16 @@ inline FusedRun run_fused_plan(const Graph& graph, std::vector<TensorPtr> inputs
   return {(*program)->plan(), (*program)->run(inputs)};
 }
 
-inline std::vector<naive::Values> evaluate_naively(const Graph& graph, const std::vector<TensorPtr>& inputs) {
-  std::vector<naive::Values> values;
+inline std::vector<op_tests::Values> evaluate_naively(const Graph& graph, const std::vector<TensorPtr>& inputs) {
+  std::vector<op_tests::Values> values;
   for (const TensorPtr& input : inputs) values.push_back({input->type.shape, to_f64(*input)});
   for (const Node& node : graph.nodes()) {
-    naive::Args args;
+    op_tests::Args args;
     for (ValueId v : node.inputs) args.push_back(values[static_cast<size_t>(v)]);
     for (int i = 0; i < node.output_count; ++i) {
       const Shape& shape = graph.type(node.first_output + i).shape;
       const auto eval = [&](const auto& op) {
-        return naive::eval_output(op, args, shape, static_cast<size_t>(i));
+        return op_tests::eval_output(op, args, shape, static_cast<size_t>(i));
       };
       values.push_back(std::visit(eval, node.op));
     }
@@ -64,7 +64,7 @@ inline std::vector<naive::Values> evaluate_naively(const Graph& graph, const std
 
 // The first element that is not within `tolerance` of the largest magnitude (at least 1), or NaN or infinite
 // in one only; empty if there is none.
-inline std::string mismatch(const Tensor& got, const naive::Values& want, double tolerance) {
+inline std::string mismatch(const Tensor& got, const op_tests::Values& want, double tolerance) {
   double magnitude = 1;
   for (double x : want.data) {
     if (std::isfinite(x)) magnitude = std::max(magnitude, std::fabs(x));

@@ -22,7 +22,7 @@ std::vector<Subject> subjects() {
   std::vector<Subject> all;
   for (Dtype dtype : kFloatDtypes) {
     const std::string in = " in " + std::string(name(dtype));
-    for (const auto& one : testing_cases::op_cases())
+    for (const auto& one : op_tests::op_cases())
       all.push_back({to_string(one.op) + in, *testing_cases::one_node(one, dtype, Normal{})});
     for (const Pattern& pattern : all_patterns()) {
       for (const GraphRecipe& recipe : pattern.examples)

@@ -2,10 +2,8 @@
 // proves is what every order of computing gives.
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "graph/case.h"
-#include "graph/exact_cases.h"
+#include "graph/op_tests/op_tests.h"
 #include "oracle/evaluate.h"
 #include "oracle/test_support.h"
 
@@ -13,12 +11,7 @@ namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
-
-TEST(ExactData, EveryOpHasSome) {
-  std::set<std::string_view> seen;
-  for (const ExactCase& one : exact_cases()) seen.insert(name(one.op));
-  for_each_op([&]<class T>(std::type_identity<T>) { EXPECT_TRUE(seen.count(T::info.name)) << T::info.name; });
-}
+using op_tests::ExactCase, op_tests::exact_cases, op_tests::exact_graph;
 
 std::vector<RegionOutput> evaluate_alone(const Graph& graph, const Arithmetic& arithmetic) {
   Case test_case;

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "graph/op_tests/op_tests.h"
 #include "oracle/evaluate.h"
 #include "oracle/test_support.h"
 
@@ -13,86 +14,50 @@ namespace {
 
 using namespace testing_support;
 
-struct Example {
-  Op op;
-  Types types;
-  bool positive = false;  // its inputs are to stay away from 0
-};
+using op_tests::OpCase;
 
-std::vector<Example> examples(Dtype dtype) {
-  const TensorType row{dtype, {5}}, matrix{dtype, {3, 5}}, square{dtype, {3, 3}},
-      mask{Dtype::boolean, {3, 5}};
-  return {{Einsum{"ij,kj->ki"}, {matrix, matrix}},
-          {Matmul{false, true}, {matrix, matrix}},
-          {Matmul{}, {square, matrix}},
-          {Linear{}, {matrix, matrix, {dtype, {3}}}},
-          {Add{}, {matrix, row}},
-          {Sub{}, {matrix, row}},
-          {Mul{}, {matrix, row}},
-          {Div{}, {matrix, row}},
-          {Maximum{}, {matrix, row}},
-          {Scale{0.3}, {matrix}},
-          {Scale{0.3, true}, {matrix}},
-          {Relu{}, {matrix}},
-          {Gelu{Gelu::Form::erf}, {matrix}},
-          {Gelu{Gelu::Form::tanh}, {matrix}},
-          {Silu{}, {matrix}},
-          {Sigmoid{}, {matrix}},
-          {Tanh{}, {matrix}},
-          {Exp{}, {matrix}},
-          {Sqrt{}, {matrix}, true},
-          {Rsqrt{}, {matrix}, true},
-          {Softcap{2}, {matrix}},
-          {Softmax{-1}, {matrix}},
-          {Softmax{0}, {matrix}},
-          {LayerNorm{}, {matrix}},
-          {LayerNorm{1e-3}, {matrix, row, row}},
-          {RmsNorm{}, {matrix}},
-          {RmsNorm{1e-3}, {matrix, row}},
-          {GroupNorm{3, 1e-3}, {{dtype, {2, 6, 4}}, {dtype, {6}}, {dtype, {6}}}},
-          {ReduceSum{{0, -1}}, {{dtype, {3, 5, 2}}}},
-          {ReduceMean{{1}, true}, {matrix}},
-          {ReduceMean{{0}}, {{dtype, {4, 2}}}},
-          {ReduceMax{{1}}, {matrix}},
-          {VarMean{{-1}, 1}, {matrix}},
-          {VarMean{{0, 1}, 0, true}, {matrix}},
-          {Rope{Rope::Pairing::half}, {{dtype, {3, 2, 4}}, {dtype, {2, 2}}, {dtype, {2, 2}}}},
-          {Rope{Rope::Pairing::interleaved}, {{dtype, {3, 2, 4}}, {dtype, {3, 1, 2}}, {dtype, {2}}}},
-          {Dropout{}, {matrix}},
-          {Cast{Dtype::bf16}, {matrix}},
-          {Reshape{{5, 3}}, {matrix}},
-          {Permute{{1, 0}}, {matrix}},
-          {Unsqueeze{1}, {matrix}},
-          {Squeeze{0}, {{dtype, {1, 5}}}},
-          {BroadcastTo{{3, 5}}, {row}},
-          {Slice{1, 1, 5, 2}, {matrix}},
-          {Chunk{-2, 3}, {matrix}},
-          {Concat{1}, {matrix, {dtype, {3, 2}}, {dtype, {3, 1}}}},
-          {Roll{1, -2}, {matrix}},
-          {Flip{{0, 1}}, {matrix}},
-          {Gather{}, {matrix, {Dtype::i32, {4}}}},
-          {IndexCopy{-1}, {matrix, {Dtype::i32, {2}}, {dtype, {3, 2}}}},
-          {Arange{4, 1, 2}, {}},
-          {Where{}, {mask, matrix, row}},
-          {MaskedFill{-2}, {matrix, mask}},
-          {CausalMask{3, 5}, {}}};
+constexpr int64_t kMostElements = 64;  // of any input or output of an example: references run often on each
+
+int64_t largest_element_count(const OpCase& one) {
+  int64_t most = 0;
+  for (const Types& types : {one.inputs, *infer(one.op, one.inputs)}) {
+    for (const TensorType& type : types) most = std::max(most, element_count(type));
+  }
+  return most;
+}
+
+// The small cases of every op that has a reference.
+std::vector<OpCase> examples(Dtype dtype) {
+  std::vector<OpCase> found;
+  for (OpCase one : op_tests::op_cases()) {
+    if (info(one.op).op_class == OpClass::composite || largest_element_count(one) > kMostElements) continue;
+    for (TensorType& type : one.inputs) {
+      if (is_float(type.dtype)) type.dtype = dtype;
+    }
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
+// Whether the op has a finite slope on inputs clear of 0 alone.
+bool wants_positive(const Op& op) {
+  return std::holds_alternative<Sqrt>(op) || std::holds_alternative<Rsqrt>(op);
 }
 
 Tensor sample(const TensorType& type, Rng& rng) {
-  const int64_t first = rng.below(3);
-  return make_tensor(type, [&](int64_t i) {
-    if (type.dtype == Dtype::i32) return static_cast<double>((first + i) % 3);
+  if (type.dtype == Dtype::i32) return materialize(op_tests::index_fill(type), type, 0, "", 0);
+  return make_tensor(type, [&](int64_t) {
     if (type.dtype == Dtype::boolean) return static_cast<double>(rng.below(2));
     return 2 * rng.normal();
   });
 }
 
-std::vector<Bounded> sample_inputs(const Example& example, Rng& rng) {
+std::vector<Bounded> sample_inputs(const OpCase& example, Rng& rng) {
   std::vector<Bounded> inputs;
-  for (const TensorType& type : example.types) {
+  for (const TensorType& type : example.inputs) {
     inputs.emplace_back(sample(type, rng));
     for (double& v : inputs.back().v) {
-      if (example.positive) v = round_to(type.dtype, std::fabs(v) + 0.5);
+      if (wants_positive(example.op)) v = round_to(type.dtype, std::fabs(v) + 0.5);
     }
   }
   return inputs;
@@ -116,7 +81,7 @@ Bounded inside(const Bounded& x, Rng& rng, int corner, double reach = 1) {
 
 TEST(Law, EveryOpHasAnExample) {
   std::set<std::string_view> seen;
-  for (const Example& example : examples(Dtype::f32)) seen.insert(name(example.op));
+  for (const OpCase& example : examples(Dtype::f32)) seen.insert(name(example.op));
   for_each_op([&]<class T>(std::type_identity<T>) {
     if (T::info.op_class != OpClass::composite) {
       EXPECT_TRUE(seen.count(T::info.name)) << T::info.name;
@@ -127,7 +92,7 @@ TEST(Law, EveryOpHasAnExample) {
 TEST(Law, ErrorsAreFiniteAndNonNegative) {
   Rng rng(1);
   for (Dtype dtype : kFloatDtypes) {
-    for (const Example& example : examples(dtype)) {
+    for (const OpCase& example : examples(dtype)) {
       for (int trial = 0; trial < 5; ++trial) {
         for (const Bounded& y : evaluate_outputs(example.op, sample_inputs(example, rng))) {
           for (size_t i = 0; i < y.v.size(); ++i) {
@@ -145,7 +110,7 @@ TEST(Law, ErrorsAreFiniteAndNonNegative) {
 // computing are both accounted for.
 TEST(Law, InexactInputsStayInside) {
   Rng rng(2);
-  for (const Example& example : examples(Dtype::f32)) {
+  for (const OpCase& example : examples(Dtype::f32)) {
     for (double width : {1e-6, 1e-4, 1e-2, 0.1}) {
       for (int trial = 0; trial < 12; ++trial) {
         std::vector<Bounded> inputs = sample_inputs(example, rng);
@@ -174,7 +139,7 @@ TEST(Law, InexactInputsStayInside) {
 }
 
 using Nodes =
-    std::vector<Example>;  // a chain: each op reads the one before it and, when binary, a fresh input
+    std::vector<OpCase>;  // a chain: each op reads the one before it and, when binary, a fresh input
 
 std::vector<Op> chain_ops() {
   return {Add{},

@@ -1,24 +1,12 @@
 // Special values: the reference allows one outcome for each, the one that the op's doc line names.
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "graph/case.h"
-#include "graph/special_cases.h"
+#include "graph/op_tests/op_tests.h"
 #include "oracle/evaluate.h"
 
 namespace fusesmith::oracle {
 namespace {
-
-TEST(SpecialValues, EveryOpWithInputsHasSome) {
-  std::set<std::string_view> seen;
-  for (const SpecialCase& one : SpecialCases(Dtype::f32).all()) seen.insert(name(one.op));
-  for_each_op([&]<class T>(std::type_identity<T>) {
-    if (T::info.op_class != OpClass::source) {
-      EXPECT_TRUE(seen.count(T::info.name)) << T::info.name;
-    }
-  });
-}
 
 // What may lawfully be stored for the element, where that is one value; else 1e300, which no dtype has.
 double only_outcome(Dtype dtype, const RegionOutput& output, size_t i) {
@@ -30,10 +18,10 @@ double only_outcome(Dtype dtype, const RegionOutput& output, size_t i) {
 
 TEST(SpecialValues, HaveOneLawfulOutcome) {
   for (Dtype dtype : kFloatDtypes) {
-    for (const SpecialCase& one : SpecialCases(dtype).all()) {
+    for (const op_tests::SpecialCase& one : op_tests::special_cases(dtype)) {
       SCOPED_TRACE(to_string(one.op) + " in " + std::string(name(dtype)));
       Case test_case;
-      const auto graph = special_graph(one, dtype);
+      const auto graph = op_tests::special_graph(one, dtype);
       ASSERT_TRUE(graph.ok()) << graph.problem();
       test_case.graph = *graph;
       Trace trace;
