@@ -35,8 +35,8 @@ struct RowSums {
 // Worst relative errors of scalar functions, in units of u, and how variances are computed. Products and sums
 // accumulate in f32, in any order unless `sum_height` or `row_sums` say more. Whatever they are, functions
 // are exact where every one that is used is (glibc's; CUDA's, measured on an H100 over every f32): exp is 1
-// at 0 and 0 from -105 down, erf and tanh are 0 at 0 and +-1 beyond 16, 1 / sqrt of a power of four is a
-// power of two.
+// at 0 and 0 from -105 down, log is 0 at 1, erf and tanh are 0 at 0 and +-1 beyond 16, 1 / sqrt of a power of
+// four is a power of two.
 struct Arithmetic {
   enum class Variance : uint8_t {
     two_pass,  // mean first, then squared differences
@@ -44,9 +44,10 @@ struct Arithmetic {
     moments,   // E[x^2] - E[x]^2
   };
   Variance variance = Variance::two_pass;
-  double exp = 2;  // glibc documents 1 ulp for expf and erff, 2 for tanhf; an ulp is at most 2 u
+  double exp = 2;  // glibc documents 1 ulp for expf, erff and logf, 2 for tanhf; an ulp is at most 2 u
   double erf = 2;
   double tanh = 4;
+  double log = 2;
   double rsqrt = 3;  // 1 / sqrtf: two correctly rounded steps and a reciprocal's share
   double div = 1;
   double smallest = 0x1p-126;       // a function may be off by this much where it or a step of it underflows

@@ -58,6 +58,14 @@ TEST(FloatFunctions, Tanh) {
   EXPECT_GT(worst.error, 0.5);
 }
 
+TEST(FloatFunctions, Log) {
+  const Worst worst = worst_error(
+      "log", [](float x) { return std::log(x); }, [](double x) { return std::log(x); }, 0x1p-149f);
+  EXPECT_LE(worst.error, kClaimed.log) << "at " << worst.x;
+  EXPECT_GT(worst.error, 0.5);
+  EXPECT_EQ(std::log(1.0f), 0);
+}
+
 TEST(FloatFunctions, ReciprocalSqrt) {
   const Worst worst = worst_error(
       "rsqrt", reciprocal_sqrt, [](double x) { return 1 / std::sqrt(x); }, 0x1p-149f);

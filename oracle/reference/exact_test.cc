@@ -27,7 +27,7 @@ std::vector<RegionOutput> evaluate_alone(const Graph& graph, const Arithmetic& a
 
 std::vector<std::pair<const char*, Arithmetic>> arithmetics() {
   Arithmetic rough, tf32, welford;
-  rough.exp = rough.erf = rough.tanh = rough.rsqrt = 64;
+  rough.exp = rough.erf = rough.tanh = rough.log = rough.rsqrt = 64;
   tf32.tf32 = true;
   welford.variance = Arithmetic::Variance::welford;
   return {{"default", {}}, {"rough functions", rough}, {"tf32", tf32}, {"welford", welford}};

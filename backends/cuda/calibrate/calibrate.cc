@@ -48,7 +48,7 @@ Calibration calibrate() {
       {"rsqrt", ScalarFunction::rsqrt, arithmetic.rsqrt},
       {"div", ScalarFunction::reciprocal, arithmetic.div},
       {"sqrt", ScalarFunction::sqrt, 1},  // rounded once, as every op without a figure of its own
-      {"log", ScalarFunction::log, 0},
+      {"log", ScalarFunction::log, arithmetic.log},
   };
   cudaDeviceProp properties = {};
   check_cuda(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");

@@ -12,6 +12,7 @@ inline Arithmetic cuda_arithmetic() {
   arithmetic.exp = 2.56;
   arithmetic.erf = 1.43;
   arithmetic.tanh = 3.34;
+  arithmetic.log = 1.35;
   arithmetic.rsqrt = 2.1;
   arithmetic.div = 1;
   // row_reduce.cuh: 32 lanes, or 1024 for more than 1024 columns. welford.cuh: 4 chains in each lane of 1, 4

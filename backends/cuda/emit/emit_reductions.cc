@@ -12,7 +12,8 @@
 namespace fusesmith::backends {
 namespace {
 
-Reduction reduction_of(Reducer reducer, const TensorType& x, const Shape& axes) {
+// One pass over the elements along the axes.
+Reduction reduction_of(ReducePass pass, const TensorType& x, const Shape& axes) {
   const std::vector<int> reduced = *resolve_axes(axes, x.rank());
   const Shape own = strides_of(x.shape);
   Shape sizes[2], strides[2];  // kept, reduced
@@ -22,7 +23,8 @@ Reduction reduction_of(Reducer reducer, const TensorType& x, const Shape& axes) 
     strides[gone].push_back(own[d]);
   }
   Reduction reduction{};
-  reduction.reducer = reducer;
+  reduction.passes[0] = pass;
+  reduction.divisors[0] = reduction.divisors[1] = 1;
   reduction.kept = merge_space(sizes[0], {&strides[0], 1});
   reduction.reduced = merge_space(sizes[1], {&strides[1], 1});
   copy_strides(strides[0], reduction.kept_strides);
@@ -32,12 +34,12 @@ Reduction reduction_of(Reducer reducer, const TensorType& x, const Shape& axes) 
 }
 
 void emit_reduction(const Reduction& reduction, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emitter.launch([reduction, from = in[0].buffer, to = out.front().buffer,
-                  also = out.back().buffer](const LaunchContext& at) {
+  emitter.launch([reduction, from = in[0].buffer, to = out.front().buffer, first = out.back().buffer,
+                  two = out.size() > 1](const LaunchContext& at) {
     Reduction placed = reduction;
     placed.x = at.at(from);
     placed.y = at.at(to);
-    placed.means = at.at(also);
+    placed.first = two ? at.at(first) : nullptr;
     check_cuda(launch_reduce(placed, at.stream()), "kernel reduce_rows");
   });
 }
@@ -45,18 +47,22 @@ void emit_reduction(const Reduction& reduction, DeviceTensors in, DeviceTensors 
 }  // namespace
 
 void emit(const ReduceSum& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_reduction(reduction_of(Reducer::sum, in[0].type, op.axes), in, out, emitter);
+  emit_reduction(reduction_of(ReducePass::sum, in[0].type, op.axes), in, out, emitter);
 }
 void emit(const ReduceMean& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_reduction(reduction_of(Reducer::mean, in[0].type, op.axes), in, out, emitter);
+  Reduction reduction = reduction_of(ReducePass::sum, in[0].type, op.axes);
+  reduction.divisors[0] = static_cast<float>(reduction.reduced.count);
+  emit_reduction(reduction, in, out, emitter);
 }
 void emit(const ReduceMax& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_reduction(reduction_of(Reducer::max, in[0].type, op.axes), in, out, emitter);
+  emit_reduction(reduction_of(ReducePass::max, in[0].type, op.axes), in, out, emitter);
 }
 
 void emit(const VarMean& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  Reduction reduction = reduction_of(Reducer::var_mean, in[0].type, op.axes);
-  reduction.divisor = static_cast<float>(reduction.reduced.count - static_cast<int>(op.correction));
+  Reduction reduction = reduction_of(ReducePass::sum, in[0].type, op.axes);
+  reduction.passes[1] = ReducePass::squared_distances;
+  reduction.divisors[0] = static_cast<float>(reduction.reduced.count);
+  reduction.divisors[1] = static_cast<float>(reduction.reduced.count - static_cast<int>(op.correction));
   emit_reduction(reduction, in, out, emitter);
 }
 

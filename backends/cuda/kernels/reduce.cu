@@ -20,32 +20,45 @@ __device__ int offset(const IndexSpace& space, const int (&strides)[kMaxAxes], i
   return at;
 }
 
+// Combines f(element) over all elements of the thread's row, starting from `start`.
+template <int kWarps, class Combine, class F>
+__device__ float over_all(const Reduction& r, const RowThread<kWarps>& thread, int first, float start,
+                          Combine combine, F f) {
+  for (int i = thread.lane; i < r.reduced.count; i += thread.kLanes) {
+    const float x = load_float(r.x, r.storage, first + offset(r.reduced, r.reduced_strides, i));
+    start = combine(start, f(x));
+  }
+  return over_row<kWarps>(start, combine);
+}
+
+template <int kWarps>
+__device__ float run_pass(const Reduction& r, const RowThread<kWarps>& thread, int first, ReducePass pass,
+                          float earlier) {
+  switch (pass) {
+    case ReducePass::max:
+      return over_all(r, thread, first, -INFINITY, Max{}, [](float x) { return x; });
+    case ReducePass::squared_distances:
+      return over_all(r, thread, first, 0, Add{}, [=](float x) { return (x - earlier) * (x - earlier); });
+    case ReducePass::exponentials:
+      return over_all(r, thread, first, 0, Add{}, [=](float x) { return expf(x - earlier); });
+    default:
+      return over_all(r, thread, first, 0, Add{}, [](float x) { return x; });
+  }
+}
+
 template <int kWarps>
 __global__ void reduce_rows(const __grid_constant__ Reduction r) {
   const RowThread<kWarps> thread;
   if (thread.row >= r.kept.count) return;  // whole warps of short rows; never a part of a long row's block
   const int first = offset(r.kept, r.kept_strides, thread.row);
-  // Combines f(element) over all elements, starting from `start`.
-  const auto over_all = [&](float start, auto combine, auto f) {
-    for (int i = thread.lane; i < r.reduced.count; i += thread.kLanes) {
-      const float x = load_float(r.x, r.storage, first + offset(r.reduced, r.reduced_strides, i));
-      start = combine(start, f(x));
-    }
-    return over_row<kWarps>(start, combine);
-  };
-  const auto itself = [](float x) { return x; };
-  float y = 0, mean = 0;
-  if (r.reducer == Reducer::max)
-    y = over_all(-INFINITY, Max{}, itself);
-  else
-    y = over_all(0, Add{}, itself);
-  if (r.reducer == Reducer::mean || r.reducer == Reducer::var_mean)
-    y = mean = y / static_cast<float>(r.reduced.count);
-  if (r.reducer == Reducer::var_mean)
-    y = over_all(0, Add{}, [&](float x) { return (x - mean) * (x - mean); }) / r.divisor;
+  const float earlier = run_pass<kWarps>(r, thread, first, r.passes[0], 0) / r.divisors[0];
+  float y = earlier;
+  if (r.passes[1] != ReducePass::none)
+    y = run_pass<kWarps>(r, thread, first, r.passes[1], earlier) / r.divisors[1];
+  if (r.finish == ReduceFinish::log_plus_first) y = isfinite(earlier) ? logf(y) + earlier : earlier;
   if (thread.lane != 0) return;
   store_float(r.y, r.storage, thread.row, y);
-  if (r.reducer == Reducer::var_mean) store_float(r.means, r.storage, thread.row, mean);
+  if (r.first != nullptr) store_float(r.first, r.storage, thread.row, earlier);
 }
 
 }  // namespace

@@ -43,16 +43,13 @@ void complete(Scene& s, Reshape& op, Values& inputs) { op = random_reshape(s, s.
 void complete(Scene& s, Slice& op, Values& inputs) { op = random_slice(s, s.shape(inputs[0])); }
 void complete(Scene& s, BroadcastTo& op, Values& inputs) { op = random_broadcast(s, s.shape(inputs[0])); }
 
-void complete(Scene& s, ReduceSum& op, Values& inputs) { op.axes = random_axes(s, s.type(inputs[0]).rank()); }
-void complete(Scene& s, ReduceMean& op, Values& inputs) {
-  op.axes = random_axes(s, s.type(inputs[0]).rank());
-}
-void complete(Scene& s, ReduceMax& op, Values& inputs) { op.axes = random_axes(s, s.type(inputs[0]).rank()); }
+template <class T>
+requires requires(T& op) { op.axes; }
+void complete(Scene& s, T& op, Values& inputs) { op.axes = random_axes(s, s.type(inputs[0]).rank()); }
 void complete(Scene& s, VarMean& op, Values& inputs) {
   op.axes = random_axes(s, s.type(inputs[0]).rank());
   op.correction = s.choices.below(2);
 }
-void complete(Scene& s, Flip& op, Values& inputs) { op.axes = random_axes(s, s.type(inputs[0]).rank()); }
 void complete(Scene& s, Chunk& op, Values& inputs) { op = random_chunk(s, s.shape(inputs[0])).value_or(op); }
 
 // Shifts may be larger than the axis.
