@@ -1,22 +1,31 @@
-// One function per pattern file; patterns.cc puts them in order.
+// The one list of patterns: a pattern is a file with the function <name>_pattern(), and a line here.
 #pragma once
 
 #include "backends/rewrite/pattern.h"
 
 namespace fusesmith::backends {
 
-Pattern cache_update_in_place_pattern();
-Pattern sdpa_pattern();
-Pattern triangle_multiplication_pattern();
-Pattern add_norm_pattern();
-Pattern gate_pattern();
-Pattern gemm_bias_act_pattern();
-Pattern merged_qkv_pattern();
-Pattern permute_folding_pattern();
-Pattern einsum_to_gemm_pattern();
-Pattern einsum_to_pointwise_pattern();
-Pattern layer_norm_welford_pattern();
-Pattern pointwise_chain_pattern();
-Pattern dropout_elimination_pattern();
+// In the order in which they are tried. Larger patterns first: each may hold nodes that a later one would
+// claim.
+// clang-format off
+#define FUSESMITH_FOR_EACH_PATTERN(X) \
+  X(cache_update_in_place) \
+  X(sdpa) \
+  X(triangle_multiplication) \
+  X(add_norm) /* takes a residual sum before it becomes an epilogue */ \
+  X(gate) /* and an activation likewise */ \
+  X(gemm_bias_act) \
+  X(merged_qkv) /* products without an epilogue, before their results' permutes */ \
+  X(permute_folding) \
+  X(einsum_to_gemm) \
+  X(einsum_to_pointwise) \
+  X(layer_norm_welford) \
+  X(pointwise_chain) \
+  X(dropout_elimination)
+// clang-format on
+
+#define FUSESMITH_PATTERN(name) Pattern name##_pattern();
+FUSESMITH_FOR_EACH_PATTERN(FUSESMITH_PATTERN)
+#undef FUSESMITH_PATTERN
 
 }  // namespace fusesmith::backends

@@ -25,41 +25,48 @@ struct Piece {
   Needs needs = Needs::nothing;
 };
 
-// The one list.
-std::span<const Piece> all_pieces();
+// The one list: a piece is a function add_<name> in a file of this folder, and a line here.
+// clang-format off
+#define FUSESMITH_FOR_EACH_PIECE(X) \
+  X(pointwise, 12, nothing) \
+  X(projection, 12, nothing) \
+  X(merged_projection, 3, nothing) \
+  X(batched_product, 6, nothing) \
+  X(attention, 10, nothing) \
+  X(sdpa, 6, nothing) \
+  X(norm, 8, nothing) \
+  X(ffn, 6, nothing) \
+  X(gate, 6, nothing) \
+  X(embedding, 4, nothing) \
+  X(residual, 5, nothing) \
+  X(cast, 5, nothing) \
+  X(movement, 8, nothing) \
+  X(select, 4, nothing) \
+  X(softmax, 4, nothing) \
+  X(reduction, 6, nothing) \
+  X(cache_update, 4, nothing) \
+  X(rope, 3, nothing) \
+  X(decoding, 8, steps) \
+  X(recurrence, 4, steps) \
+  X(ring, 4, steps) \
+  X(wide, 2, nothing) \
+  X(block, 2, nothing) \
+  X(triangle, 2, nothing) \
+  X(free_op, 30, nothing) \
+  X(pattern, 14, nothing) \
+  X(near_miss, 10, nothing) \
+  X(exact_attention, 20, exact) \
+  X(flat_rows, 16, exact) \
+  X(spread_rows, 8, exact) \
+  X(saturation, 24, exact) \
+  X(roots, 6, exact)
+// clang-format on
 
-bool add_projection(Scene&);
-bool add_batched_product(Scene&);
-bool add_merged_projection(Scene&);
-bool add_attention(Scene&);
-bool add_sdpa(Scene&);
-bool add_norm(Scene&);
-bool add_ffn(Scene&);
-bool add_gate(Scene&);
-bool add_embedding(Scene&);
-bool add_residual(Scene&);
-bool add_pointwise(Scene&);
-bool add_cast(Scene&);
-bool add_movement(Scene&);
-bool add_select(Scene&);
-bool add_softmax(Scene&);
-bool add_reduction(Scene&);
-bool add_cache_update(Scene&);
-bool add_rope(Scene&);
-bool add_decoding(Scene&);
-bool add_recurrence(Scene&);
-bool add_ring(Scene&);
-bool add_wide(Scene&);
-bool add_block(Scene&);
-bool add_triangle(Scene&);
-bool add_free_op(Scene&);
-bool add_pattern(Scene&);
-bool add_near_miss(Scene&);
-bool add_exact_attention(Scene&);
-bool add_flat_rows(Scene&);
-bool add_spread_rows(Scene&);
-bool add_saturation(Scene&);
-bool add_roots(Scene&);
+#define FUSESMITH_PIECE(name, weight, needs) bool add_##name(Scene&);
+FUSESMITH_FOR_EACH_PIECE(FUSESMITH_PIECE)
+#undef FUSESMITH_PIECE
+
+std::span<const Piece> all_pieces();
 
 // x [..., k] -> [..., n] by linear, matmul or einsum (the weight sometimes transposed or one per batch), with
 // or without a bias.
