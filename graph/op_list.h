@@ -20,6 +20,7 @@
 #include "graph/ops/index_copy.h"
 #include "graph/ops/layer_norm.h"
 #include "graph/ops/linear.h"
+#include "graph/ops/logsumexp.h"
 #include "graph/ops/masked_fill.h"
 #include "graph/ops/matmul.h"
 #include "graph/ops/maximum.h"
@@ -78,6 +79,7 @@
   X(ReduceMean) \
   X(ReduceMax) \
   X(VarMean) \
+  X(LogSumExp) \
   X(Dropout) \
   X(Cast) \
   X(Reshape) \

@@ -1,5 +1,6 @@
 // Reductions along axes: the tensor is read with the reduced axes last, so that each result is of one row.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -44,6 +45,12 @@ float sum(Row row) {
 }
 float mean(Row row) { return sum(row) / static_cast<float>(row.size()); }
 
+float largest(Row row) {
+  float y = -std::numeric_limits<float>::infinity();
+  for (float x : row) y = maximum(y, x);
+  return y;
+}
+
 // y[i] = f(row i)
 template <class F>
 void reduce(const Rows& rows, Tensor& out, F f) {
@@ -62,10 +69,14 @@ void compute(const ReduceMean& op, Inputs in, Outputs out, const KernelOptions&)
 }
 
 void compute(const ReduceMax& op, Inputs in, Outputs out, const KernelOptions&) {
+  reduce(rows_of(*in[0], op.axes), out[0], largest);
+}
+
+void compute(const LogSumExp& op, Inputs in, Outputs out, const KernelOptions&) {
   reduce(rows_of(*in[0], op.axes), out[0], [](Row row) {
-    float largest = -std::numeric_limits<float>::infinity();
-    for (float x : row) largest = maximum(largest, x);
-    return largest;
+    const float m = largest(row);
+    if (!std::isfinite(m)) return m;
+    return std::log(sum_of(row.size(), [&](size_t i) { return std::exp(row[i] - m); })) + m;
   });
 }
 

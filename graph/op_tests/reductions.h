@@ -16,16 +16,18 @@ inline std::vector<OpCase> reduction_cases() {
       {ReduceMax{{-2}, true}, {f({1, 1})}},
       {VarMean{{-1}}, {f({4, 33})}},
       {VarMean{{0, 1}, 0, true}, {f({4, 8})}},
+      {LogSumExp{{-1}}, {f({3, 17})}},
+      {LogSumExp{{0, 2}, true}, {f({3, 4, 5})}},
+      {LogSumExp{{1}}, {f({2, 300})}},
   };
 }
 
 inline std::vector<ExactCase> exact_reductions() {
   const Fill grid = Lattice{8, -1}, deviations = Hadamard{16};
-  return {{ReduceSum{{-1}}, {{{4, 30}, grid}}},
-          {ReduceMean{{0, 1}}, {{{4, 8, 2}, grid}}},
-          {ReduceMax{{-1}, true}, {{{4, 9}, Normal{}}}},
-          {VarMean{{-1}, 0}, {{{6, 16}, deviations}}, true},
-          {VarMean{{-1}, 1}, {{{6, 16}, Constant{2.5}}}}};
+  return {{ReduceSum{{-1}}, {{{4, 30}, grid}}},           {ReduceMean{{0, 1}}, {{{4, 8, 2}, grid}}},
+          {ReduceMax{{-1}, true}, {{{4, 9}, Normal{}}}},  {VarMean{{-1}, 0}, {{{6, 16}, deviations}}, true},
+          {VarMean{{-1}, 1}, {{{6, 16}, Constant{2.5}}}}, {LogSumExp{{-1}}, {{{1, 16}, OneHot{5, 128}}}},
+          {LogSumExp{{-1}}, {{{20, 1}, Normal{}}}}};
 }
 
 inline std::vector<SpecialCase> special_reductions(Dtype dtype) {
@@ -38,7 +40,10 @@ inline std::vector<SpecialCase> special_reductions(Dtype dtype) {
           {VarMean{{-1}, 1},
            {{{4, 2}, {inf, -inf, nan, 1, inf, 1, 3, 3}}},
            {{nan, nan, nan, 0}, {nan, nan, inf, 3}}},
-          {VarMean{{-1}, 1}, {{{1, 1}, {3}}}, {{nan}, {3}}}};
+          {VarMean{{-1}, 1}, {{{1, 1}, {3}}}, {{nan}, {3}}},
+          {LogSumExp{{-1}},
+           {{{6, 2}, {inf, -inf, nan, inf, inf, 1, -inf, -inf, tiny, -max, max, -max}}},
+           {{inf, nan, inf, -inf, tiny, max}}}};
 }
 
 // The index of x with the reduced axes at `inner` and the others at `index` of the result.
@@ -87,6 +92,15 @@ inline Values eval(const ReduceMean& op, const Args& x, const Shape& shape) {
 
 inline Values eval(const ReduceMax& op, const Args& x, const Shape& shape) {
   return reduced(op, x, shape, [](const auto& row) { return *std::max_element(row.begin(), row.end()); });
+}
+
+inline Values eval(const LogSumExp& op, const Args& x, const Shape& shape) {
+  return reduced(op, x, shape, [](const auto& row) {
+    const double largest = *std::max_element(row.begin(), row.end());
+    double total = 0;
+    for (double v : row) total += std::exp(v - largest);
+    return largest + std::log(total);
+  });
 }
 
 inline Values eval_output(const VarMean& op, const Args& x, const Shape& shape, size_t output) {

@@ -1,4 +1,4 @@
-// reduce_sum, reduce_mean, reduce_max, var_mean.
+// reduce_sum, reduce_mean, reduce_max, logsumexp, var_mean.
 //   sum   each of its h additions (RowSums::height, n - 1 in any order) rounds once, and the last of them is
 //         the result's own rounding: (h - 1) u s / (1 - n u), s = sum |x| (Higham, section 4.2); 0 where
 //         every order is exact.
@@ -6,6 +6,13 @@
 //         that of a product with the rounded 1 / n. Unknown where the sum may overflow: it may be scaled
 //         first.
 //   max   the maximum of intervals.
+//   logsumexp   With m the maximum and t_i = x_i - m, each t_i may be off by d_i = dx_i + u |t_i| (the
+//   subtraction
+//         rounds; where m is inexact too, t_i is larger by as much). The result then moves by at most
+//         log(sum p_i exp(d_i)), p_i = exp(t_i) / S, S = sum exp(t): the way down is the shorter one
+//         (Jensen). Exponentials and h additions put S off by r = eps_exp u + h u relatively, its logarithm
+//         by -log(1 - r), and log adds eps_log u |log S|. The last addition is the result's own rounding. e =
+//         0 where every other element lies 104 or more below m: then S = 1, and log 1 = 0.
 #include <algorithm>
 #include <limits>
 
@@ -110,6 +117,55 @@ Element max_of(const Row& row) {
   return {v, std::isinf(v) ? 0 : std::fmax(hi - v, v - lo)};
 }
 
+// How far each t_i = x_i - max may be off.
+std::vector<double> shifts_of(const Row& row, double max) {
+  const Element top = max_of(row);
+  std::vector<double> shifts;
+  for (size_t k = 0; k < row.x.size(); ++k) {
+    const double t = row.x[k] - max;
+    shifts.push_back(t == -kInfinity ? 0 : row.dx[k] + kU * (std::fabs(t) + row.dx[k] + top.e));
+  }
+  return shifts;
+}
+
+// log(sum exp(t_i + d_i)) - log(sum exp(t_i)).
+double rise_of(const Row& row, double max, const std::vector<double>& d, double sum) {
+  const double widest = *std::max_element(d.begin(), d.end());
+  if (!(widest < 1)) {  // exp(widest) may overflow: exact enough without
+    double raised = 0;
+    for (size_t k = 0; k < d.size(); ++k) raised += std::exp(row.x[k] - max + d[k] - widest);
+    return widest + std::log(raised / sum);
+  }
+  double growth = 0;
+  for (size_t k = 0; k < d.size(); ++k) growth += std::exp(row.x[k] - max) * std::expm1(d[k]);
+  return std::log1p(growth / sum);
+}
+
+// Exact inputs, all but one of them far below it.
+bool has_one_term(const Row& row, double max) {
+  size_t near = 0;
+  for (size_t k = 0; k < row.x.size(); ++k) {
+    if (row.dx[k] != 0) return false;
+    near += max - row.x[k] < 104;
+  }
+  return near == 1;
+}
+
+Element log_sum_exp_of(const Row& row, const Arithmetic& arithmetic) {
+  if (const auto special = exceptional(row)) return *special;
+  const double max = max_of(row).v;
+  if (std::isinf(max) || has_one_term(row, max)) return {max, 0};
+  const auto n = static_cast<double>(row.x.size());
+  double sum = 0;
+  for (double x : row.x) sum += std::exp(x - max);
+  const double added = arithmetic.row_sums.height(n) * kU, v = std::log(sum);
+  if (!(added < 0.5)) return {max + v, kInfinity};
+  const double relative = (1 + arithmetic.exp * kU) * (1 + added / (1 - added)) - 1 + n * arithmetic.smallest;
+  const double before_log = rise_of(row, max, shifts_of(row, max), sum) - std::log1p(-relative);
+  const double e = before_log + arithmetic.log * kU * (v + before_log) + (n + 8 * v) * 0x1p-53;
+  return {max + v, std::isnan(e) ? kInfinity : e};
+}
+
 template <class F>
 Bounded reduced(const Bounded& x, const Shape& axes, const TensorType& out, F f) {
   Bounded y(out);
@@ -150,6 +206,10 @@ Bounded reference(const ReduceMean& op, BoundedSpan in, const TensorType& out, c
 
 Bounded reference(const ReduceMax& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
   return reduced(*in[0], op.axes, out, max_of);
+}
+
+Bounded reference(const LogSumExp& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  return reduced(*in[0], op.axes, out, [&](const Row& row) { return log_sum_exp_of(row, arithmetic); });
 }
 
 // Bounds of statistics.h; the mean of a row that is not finite is that of reduce_mean.

@@ -58,6 +58,13 @@ void emit(const ReduceMax& op, DeviceTensors in, DeviceTensors out, Emitter& emi
   emit_reduction(reduction_of(ReducePass::max, in[0].type, op.axes), in, out, emitter);
 }
 
+void emit(const LogSumExp& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  Reduction reduction = reduction_of(ReducePass::max, in[0].type, op.axes);
+  reduction.passes[1] = ReducePass::exponentials;
+  reduction.finish = ReduceFinish::log_plus_first;
+  emit_reduction(reduction, in, out, emitter);
+}
+
 void emit(const VarMean& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
   Reduction reduction = reduction_of(ReducePass::sum, in[0].type, op.axes);
   reduction.passes[1] = ReducePass::squared_distances;
