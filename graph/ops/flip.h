@@ -20,7 +20,8 @@ struct Flip {
   static constexpr auto scaling = scaling_rules::as_first_input;
   void axis_relations(AxisRelations& all) const {
     all.align(0);
-    for (int axis : *resolve_axes(axes, all.rank(0))) all.fix(all.out(), axis);
+    const std::vector<int> turned = *resolve_axes(axes, all.rank(0));
+    for (int axis : turned) all.fix(all.out(), axis);
   }
 };
 
