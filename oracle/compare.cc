@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "oracle/region_judge.h"
@@ -15,6 +16,23 @@ double half_ulp(Dtype dtype, double v) {
   const int exponent = static_cast<int>(std::bit_cast<uint64_t>(v) >> 52 & 0x7ff) - 1023;
   const int half = std::max(exponent, min_exponent(dtype)) - precision(dtype);
   return std::bit_cast<double>(static_cast<uint64_t>(half + 1023) << 52);
+}
+
+// The stored value's place in the order of all finite values of the dtype (of integers, itself).
+int64_t ordinal(Dtype dtype, double stored) {
+  if (!is_float(dtype) || stored == 0) return static_cast<int64_t>(stored);
+  const int exponent = std::max(std::ilogb(stored), min_exponent(dtype));
+  const int64_t binade = int64_t{1} << (precision(dtype) - 1);  // values from one power of two to the next
+  const double mantissa = std::ldexp(std::fabs(stored), precision(dtype) - 1 - exponent);
+  const int64_t place = (exponent - min_exponent(dtype)) * binade + static_cast<int64_t>(mantissa);
+  return stored < 0 ? -place : place;
+}
+
+// How many stored values further `got` would have to be to lie in the interval; 0 where one is not finite.
+int64_t steps_outside(Dtype dtype, double got, const Interval& lawful) {
+  const double nearest = got < lawful.lo ? lawful.lo : got > lawful.hi ? lawful.hi : got;
+  if (!std::isfinite(got) || !std::isfinite(nearest)) return 0;
+  return std::abs(ordinal(dtype, got) - ordinal(dtype, nearest));
 }
 
 // Beside which values a bound is loose: the largest of the element's row (its last axis) and of its column,
@@ -118,11 +136,11 @@ class Comparer {
     const bool both_nan = std::isnan(got) && std::isnan(v);
     const bool inside = got >= lawful.lo && got <= lawful.hi;
     if (both_nan || inside) return;
-    const char* symptom = std::isnan(got)   ? "nan"
-                          : std::isnan(v)   ? "missing_nan"
-                          : std::isinf(got) ? "infinity"
-                                            : "missing_infinity";
-    if (result_.special_symptom.empty()) {
+    const Symptom symptom = std::isnan(got)   ? Symptom::nan
+                            : std::isnan(v)   ? Symptom::missing_nan
+                            : std::isinf(got) ? Symptom::infinity
+                                              : Symptom::missing_infinity;
+    if (result_.special_symptom == Symptom::none) {
       result_.special_symptom = symptom;
       if (result_.outside == 0) note(i, got, v, e, lawful, 0, true);
     }
@@ -132,7 +150,8 @@ class Comparer {
   void note(size_t i, double got, double v, double e, const Interval& lawful, double share, bool first) {
     if (!first && share <= result_.worst_share) return;
     result_.worst_share = share;
-    result_.worst = {name_, static_cast<int64_t>(i), got, v, lawful.lo, lawful.hi, e};
+    result_.worst = {name_, static_cast<int64_t>(i),           got, v, lawful.lo, lawful.hi,
+                     e,     steps_outside(dtype_, got, lawful)};
   }
 
   Comparison& result_;

@@ -60,6 +60,22 @@ TEST(Compare, ShowsTheWidestMargin) {
   EXPECT_GE(c.worst.hi, 1 + 0.9e-6);
 }
 
+// How many stored values lie between what was got and the interval.
+TEST(Compare, SaysHowManyStoredStepsOutside) {
+  const auto steps = [](Dtype dtype, Element x) { return compare_elements(dtype, {x}).worst.steps_outside; };
+  EXPECT_EQ(steps(Dtype::bf16, {1, 0, 1.0078125}), 1);
+  EXPECT_EQ(steps(Dtype::bf16, {1, 0, 2.015625}), 129);
+  EXPECT_EQ(steps(Dtype::bf16, {1, 0, 0.99609375}), 1) << "below a power of two values lie closer";
+  EXPECT_EQ(steps(Dtype::f32, {1, 0x1p-23, 1 + 0x1p-20}), 7) << "the bound reaches one value further";
+  EXPECT_EQ(steps(Dtype::f32, {-1, 0, 1}), int64_t{2} * 0x3f800000);
+  EXPECT_EQ(steps(Dtype::f16, {0x1p-24, 0, 0x1p-14}), 1023) << "subnormal";
+  EXPECT_EQ(steps(Dtype::f16, {0x1p-24, 0, -0x1p-24}), 2);
+  EXPECT_EQ(steps(Dtype::i32, {5, 0, -2}), 7);
+  EXPECT_EQ(steps(Dtype::f32, {1, 0, kInf}), 0);
+  EXPECT_EQ(steps(Dtype::f32, {1, 0, kNan}), 0);
+  EXPECT_EQ(steps(Dtype::f32, {1, 1e-6, 1}), 0);
+}
+
 TEST(Compare, SharesOfLawfulElements) {
   const Comparison c =
       compare_elements(Dtype::f32, {{1, 1e-6, 1}, {1, 1e-6, 1 + 0x1p-22}, {1, 1e-6, 1 + 0x1p-21}});
@@ -78,12 +94,12 @@ TEST(Compare, Specials) {
     EXPECT_EQ(c.worst.element, 1);
     return c.special_symptom;
   };
-  EXPECT_EQ(symptom({1, 0.1, kNan}), "nan");
-  EXPECT_EQ(symptom({1, 0.1, kInf}), "infinity");
-  EXPECT_EQ(symptom({kNan, 0, 1}), "missing_nan");
-  EXPECT_EQ(symptom({kInf, 0, 1}), "missing_infinity");
-  EXPECT_EQ(symptom({kInf, 0, -kInf}), "infinity");
-  EXPECT_EQ(symptom({70000, 1, 65504}), "missing_infinity");
+  EXPECT_EQ(symptom({1, 0.1, kNan}), Symptom::nan);
+  EXPECT_EQ(symptom({1, 0.1, kInf}), Symptom::infinity);
+  EXPECT_EQ(symptom({kNan, 0, 1}), Symptom::missing_nan);
+  EXPECT_EQ(symptom({kInf, 0, 1}), Symptom::missing_infinity);
+  EXPECT_EQ(symptom({kInf, 0, -kInf}), Symptom::infinity);
+  EXPECT_EQ(symptom({70000, 1, 65504}), Symptom::missing_infinity);
 }
 
 // An interval that reaches infinity allows it, and is an ordinary interval for finite values.

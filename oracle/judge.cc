@@ -2,26 +2,56 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <future>
 #include <thread>
 
+#include "oracle/difference.h"
 #include "oracle/region_judge.h"
 
 namespace fusesmith::oracle {
 namespace {
 
-bool same_bits(const TensorPtr& a, const TensorPtr& b) { return a && b && (a == b || *a == *b); }
+// By ValueId: whether both traces hold the same bits; nothing where one of them does not hold the value.
+using SameBits = std::vector<std::optional<bool>>;
 
-// A candidate region whose inputs and outputs are, bit for bit, those of the baseline: its outputs are then
-// what lawful unfused regions made of the same inputs, and need no second judgement. Values that the trace
-// lacks prove nothing.
-bool is_inherited(const Region& region, const Trace& baseline, const Trace& candidate) {
-  const auto same = [&](ValueId v) {
-    return same_bits(baseline.values[static_cast<size_t>(v)], candidate.values[static_cast<size_t>(v)]);
-  };
-  return std::all_of(region.inputs.begin(), region.inputs.end(), same) &&
-         std::all_of(region.outputs.begin(), region.outputs.end(), same);
+SameBits same_bits(const Trace& baseline, const Trace& candidate) {
+  SameBits same(baseline.values.size());
+  for (size_t v = 0; v < same.size(); ++v) {
+    const TensorPtr &a = baseline.values[v], &b = candidate.values[v];
+    if (a && b) same[v] = a == b || *a == *b;
+  }
+  return same;
+}
+
+bool all_same(const std::vector<ValueId>& values, const SameBits& same) {
+  return std::all_of(values.begin(), values.end(),
+                     [&](ValueId v) { return same[static_cast<size_t>(v)].value_or(false); });
+}
+
+// Both backends left the same bits on the same inputs. Of a candidate region, the outputs are then what the
+// baseline's regions made of these inputs: if those are lawful, it needs no evaluation of its own.
+bool has_same_bits(const Region& region, const SameBits& same) {
+  return all_same(region.inputs, same) && all_same(region.outputs, same);
+}
+
+// Lawful regions that read and left the same bits in both traces are `identical`. Nodes inside a region of
+// the other plan may have left nothing in the other trace: the bits of that region speak for them.
+void mark_identical(const Graph& graph, const Plan& plan, const Plan& other, const SameBits& same,
+                    BackendVerdict& verdict) {
+  std::vector<char> is_same(graph.nodes().size(), false);
+  for (const Plan* p : {&plan, &other}) {
+    for (const Region& region : p->regions) {
+      if (!has_same_bits(region, same)) continue;
+      for (const int node : region.nodes) is_same[static_cast<size_t>(node)] = true;
+    }
+  }
+  for (size_t r = 0; r < plan.regions.size(); ++r) {
+    const std::vector<int>& nodes = plan.regions[r].nodes;
+    const bool agrees = std::all_of(nodes.begin(), nodes.end(),
+                                    [&](int node) { return is_same[static_cast<size_t>(node)] != 0; });
+    VerdictClass& judged = verdict.regions[r].verdict;
+    if (agrees && judged == VerdictClass::reassociation) judged = VerdictClass::identical;
+  }
 }
 
 // The baseline's verdict on the nodes of a candidate region, if it judged each by itself and found it lawful.
@@ -60,10 +90,9 @@ void check_plan(const Graph& graph, const Plan& plan) {
 
 // A candidate whose trace holds other inputs than the baseline's computed another case: its regions, judged
 // on what stands in the trace, would prove nothing. The first such input.
-std::optional<ValueId> changed_input(const Graph& graph, const Trace& baseline, const Trace& candidate) {
+std::optional<ValueId> changed_input(const Graph& graph, const SameBits& same) {
   for (ValueId v = 0; graph.is_input(v); ++v) {
-    if (!same_bits(baseline.values[static_cast<size_t>(v)], candidate.values[static_cast<size_t>(v)]))
-      return v;
+    if (!same[static_cast<size_t>(v)].value_or(false)) return v;
   }
   return std::nullopt;
 }
@@ -75,37 +104,48 @@ bool is_finding(const RegionVerdict& r, const Policy& policy) {
 }
 
 VerdictClass gravest(const std::vector<RegionVerdict>& regions) {
-  VerdictClass result = VerdictClass::reassociation;
+  VerdictClass result = VerdictClass::identical;
   for (const RegionVerdict& r : regions) result = std::max(result, r.verdict);
   return result;
 }
 
-// The first guilty region in order of execution: later ones may only suffer from it.
-const RegionVerdict* first_finding(const BackendVerdict& backend, const Policy& policy) {
-  for (const RegionVerdict& r : backend.regions) {
-    if (is_finding(r, policy)) return &r;
+// The first failing region in order of execution: later ones may fail because of it.
+std::optional<size_t> first_finding(const BackendVerdict& backend, const Policy& policy) {
+  for (size_t r = 0; r < backend.regions.size(); ++r) {
+    if (is_finding(backend.regions[r], policy)) return r;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-void compare_outputs(const Graph& graph, const Trace& a, const Trace& b, Verdict& verdict) {
-  for (ValueId v : graph.outputs()) {
-    const Tensor &x = *a.values[static_cast<size_t>(v)], &y = *b.values[static_cast<size_t>(v)];
-    verdict.output_elements += x.size();
-    if (x == y) continue;
-    const size_t size = static_cast<size_t>(size_of(x.type.dtype));
-    for (int64_t i = 0; i < x.size(); ++i) {
-      const size_t at = static_cast<size_t>(i) * size;
-      if (std::equal(x.bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                     x.bytes.begin() + static_cast<std::ptrdiff_t>(at + size),
-                     y.bytes.begin() + static_cast<std::ptrdiff_t>(at))) {
-        continue;
-      }
-      ++verdict.unequal;
-      const double difference = std::fabs(x.value(i) - y.value(i));
-      if (difference > verdict.max_difference) verdict.max_difference = difference;
-    }
+void compare_outputs(const Graph& graph, const Trace& baseline, const Trace& candidate, Verdict& verdict) {
+  Difference sum;
+  for (const ValueId v : graph.outputs())
+    sum += difference(*baseline.values[static_cast<size_t>(v)], *candidate.values[static_cast<size_t>(v)]);
+  verdict.output_elements = sum.elements;
+  verdict.unequal = sum.unequal;
+  verdict.unequal_nonfinite = sum.nonfinite;
+  verdict.max_difference = sum.largest;
+  verdict.max_finite_difference = sum.largest_finite;
+}
+
+Symptom symptom_of(Disagreement::Kind kind) {
+  switch (kind) {
+    case Disagreement::Kind::guard:
+      return Symptom::guard_overwritten;
+    case Disagreement::Kind::poison:
+      return Symptom::depends_on_unwritten_memory;
+    case Disagreement::Kind::repeat:
+      return Symptom::repeat_differs;
+    case Disagreement::Kind::production:
+      return Symptom::production_differs;
+    case Disagreement::Kind::source:
+      return Symptom::source_overwritten;
+    case Disagreement::Kind::scaling:
+      return Symptom::scaling_differs;
+    case Disagreement::Kind::exchange:
+      return Symptom::exchange_differs;
   }
+  return Symptom::none;
 }
 
 // A region that disagrees with itself fails whatever its bounds say: what it holds in one run proves
@@ -117,7 +157,7 @@ void mark_disagreement(const Graph& graph, const std::optional<Disagreement>& di
   RegionVerdict& region = verdict.regions.at(found.region);
   region.verdict =
       found.kind == Disagreement::Kind::repeat ? VerdictClass::nondeterministic : VerdictClass::defect;
-  region.symptom = std::string(name(found.kind));
+  region.symptom = symptom_of(found.kind);
   region.inherited = false;
   if (found.kind == Disagreement::Kind::guard) return;
   region.worst = {};
@@ -127,27 +167,18 @@ void mark_disagreement(const Graph& graph, const std::optional<Disagreement>& di
   region.worst.want = region.worst.lo = region.worst.hi = found.first;
 }
 
-// The finding, if there is one: its class, and the signature of the first guilty region.
+// The finding, if there is one: of the first failing region.
 void conclude(const Case& test_case, std::optional<ValueId> changed, Verdict& verdict) {
   if (changed) {
-    verdict.finding = true;
-    verdict.verdict = VerdictClass::defect;
     verdict.reason =
         "the trace holds other bits of input '" + test_case.graph.name(*changed) + "' than were given";
-    const Dtype dtype = test_case.graph.type(*changed).dtype;
-    verdict.signature = make_signature(verdict.verdict, verdict.candidate.backend, "inputs",
-                                       std::string(name(dtype)), "input_changed");
+    verdict.fail(VerdictClass::defect, "inputs", test_case.graph.type(*changed).dtype,
+                 Symptom::input_changed);
     return;
   }
-  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
-    const RegionVerdict* guilty = first_finding(*backend, test_case.policy);
-    if (!guilty) continue;
-    verdict.finding = true;
-    verdict.verdict = guilty->verdict;
-    const std::string culprit = guilty->patterns.empty() ? guilty->op : guilty->patterns.front();
-    verdict.signature = make_signature(guilty->verdict, backend->backend, culprit,
-                                       std::string(name(guilty->dtype)), guilty->symptom);
-    return;
+  for (const BackendRole role : {BackendRole::candidate, BackendRole::baseline}) {
+    const auto region = first_finding(verdict.of(role), test_case.policy);
+    if (region) return verdict.fail({role, *region});
   }
 }
 
@@ -191,51 +222,11 @@ BackendVerdict judge_regions(const Graph& graph, const Execution& execution,
 
 }  // namespace
 
-std::string_view name(VerdictClass verdict) { return kVerdictNames[static_cast<size_t>(verdict)]; }
-
-std::optional<VerdictClass> parse_verdict(std::string_view text) {
-  for (size_t i = 0; i < kVerdictNames.size(); ++i) {
-    if (kVerdictNames[i] == text) return static_cast<VerdictClass>(i);
-  }
-  return std::nullopt;
-}
-
-std::string make_signature(VerdictClass verdict, const std::string& backend, const std::string& culprit,
-                           const std::string& dtype, const std::string& symptom) {
-  std::string text = std::string(name(verdict)) + "-" + backend + "-" + culprit + "-" + dtype + "-" + symptom;
-  for (char& c : text) {
-    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '_' || c == '-' || c == '.';
-    if (!safe) c = '_';
-  }
-  return text;
-}
-
-std::string_view name(Disagreement::Kind kind) {
-  switch (kind) {
-    case Disagreement::Kind::guard:
-      return "guard_overwritten";
-    case Disagreement::Kind::poison:
-      return "depends_on_unwritten_memory";
-    case Disagreement::Kind::repeat:
-      return "repeat_differs";
-    case Disagreement::Kind::production:
-      return "production_differs";
-    case Disagreement::Kind::source:
-      return "source_overwritten";
-    case Disagreement::Kind::scaling:
-      return "scaling_differs";
-    case Disagreement::Kind::exchange:
-      return "exchange_differs";
-  }
-  return "";
-}
-
-void add_disagreement(const Case& test_case, const Disagreement& found, BackendVerdict& backend,
-                      Verdict& verdict) {
-  mark_disagreement(test_case.graph, found, backend);
+void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole role, Verdict& verdict) {
+  BackendVerdict& backend = role == BackendRole::baseline ? verdict.baseline : verdict.candidate;
+  mark_disagreement(graph, found, backend);
   backend.verdict = gravest(backend.regions);
-  if (!verdict.finding) conclude(test_case, {}, verdict);
+  if (!verdict.finding) verdict.fail({role, found.region});
 }
 
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
@@ -248,6 +239,7 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   check_plan(graph, *baseline.plan);
   check_plan(graph, *candidate.plan);
   Verdict verdict;
+  const SameBits same = same_bits(*baseline.trace, *candidate.trace);
   const RegionJudgeOptions region_options{options.minimal_deviations,
                                           test_case.policy.implicit_casts == Policy::ImplicitCasts::strict};
   verdict.baseline = judge_regions(graph, baseline, region_options);
@@ -255,17 +247,19 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   verdict.candidate.regions = judge_each(graph, candidate.plan->regions.size(), [&](size_t r) {
     const Region& region = candidate.plan->regions[r];
     std::optional<RegionVerdict> known;
-    if (is_inherited(region, *baseline.trace, *candidate.trace))
-      known = inherit(graph, region, r, *baseline.plan, verdict.baseline);
+    if (has_same_bits(region, same)) known = inherit(graph, region, r, *baseline.plan, verdict.baseline);
     return known ? *known : judge_region(graph, *candidate.plan, r, *candidate.trace, region_options);
   });
   mark_disagreement(graph, candidate.disagreement, verdict.candidate);
+  mark_identical(graph, *baseline.plan, *candidate.plan, same, verdict.baseline);
+  mark_identical(graph, *candidate.plan, *baseline.plan, same, verdict.candidate);
+  verdict.baseline.verdict = gravest(verdict.baseline.regions);
   verdict.candidate.verdict = gravest(verdict.candidate.regions);
   compare_outputs(graph, *baseline.trace, *candidate.trace, verdict);
   verdict.verdict = std::max(verdict.baseline.verdict, verdict.candidate.verdict);
-  if (verdict.verdict == VerdictClass::reassociation && verdict.unequal == 0)
-    verdict.verdict = VerdictClass::identical;
-  conclude(test_case, changed_input(graph, *baseline.trace, *candidate.trace), verdict);
+  if (verdict.verdict <= VerdictClass::reassociation)
+    verdict.verdict = verdict.unequal == 0 ? VerdictClass::identical : VerdictClass::reassociation;
+  conclude(test_case, changed_input(graph, same), verdict);
   for (const RegionVerdict& region : verdict.candidate.regions) {
     for (const Deviation& deviation : region.deviations) verdict.deviations.insert(to_string(deviation));
   }

@@ -60,7 +60,7 @@ class RegionJudge {
       verdict.verdict = VerdictClass::inconclusive;
     verdict.deviations = std::move(used);
     verdict.declared = declared;
-    if (!declared) verdict.symptom = "undeclared_rounding";
+    if (!declared) verdict.symptom = Symptom::undeclared_rounding;
   }
 
   // Whether the region is lawful with these deviations, or some of them.
@@ -152,7 +152,7 @@ class RegionJudge {
     accept(verdict, read(*lawful), without_needless(*lawful), false);
     fill(verdict, strict);
     verdict.verdict = VerdictClass::defect;
-    verdict.symptom = "explicit_cast_skipped";
+    verdict.symptom = Symptom::explicit_cast_skipped;
     return true;
   }
 
@@ -164,7 +164,7 @@ class RegionJudge {
     if (!options_.strict_policy) return;
     fill(verdict, strict);
     verdict.verdict = VerdictClass::precision_policy;
-    verdict.symptom = "declared_rounding";
+    verdict.symptom = Symptom::declared_rounding;
   }
 
   // Of the readings that are allowed, the one that leaves the fewest elements outside.
@@ -181,7 +181,7 @@ class RegionJudge {
     fill(verdict, best);
     const bool only_special = best.outside == 0;
     verdict.verdict = only_special ? VerdictClass::exceptional : VerdictClass::defect;
-    verdict.symptom = only_special ? best.special_symptom : "out_of_bounds";
+    verdict.symptom = only_special ? best.special_symptom : Symptom::out_of_bounds;
   }
 
   const Graph& graph_;

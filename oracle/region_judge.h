@@ -29,8 +29,8 @@ struct Comparison {
   bool mostly_loose = false;
   double worst_share = 0;
   double median_share = 0;
-  ElementEvidence worst;        // the first element outside by the widest margin, else the largest share
-  std::string special_symptom;  // "nan", "infinity", "missing_nan", "missing_infinity"
+  ElementEvidence worst;  // the first element outside by the widest margin, else the largest share
+  Symptom special_symptom = Symptom::none;  // nan, infinity, missing_nan or missing_infinity
 
   bool lawful() const { return outside == 0 && outside_special == 0; }
 };

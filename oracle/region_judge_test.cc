@@ -84,7 +84,7 @@ TEST(RegionJudge, DroppedAndDeclaredIsNamedExactly) {
     const RegionVerdict verdict = f.judge(f.run(dropped), {"s", "m"});
     EXPECT_EQ(verdict.verdict, VerdictClass::precision_policy);
     EXPECT_TRUE(verdict.declared);
-    EXPECT_EQ(verdict.symptom, "");
+    EXPECT_EQ(verdict.symptom, Symptom::none);
     std::vector<std::string> want;
     for (const char* value : {"s", "m"}) {
       if (dropped.count(value)) want.push_back(std::string("drop ") + value);
@@ -99,7 +99,7 @@ TEST(RegionJudge, DroppedAndUndeclaredIsAFinding) {
     const RegionVerdict verdict = f.judge(f.run({"s"}), declared);
     EXPECT_EQ(verdict.verdict, VerdictClass::precision_policy);
     EXPECT_FALSE(verdict.declared);
-    EXPECT_EQ(verdict.symptom, "undeclared_rounding");
+    EXPECT_EQ(verdict.symptom, Symptom::undeclared_rounding);
     EXPECT_EQ(names(verdict), std::vector<std::string>{"drop s"});
   }
 }
@@ -121,7 +121,7 @@ TEST(RegionJudge, ASkippedExplicitCastIsADefect) {
   EXPECT_EQ(f.judge(f.run()).verdict, VerdictClass::reassociation);
   const RegionVerdict verdict = f.judge(f.run({"c"}));
   EXPECT_EQ(verdict.verdict, VerdictClass::defect);
-  EXPECT_EQ(verdict.symptom, "explicit_cast_skipped");
+  EXPECT_EQ(verdict.symptom, Symptom::explicit_cast_skipped);
   EXPECT_EQ(names(verdict), std::vector<std::string>{"drop c"});
 }
 
@@ -137,7 +137,7 @@ TEST(RegionJudge, ASkippedCastBesideADroppedRounding) {
   for (const std::vector<std::string>& declared : {std::vector<std::string>{"s"}, {}}) {
     const RegionVerdict verdict = f.judge(f.run({"s", "c"}), declared);
     EXPECT_EQ(verdict.verdict, VerdictClass::defect);
-    EXPECT_EQ(verdict.symptom, "explicit_cast_skipped");
+    EXPECT_EQ(verdict.symptom, Symptom::explicit_cast_skipped);
   }
 }
 
@@ -150,7 +150,7 @@ TEST(RegionJudge, OneElementOneStepOff) {
     for (const std::vector<std::string>& declared : {std::vector<std::string>{}, {"s", "m"}}) {
       const RegionVerdict verdict = f.judge(trace, declared);
       EXPECT_EQ(verdict.verdict, VerdictClass::defect);
-      EXPECT_EQ(verdict.symptom, "out_of_bounds");
+      EXPECT_EQ(verdict.symptom, Symptom::out_of_bounds);
       EXPECT_EQ(verdict.outside, 1);
       EXPECT_EQ(verdict.worst.element, element);
       EXPECT_EQ(verdict.worst.value, "y");
@@ -167,7 +167,7 @@ TEST(RegionJudge, SpecialsAreExceptional) {
     f.output(trace).set(41, special);
     const RegionVerdict verdict = f.judge(trace, {"s", "m"});
     EXPECT_EQ(verdict.verdict, VerdictClass::exceptional);
-    EXPECT_EQ(verdict.symptom, std::isnan(special) ? "nan" : "infinity");
+    EXPECT_EQ(verdict.symptom, std::isnan(special) ? Symptom::nan : Symptom::infinity);
     EXPECT_EQ(verdict.worst.element, 41);
   }
   Fixture poisoned = gate();
@@ -175,7 +175,7 @@ TEST(RegionJudge, SpecialsAreExceptional) {
   Trace trace = poisoned.run();
   EXPECT_EQ(poisoned.judge(trace).verdict, VerdictClass::reassociation);
   poisoned.output(trace).set(7, 1);
-  EXPECT_EQ(poisoned.judge(trace).symptom, "missing_nan");
+  EXPECT_EQ(poisoned.judge(trace).symptom, Symptom::missing_nan);
 }
 
 // A long chain: one rounding of many is dropped, or one is kept.
@@ -251,7 +251,7 @@ TEST(RegionJudge, WrongAttentionIsADefect) {
     f.output(trace) = *other.run().values.back();
     const RegionVerdict verdict = f.judge(trace, {"att/scores", "att/scaled", "att/p"});
     EXPECT_EQ(verdict.verdict, VerdictClass::defect);
-    EXPECT_EQ(verdict.symptom, "out_of_bounds");
+    EXPECT_EQ(verdict.symptom, Symptom::out_of_bounds);
   }
 }
 

@@ -60,7 +60,7 @@ inline BackendVerdict judge_on(const Backend& backend, const Graph& graph, uint6
 
 inline std::string evidence(const RegionVerdict& region) {
   const ElementEvidence& worst = region.worst;
-  return std::string(name(region.verdict)) + " " + region.symptom + ": element " +
+  return std::string(name(region.verdict)) + " " + std::string(name(region.symptom)) + ": element " +
          std::to_string(worst.element) + " of " + worst.value + " is " + number_text(worst.got) +
          ", expected " + number_text(worst.lo) + " to " + number_text(worst.hi) + ", outside " +
          std::to_string(region.outside) + " of " + std::to_string(region.elements);

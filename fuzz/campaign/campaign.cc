@@ -161,12 +161,12 @@ Result<CaseOutcome> Campaign::outcome_of(const Case& test_case) {
     outcome.patterns.insert(outcome.patterns.end(), region.patterns.begin(), region.patterns.end());
   }
   if (verdict.finding) {
-    outcome.signature = verdict.signature;
+    outcome.signature = verdict.signature_text();
     const auto text = file_text(test_case);
     if (!text) return invalid(text.problem()).outcome;
-    const auto added = directory_.add_finding(verdict.signature, *text);
+    const auto added = directory_.add_finding(outcome.signature, *text, first_verdict_text(verdict));
     if (!added) return Problem{added.problem()};
-    if (*added) announce("finding", verdict.signature);
+    if (*added) announce("finding", outcome.signature);
   }
   return outcome;
 }
@@ -219,8 +219,10 @@ FindingOptions Campaign::finding_options() const {
 std::optional<Problem> Campaign::finish(const std::string& signature) {
   return on_device(std::string(kFinishingPrefix) + signature, [&] {
     return finish_finding(directory_.finding(signature), signature, finding_options(),
-                          [&](const std::string& other, const Case& test_case) {
-                            const auto added = directory_.add_finding(other, to_json(test_case));
+                          [&](const Verdict& verdict, const Case& test_case) {
+                            const std::string other = verdict.signature_text();
+                            const auto added = directory_.add_finding(other, to_json(test_case),
+                                                                      first_verdict_text(verdict));
                             if (added && *added) announce("finding, seen while another was minimized", other);
                           });
   });

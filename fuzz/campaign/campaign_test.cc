@@ -145,9 +145,16 @@ TEST_F(CampaignWithFault, LeavesAFolderPerFinding) {
     EXPECT_EQ(*read_file(at + "/count"), std::to_string(count.get<int64_t>()) + "\n");
     const Json verdict = Json::parse(*read_file(at + "/verdict.json"));
     EXPECT_EQ(verdict["signature"], signature);
+    EXPECT_EQ(verdict["file"], "case.json");
+    EXPECT_EQ(verdict["minimized"]["file"], "min.json");
+    EXPECT_EQ(verdict["minimized"]["signature"], signature);
+    EXPECT_GE(verdict["candidate"]["regions"].size(), verdict["minimized"]["candidate"]["regions"].size());
+    for (const auto& [key, value] : verdict.items())
+      EXPECT_TRUE(key == "minimized" || verdict["minimized"].contains(key)) << key;
     const std::string report = *read_file(at + "/report.md");
     for (const std::string& part :
-         {signature, flag, at + "/min.json", std::string("lawful"), std::string("replay")}) {
+         {signature, flag, at + "/min.json", std::string("lawful"), std::string("replay"),
+          std::string("## The case as found"), "`" + at + "/case.json`"}) {
       EXPECT_NE(report.find(part), std::string::npos) << part << "\n" << report;
     }
     const auto start = read_case_file(at + "/case.json"), min = read_case_file(at + "/min.json");

@@ -4,7 +4,6 @@
 
 #include "fuzz/base/files.h"
 #include "fuzz/base/table.h"
-#include "fuzz/campaign/shrinking.h"
 #include "fuzz/report/neighbours_text.h"
 #include "fuzz/report/verdict_json.h"
 #include "fuzz/report/verdict_text.h"
@@ -18,33 +17,42 @@ using Json = nlohmann::ordered_json;
 constexpr double kMinimizeSeconds = 120;
 constexpr int kRepeats = 50;  // of a case that fails only sometimes
 
-struct Report {
-  std::string signature;
-  Case test_case;     // the smallest that fails
-  Reproduction seen;  // of it
+// A case of the finding, and how it fails.
+struct Judged {
   std::string file;
-  std::string how_small;  // what minimization did, or why it did nothing
-  std::optional<Neighbours> neighbours = {};
+  Case test_case;
+  Reproduction seen;
 };
 
-std::string commands(const Report& report, const std::string& start, const FindingOptions& options) {
+struct Report {
+  std::string signature;
+  Judged found;
+  std::string how_small;  // what minimization did, or why it did nothing
+  std::optional<Judged> minimized = {};
+  std::optional<Neighbours> neighbours = {};  // of the minimized case
+
+  const Judged& smallest() const { return minimized ? *minimized : found; }
+};
+
+std::string commands(const Report& report, const FindingOptions& options) {
   const auto command = [&](const char* name, const std::string& file) {
     return options.program + " " + name + " " + shell_quoted(file) + options.flags + "\n";
   };
+  const Judged& smallest = report.smallest();
   const std::string again =
-      report.seen.rate.sometimes() ? "replay --repeat=" + std::to_string(kRepeats) : "replay";
-  return "```sh\n" + command(again.c_str(), report.file) + command("explain", report.file) +
-         command("minimize", start) + "```\n";
+      smallest.seen.rate.sometimes() ? "replay --repeat=" + std::to_string(kRepeats) : "replay";
+  return "```sh\n" + command(again.c_str(), smallest.file) + command("explain", smallest.file) +
+         command("minimize", report.found.file) + "```\n";
 }
 
-Table evidence_table(const Guilty& guilty) {
-  const RegionVerdict& region = *guilty.region;
+Table evidence_table(const Verdict& verdict) {
+  const RegionVerdict& region = *verdict.failing();
   const ElementEvidence& worst = region.worst;
   Table evidence({"evidence", ""});
-  evidence.add({"backend", guilty.backend->backend});
+  evidence.add({"backend", verdict.of(verdict.failing_region->role).backend});
   evidence.add({"region", region.name});
   evidence.add({"patterns", list_text(region.patterns, "none: " + region.op)});
-  evidence.add({"symptom", region.symptom});
+  evidence.add({"symptom", std::string(name(region.symptom))});
   evidence.add({"element", worst.value + "[" + std::to_string(worst.element) + "]"});
   if (is_disagreement(region)) {
     evidence.add({"first", number_text(worst.want)});
@@ -55,102 +63,150 @@ Table evidence_table(const Guilty& guilty) {
   evidence.add({"exact", number_text(worst.want)});
   evidence.add({"lawful", "[" + number_text(worst.lo) + ", " + number_text(worst.hi) + "]"});
   evidence.add({"bound before the store", number_text(worst.bound)});
+  if (worst.steps_outside > 0) evidence.add({"outside by", std::to_string(worst.steps_outside) + " ulp"});
   evidence.add(
       {"elements outside", std::to_string(region.outside) + " of " + std::to_string(region.elements)});
   return evidence;
 }
 
-std::string report_text(const Report& report, const std::string& start, const FindingOptions& options) {
-  const Verdict& verdict = report.seen.run.verdict;
-  const Guilty guilty = guilty_region(verdict);
-  std::string text =
-      "# " + report.signature + "\n\n" + sentence(verdict) + "\n" + shown_step_text(verdict) + "\n";
-  text += "Case: `" + report.file + "` (" + report.how_small + "). To see it again:\n\n" +
-          commands(report, start, options) + "\n";
-  if (guilty.region) text += evidence_table(guilty).markdown() + "\n";
+std::string summary(const Judged& judged) {
+  const Verdict& verdict = judged.seen.run.verdict;
+  return sentence(verdict) + "\n" + shown_step_text(verdict) + "\n";
+}
+
+std::string regions_and_graph(const Judged& judged, Regions which) {
+  const Verdict& verdict = judged.seen.run.verdict;
+  const auto differences = region_differences(judged.seen.run);
+  std::string text;
+  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
+    const bool compared = backend == &verdict.candidate;
+    const Table table = region_table(
+        *backend, which, compared ? std::span<const Difference>(differences) : std::span<const Difference>());
+    if (!table.empty()) text += "Regions of " + backend->backend + ":\n\n" + table.markdown() + "\n";
+  }
+  return text + "The graph:\n\n```\n" + to_string(judged.test_case.graph) + "```\n";
+}
+
+std::string evidence_markdown(const Judged& judged) {
+  const Verdict& verdict = judged.seen.run.verdict;
+  return verdict.failing_region ? evidence_table(verdict).markdown() + "\n" : "";
+}
+
+// The minimized case, if there is one, then the case as the campaign found it.
+std::string report_text(const Report& report, const FindingOptions& options) {
+  const Judged& first = report.smallest();
+  std::string text = "# " + report.signature + "\n\n" + summary(first) + "Case: `" + first.file + "` (" +
+                     report.how_small + "). To see it again:\n\n" + commands(report, options) + "\n" +
+                     evidence_markdown(first);
   if (report.neighbours)
     text += "Neighbours of the minimized case:\n\n" + neighbours_markdown(*report.neighbours) + "\n";
-  const auto differences = region_differences(report.seen.run);
-  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
-    if (backend->regions.empty()) continue;
-    const bool compared = backend == &verdict.candidate;
-    const Table table =
-        region_table(*backend, Regions::all,
-                     compared ? std::span<const Difference>(differences) : std::span<const Difference>());
-    text += "Regions of " + backend->backend + ":\n\n" + table.markdown() + "\n";
-  }
-  return text + "The graph:\n\n```\n" + to_string(report.test_case.graph) + "```\n";
+  text += regions_and_graph(first, Regions::all);
+  if (!report.minimized) return text;
+  return text + "\n## The case as found\n\n" + summary(report.found) + "Case: `" + report.found.file +
+         "`, before minimization.\n\n" + evidence_markdown(report.found) +
+         regions_and_graph(report.found, Regions::notable);
+}
+
+Json judged_json(const std::string& file, const Verdict& verdict,
+                 std::span<const Difference> differences = {}) {
+  Json json = {{"file", std::filesystem::path(file).filename().string()}};
+  json.update(to_json(verdict, differences));
+  return json;
+}
+
+Json judged_json(const Judged& judged) {
+  return judged_json(judged.file, judged.seen.run.verdict, region_differences(judged.seen.run));
+}
+
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// The keys are of the case as found; "minimized" has the same ones.
+std::optional<Problem> write_verdict(const std::filesystem::path& folder, const Report& report) {
+  Json json = judged_json(report.found);
+  if (report.minimized) json["minimized"] = judged_json(*report.minimized);
+  if (report.neighbours) json["neighbours"] = to_json(*report.neighbours);
+  return write_file(folder / "verdict.json", text_of(json));
 }
 
 std::optional<Problem> write_report(const std::filesystem::path& folder, const Report& report,
                                     const FindingOptions& options) {
-  const auto start = (folder / "case.json").string();
-  return write_file(folder / "report.md", report_text(report, start, options));
+  return write_file(folder / "report.md", report_text(report, options));
 }
 
-std::optional<Problem> write_verdict(const std::filesystem::path& folder, const Json& verdict) {
-  return write_file(folder / "verdict.json",
-                    verdict.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-}
-
-Json verdict_json(const CaseRun& run) { return to_json(run.verdict, region_differences(run)); }
-
-// Judges the neighbours of the minimized case and writes both files again with them. Until then the report
-// stands without them, so that nothing is lost where a neighbour makes the device fail.
-std::optional<Problem> add_neighbours(const std::filesystem::path& folder, Report& report, Json verdict,
-                                      const FindingOptions& options) {
-  report.neighbours = neighbours_of(report.test_case, report.seen, options.judging, options.stop);
-  if (options.stop && options.stop()) return {};
-  verdict["neighbours"] = to_json(*report.neighbours);
-  if (auto problem = write_verdict(folder, verdict)) return problem;
+// report.md comes last: a folder without it is not finished.
+std::optional<Problem> write_both(const std::filesystem::path& folder, const Report& report,
+                                  const FindingOptions& options) {
+  if (auto problem = write_verdict(folder, report)) return problem;
   return write_report(folder, report, options);
 }
 
 }  // namespace
 
+std::string first_verdict_text(const Verdict& verdict) { return text_of(judged_json("case.json", verdict)); }
+
+std::optional<VerdictClass> recorded_class(const std::filesystem::path& folder) {
+  const auto text = read_file(folder / "verdict.json");
+  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  const auto found = json.is_object() ? json.find("verdict") : json.end();
+  if (found == json.end() || !found->is_string()) return {};
+  return parse_verdict(found->get<std::string>());
+}
+
 std::optional<Problem> finish_finding(const std::filesystem::path& folder, const std::string& signature,
-                                      const FindingOptions& options,
-                                      const std::function<void(const std::string&, const Case&)>& others) {
+                                      const FindingOptions& options, const OnOther& on_other) {
   const auto file = (folder / "case.json").string();
   const auto start = read_case_file(file);
   if (!start) return Problem{start.problem()};
   const auto stopped = [&] { return options.stop && options.stop(); };
-  Report report{signature, *start, reproduce(*start, signature, options.judging, kMostTrials, options.stop),
-                file, "not minimized"};
-  const Json verdict = verdict_json(report.seen.run);
-  if (auto problem = write_verdict(folder, verdict)) return problem;
-  if (!report.seen.fails()) {
+  Reproduction seen = reproduce(*start, signature, options.judging, kMostTrials, options.stop);
+  Report report{signature, {file, *start, std::move(seen)}, "not minimized"};
+  const Reproduction& found = report.found.seen;
+  // What does not fail again keeps the evidence that the campaign wrote.
+  if (found.fails() || !recorded_class(folder)) {
+    if (auto problem = write_verdict(folder, report)) return problem;
+  }
+  if (!found.fails()) {
     if (stopped()) return {};
     report.how_small =
-        "it did not fail in this way when it was judged again, " + counted(report.seen.rate.runs, "time");
+        "it did not fail in this way when it was judged again, " + counted(found.rate.runs, "time");
     return write_report(folder, report, options);
   }
   if (!options.minimize) return write_report(folder, report, options);
 
   MinimizeOptions minimize_options;
   minimize_options.max_seconds = kMinimizeSeconds;
-  minimize_options.on_other = others;
-  Shrunk shrunk = shrink(*start, report.seen, options.judging, minimize_options, options.stop);
+  Shrunk shrunk = shrink(*start, found, options.judging, minimize_options, options.stop, on_other);
   if (stopped()) return {};  // without report.md: a resumed campaign does it again
-  report.file = (folder / "min.json").string();
-  if (auto problem = write_file(report.file, to_json(shrunk.result.test_case))) return problem;
+  const auto min = (folder / "min.json").string();
+  if (auto problem = write_file(min, to_json(shrunk.result.test_case))) return problem;
   report.how_small = "minimized: " + shrink_text(shrunk);
-  report.test_case = std::move(shrunk.result.test_case);
-  report.seen = std::move(shrunk.seen);
-  if (auto problem = write_report(folder, report, options)) return problem;
-  return report.seen.fails() ? add_neighbours(folder, report, verdict, options) : std::nullopt;
+  report.minimized = {min, std::move(shrunk.result.test_case), std::move(shrunk.seen)};
+  if (auto problem = write_both(folder, report, options)) return problem;
+
+  // Both files stand without the neighbours until these are judged, so that nothing is lost where one of them
+  // makes the device fail.
+  const Judged& smallest = *report.minimized;
+  if (!smallest.seen.fails()) return {};
+  report.neighbours = neighbours_of(smallest.test_case, smallest.seen, options.judging, options.stop);
+  if (stopped()) return {};
+  return write_both(folder, report, options);
 }
 
-std::optional<Problem> report_unrun(const std::filesystem::path& folder, const Verdict& verdict,
-                                    const std::string& why, const FindingOptions& options) {
+std::optional<Problem> report_unrun(const std::filesystem::path& folder, const std::string& signature,
+                                    const Verdict& verdict, const std::string& why,
+                                    const FindingOptions& options) {
   const auto file = (folder / "case.json").string();
   const auto test_case = read_case_file(file);
   if (!test_case) return Problem{test_case.problem()};
-  Report report{verdict.signature, *test_case, {}, file, "not minimized: " + why};
-  report.seen.run.verdict = verdict;
   if (!std::filesystem::exists(folder / "verdict.json")) {
-    if (auto problem = write_verdict(folder, verdict_json(report.seen.run))) return problem;
+    Json json = judged_json(file, verdict);
+    json["signature"] = signature;
+    if (auto problem = write_file(folder / "verdict.json", text_of(json))) return problem;
   }
+  Report report{signature, {file, *test_case, {}}, "not minimized: " + why};
+  report.found.seen.run.verdict = verdict;
   return write_report(folder, report, options);
 }
 

@@ -1,4 +1,5 @@
-// One finding of a campaign: writes min.json, verdict.json and report.md beside its case.json.
+// One finding of a campaign: writes min.json, verdict.json and report.md beside its case.json. The last two
+// describe both cases, the one found and the minimized one.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "fuzz/run/judging.h"
+#include "fuzz/campaign/shrinking.h"
 
 namespace fusesmith::fuzz {
 
@@ -18,18 +19,24 @@ struct FindingOptions {
   std::function<bool()> stop;  // asked between queries of the minimizer; true ends it early
 };
 
-// Judges the folder's case.json again and writes verdict.json, then min.json, then report.md, each as soon as
-// it is known; then both reports again with the neighbours of the minimized case. A case that fails only
-// sometimes (a nondeterministic executor) is run repeatedly and reported with its failure rate; the report of
-// one that never fails again says so. The problem is a file that cannot be read or written. `others`, if
-// given, is called with each case of another signature that the minimizer came across.
-std::optional<Problem> finish_finding(
-    const std::filesystem::path& folder, const std::string& signature, const FindingOptions& options,
-    const std::function<void(const std::string& signature, const Case&)>& others = {});
+// verdict.json of a finding as the campaign saw it, written with its case.json.
+std::string first_verdict_text(const Verdict& verdict);
+// The class that the folder's verdict.json names; nothing where that file is missing or damaged.
+std::optional<VerdictClass> recorded_class(const std::filesystem::path& folder);
+
+// Judges the folder's case.json again and writes verdict.json, then min.json, then verdict.json with both
+// verdicts and report.md, each as soon as it is known; then both reports again with the neighbours of the
+// minimized case. A case that fails only sometimes (a nondeterministic executor) is run repeatedly and
+// reported with its failure rate; the report of one that never fails again says so. The problem is a file
+// that cannot be read or written. `on_other`, if given, is called with each case of another signature that
+// the minimizer came across.
+std::optional<Problem> finish_finding(const std::filesystem::path& folder, const std::string& signature,
+                                      const FindingOptions& options, const OnOther& on_other = {});
 
 // For a finding that is not to be run again: writes report.md, and verdict.json unless it is there, from what
 // is known. `why`: why it was not minimized.
-std::optional<Problem> report_unrun(const std::filesystem::path& folder, const Verdict& verdict,
-                                    const std::string& why, const FindingOptions& options);
+std::optional<Problem> report_unrun(const std::filesystem::path& folder, const std::string& signature,
+                                    const Verdict& verdict, const std::string& why,
+                                    const FindingOptions& options);
 
 }  // namespace fusesmith::fuzz

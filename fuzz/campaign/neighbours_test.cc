@@ -47,7 +47,7 @@ TEST_F(FindingNeighbours, AKeyTileThatIsNotMaskedIsNamedByItsSize) {
   TemporaryFolder folder;
   const Case test_case = attention();
   const Judging judged = judging("last_key_tile_not_masked");
-  const std::string signature = judged.run(test_case).verdict.signature;
+  const std::string signature = judged.run(test_case).verdict.signature_text();
   ASSERT_FALSE(write_file(folder / "case.json", to_json(test_case)));
   ASSERT_FALSE(finish_finding(folder.string(), signature, {judged, "", "fusesmith", true, {}}));
   EXPECT_THAT(*read_file(folder / "report.md"), HasSubstr(kRule));

@@ -3,23 +3,21 @@
 #include <algorithm>
 
 #include "fuzz/base/table.h"
-#include "fuzz/report/verdict_text.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
-Probe probe_of(const CaseRun& run, const Judging& judging) {
+Probe probe_of(const CaseRun& run) {
   Probe probe;
-  probe.signature = run.verdict.signature;
+  probe.signature = run.verdict.signature_text();
   probe.values = run.candidate_trace.values;
-  const Guilty guilty = guilty_region(run.verdict);
-  if (!guilty.region) return probe;
+  if (!run.verdict.failing_region) return probe;
   // Extraction gives the region the bits that its own backend saw.
-  const bool of_candidate = guilty.backend->backend == judging.candidate;
-  if (!of_candidate) probe.values = run.baseline_trace.values;
-  const Program* program = of_candidate ? run.candidate.get() : run.baseline.get();
-  if (program) probe.failing_nodes = program->plan().regions.at(guilty.region->region).nodes;
+  const auto [role, region] = *run.verdict.failing_region;
+  if (role == BackendRole::baseline) probe.values = run.baseline_trace.values;
+  const Program* program = role == BackendRole::candidate ? run.candidate.get() : run.baseline.get();
+  if (program) probe.failing_nodes = program->plan().regions.at(region).nodes;
   return probe;
 }
 
@@ -38,23 +36,21 @@ bool is_pass(const Verdict& verdict) {
 
 // Whether the patterns that made the failing region made one of this run too; of a region that was not
 // rewritten, that can be said of every run.
-bool applies(const Guilty& failing, const Verdict& verdict) {
-  if (!failing.region || failing.region->patterns.empty()) return true;
-  const bool of_candidate = verdict.candidate.backend == failing.backend->backend;
-  const auto& regions = (of_candidate ? verdict.candidate : verdict.baseline).regions;
-  return std::any_of(regions.begin(), regions.end(), [&](const RegionVerdict& region) {
-    return region.patterns == failing.region->patterns;
-  });
+bool applies(const Verdict& failing, const Verdict& verdict) {
+  const RegionVerdict* failed = failing.failing();
+  if (!failed || failed->patterns.empty()) return true;
+  const auto& regions = verdict.of(failing.failing_region->role).regions;
+  return std::any_of(regions.begin(), regions.end(),
+                     [&](const RegionVerdict& region) { return region.patterns == failed->patterns; });
 }
 
 // Whether both findings are of one kind, in whichever dtype.
 bool fail_alike(const Verdict& a, const Verdict& b) {
   if (a.verdict != b.verdict) return false;
-  const Guilty region_a = guilty_region(a), region_b = guilty_region(b);
-  if (!region_a.region || !region_b.region) return region_a.region == region_b.region;
-  return region_a.backend->backend == region_b.backend->backend &&
-         region_a.region->patterns == region_b.region->patterns &&
-         region_a.region->symptom == region_b.region->symptom;
+  const RegionVerdict *region_a = a.failing(), *region_b = b.failing();
+  if (!region_a || !region_b) return region_a == region_b;
+  return a.failing_region->role == b.failing_region->role && region_a->patterns == region_b->patterns &&
+         region_a->symptom == region_b->symptom;
 }
 
 std::string size_text(const Measure& measure) {
@@ -64,22 +60,25 @@ std::string size_text(const Measure& measure) {
 }  // namespace
 
 Predicate interestingness_test(const Judging& judging, const Stop& stop, const std::string& signature,
-                               int trials) {
+                               int trials, const std::function<void(const Verdict&)>& on_finding) {
   return [=](const Case& test_case) -> std::optional<Probe> {
     if (stop && stop()) return {};
     const CaseRun run = run_until_failing(test_case, signature, judging, trials, stop);
     if (!run.verdict.finding) return {};
-    return probe_of(run, judging);
+    if (on_finding) on_finding(run.verdict);
+    return probe_of(run);
   };
 }
 
-Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judging,
-              const MinimizeOptions& options, const Stop& stop) {
+Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judging, MinimizeOptions options,
+              const Stop& stop, const OnOther& on_other) {
   const Judging by_case = without_options(judging);
-  const std::string& signature = seen.run.verdict.signature;
-  const Predicate fails = interestingness_test(by_case.quick(), stop, signature, trials_for(seen.rate));
-  Shrunk shrunk{minimize(with_options(start, judging.options), fails, options, probe_of(seen.run, judging)),
-                {}};
+  const std::string signature = seen.run.verdict.signature_text();
+  Verdict latest;  // of the last candidate that failed
+  const Predicate fails = interestingness_test(by_case.quick(), stop, signature, trials_for(seen.rate),
+                                               [&](const Verdict& verdict) { latest = verdict; });
+  if (on_other) options.on_other = [&](const std::string&, const Case& other) { on_other(latest, other); };
+  Shrunk shrunk{minimize(with_options(start, judging.options), fails, options, probe_of(seen.run)), {}};
   shrunk.seen = reproduce(shrunk.result.test_case, signature, by_case, kMostTrials, stop);
   return shrunk;
 }
@@ -88,15 +87,14 @@ Neighbours neighbours_of(const Case& test_case, const Reproduction& seen, const 
                          const Stop& stop, const NeighbourOptions& options) {
   const Judging by_case = without_options(judging.quick());
   const int trials = trials_for(seen.rate);
-  const Guilty failing = guilty_region(seen.run.verdict);
   const Trial trial = [&](const Case& neighbour) {
     Outcome outcome = Outcome::other;
     for (int i = 0; i < trials && !(stop && stop()); ++i) {
       const Verdict found = by_case.run(neighbour).verdict;
       if (found.finding && fail_alike(found, seen.run.verdict)) return Outcome::fails;
-      outcome = !is_pass(found)           ? Outcome::other
-                : applies(failing, found) ? Outcome::passes
-                                          : Outcome::not_applied;
+      outcome = !is_pass(found)                    ? Outcome::other
+                : applies(seen.run.verdict, found) ? Outcome::passes
+                                                   : Outcome::not_applied;
     }
     return outcome;
   };

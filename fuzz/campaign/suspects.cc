@@ -83,32 +83,34 @@ Problem Campaign::record_device_failure(const std::string& name, const DeviceErr
   const auto test_case = read_case_file(directory_.suspect(name).string());
   if (!test_case) return Problem{test_case.problem()};
   const Verdict verdict = judging_.device_failure(*test_case, error);
+  const std::string signature = verdict.signature_text();
   auto problem = keep_failing_case(name, *test_case, verdict);
   if (!problem && name.starts_with(kFinishingPrefix))
     problem = report_unfinished(name.substr(kFinishingPrefix.size()), error);
   if (problem) return *problem;
   if (is_ahead(name))
-    stats_.device_failures[name] = verdict.signature;
+    stats_.device_failures[name] = signature;
   else
-    ++stats_.findings[verdict.signature];
+    ++stats_.findings[signature];
   if ((problem = directory_.save(snapshot()))) return *problem;
   directory_.drop_suspect(name);
   return end(kDeviceUnhealthy, "the device failed again with case " + name + " alone: " + error.what() +
-                                   "; it is kept in " + directory_.finding(verdict.signature).string() +
+                                   "; it is kept in " + directory_.finding(signature).string() +
                                    ", start the campaign again to go on without it");
 }
 
 std::optional<Problem> Campaign::keep_failing_case(const std::string& name, const Case& test_case,
                                                    const Verdict& verdict) {
-  const std::string text = to_json(test_case);
-  const auto added = directory_.add_finding(verdict.signature, text);
+  const std::string text = to_json(test_case), signature = verdict.signature_text();
+  const auto added = directory_.add_finding(signature, text, first_verdict_text(verdict));
   if (!added) return Problem{added.problem()};
   if (!*added) {
-    if (auto problem = directory_.add_case(verdict.signature, name, text)) return problem;
+    if (auto problem = directory_.add_case(signature, name, text)) return problem;
   }
-  const auto folder = directory_.finding(verdict.signature);
+  const auto folder = directory_.finding(signature);
   if (std::filesystem::exists(folder / "report.md")) return {};
-  return report_unrun(folder, verdict, "its every run ends with a failed device", finding_options());
+  return report_unrun(folder, signature, verdict, "its every run ends with a failed device",
+                      finding_options());
 }
 
 // Of a finding whose cases make the device fail while it is judged again or minimized.
@@ -117,13 +119,13 @@ std::optional<Problem> Campaign::report_unfinished(const std::string& signature,
   if (!std::filesystem::exists(folder / "case.json") || std::filesystem::exists(folder / "report.md"))
     return {};
   Verdict verdict;
-  verdict.verdict = parse_verdict(signature.substr(0, signature.find('-'))).value_or(VerdictClass::crash);
-  verdict.signature = signature;
+  // Work directories of older versions may have only the case.
+  verdict.verdict = recorded_class(folder).value_or(VerdictClass::crash);
   verdict.finding = true;
   verdict.reason = "the campaign saw it, but the device failed before its evidence was written";
   verdict.baseline.backend = judging_.baseline;
   verdict.candidate.backend = judging_.candidate;
-  return report_unrun(folder, verdict, std::string("the device failed meanwhile: ") + error.what(),
+  return report_unrun(folder, signature, verdict, std::string("the device failed meanwhile: ") + error.what(),
                       finding_options());
 }
 

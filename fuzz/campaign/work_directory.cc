@@ -184,11 +184,14 @@ std::vector<std::string> WorkDirectory::unfinished_findings() const {
   return unfinished;
 }
 
-Result<bool> WorkDirectory::add_finding(const std::string& signature, const std::string& case_text) {
+Result<bool> WorkDirectory::add_finding(const std::string& signature, const std::string& case_text,
+                                        const std::string& verdict_text) {
   // Under the lock: whoever counts another case of this signature finds it on disk.
   const std::lock_guard guard(*mutex_);
   if (known_.contains(signature)) return false;
   if (auto problem = make_folder(finding(signature))) return *problem;
+  if (auto problem = write_file(finding(signature) / "verdict.json", verdict_text)) return *problem;
+  // Last: a folder without it is no finding.
   if (auto problem = write_file(finding(signature) / "case.json", case_text)) return *problem;
   known_.insert(signature);
   return true;

@@ -45,9 +45,10 @@ class WorkDirectory {
   size_t finding_count() const;
   std::vector<std::string> unfinished_findings() const;
   std::filesystem::path finding(const std::string& signature) const { return path_ / "findings" / signature; }
-  // Writes case.json of a finding that is new, before anything else is done with it; false where its
-  // signature is known.
-  Result<bool> add_finding(const std::string& signature, const std::string& case_text);
+  // Writes verdict.json and case.json of a finding that is new, before anything else is done with it; false
+  // where its signature is known.
+  Result<bool> add_finding(const std::string& signature, const std::string& case_text,
+                           const std::string& verdict_text);
   // A further case of a known finding, beside its case.json.
   std::optional<Problem> add_case(const std::string& signature, const std::string& name,
                                   const std::string& case_text);

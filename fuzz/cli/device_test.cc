@@ -252,10 +252,33 @@ TEST(FailedDevice, OneThatFailsWhileMinimizingDoesNotStopTheCampaignForEver) {
   EXPECT_EQ(second.code, kDeviceUnhealthy) << second.err;
   const std::string report = *read_file(folder / ("w/findings/" + findings[0] + "/report.md"));
   EXPECT_TRUE(contains(report, "not minimized: the device failed meanwhile")) << report;
+  const Json verdict = Json::parse(*read_file(folder / ("w/findings/" + findings[0] + "/verdict.json")));
+  EXPECT_EQ(verdict["verdict"], "defect");
+  EXPECT_TRUE(contains(report, "No lawful execution gives this result")) << report;
   EXPECT_EQ(names_in(folder / "w/findings").size(), 2U) << "what ran is a finding of its own";
   EXPECT_EQ(names_in(folder / "w/suspects"), std::vector<std::string>{});
   const Ran third = fuzz(folder / "w", {"--runs=1", "--minimize=0", flags.back()});
   EXPECT_EQ(third.code, kFindings) << third.err;
+}
+
+// Older versions wrote verdict.json only after the case was judged again.
+TEST(FailedDevice, AFindingOfAnOlderVersionHasOnlyItsCase) {
+  const TemporaryFolder folder;
+  const FailingBackend backend([](const Graph& graph) {
+    if (is_case(graph, 7)) fail_device();
+  });
+  ASSERT_EQ(fuzz(folder / "w", {"--runs=1", "--jobs=1"}).code, kClean);
+  const std::string name = "defect-failing-add-f32-out_of_bounds";
+  folder.file("w/findings/" + name + "/case.json", to_json(generate_case(kSeed, 0, 7)));
+  EXPECT_EQ(fuzz(folder / "w", {"--runs=1", "--jobs=1"}).code, kDeviceUnhealthy);
+  EXPECT_EQ(names_in(folder / "w/suspects"), std::vector<std::string>{"finishing-" + name + ".json"});
+  EXPECT_EQ(fuzz(folder / "w", {"--runs=1", "--jobs=1"}).code, kDeviceUnhealthy);
+  const Json verdict = Json::parse(*read_file(folder / ("w/findings/" + name + "/verdict.json")));
+  EXPECT_EQ(verdict["signature"], name);
+  EXPECT_EQ(verdict["verdict"], "crash");
+  EXPECT_TRUE(contains(*read_file(folder / ("w/findings/" + name + "/report.md")),
+                       "the campaign saw it, but the device failed before its evidence was written"));
+  EXPECT_EQ(fuzz(folder / "w", {"--runs=1", "--jobs=1"}).code, kFindings);
 }
 
 // Commands on one file.

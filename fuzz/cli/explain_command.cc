@@ -41,11 +41,10 @@ std::string text_of(const Case& test_case, const CaseRun& run, const Explanation
                     const std::vector<DefinitionDifference>& definitions) {
   const Verdict& verdict = run.verdict;
   std::string text = std::string(name(verdict.verdict)) +
-                     (verdict.finding ? ", finding " + verdict.signature : "") + "\n" +
+                     (verdict.finding ? ", finding " + verdict.signature_text() : "") + "\n" +
                      wrapped(sentence(verdict)) + "\n";
   text += shown_step_text(verdict);
-  const Guilty guilty = guilty_region(verdict);
-  if (guilty.region) text += wrapped("Evidence: " + evidence_text(guilty) + ".") + "\n";
+  if (verdict.failing_region) text += wrapped("Evidence: " + evidence_text(verdict) + ".") + "\n";
   if (run.candidate) text += wrapped("What happened: " + explanation.what_happened) + "\n";
   text += stand_in_text(test_case, definitions);
   text += regions_text(verdict.candidate, region_differences(run)) + reasons_text(verdict.candidate);
@@ -54,8 +53,9 @@ std::string text_of(const Case& test_case, const CaseRun& run, const Explanation
   return text +
          "\nworst/bound, median/bound: error against the exact result from the inputs that the region got, "
          "as a share of\n"
-         "what its contract allows. exact: elements with one lawful bit pattern. unequal: against the other "
-         "backend.\n"
+         "what its contract allows (empty: out of a bound that is 0). exact: elements with one lawful bit "
+         "pattern.\n"
+         "unequal: against the other backend.\n"
          "gain: rms at the outputs / rms injected. share: part of the whole difference at the outputs. "
          "relative: rms of\n"
          "difference / rms of value; grows: against what it was computed from. Tolerance: as "

@@ -52,7 +52,8 @@ Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& t
   } else {
     replayed.skipped = test_case.expect.has_value();
   }
-  if (verdict.finding && !replayed.expected) replayed.reasons.push_back("finding " + verdict.signature);
+  if (verdict.finding && !replayed.expected)
+    replayed.reasons.push_back("finding " + verdict.signature_text());
   if (flags.bitwise && verdict.unequal > 0) {
     replayed.reasons.push_back("bitwise: " + std::to_string(verdict.unequal) + " of " +
                                outputs_text(verdict) + " unequal");
@@ -90,8 +91,9 @@ Json json_of(const Replayed& replayed) {
   const auto differences = region_differences(replayed.run);
   Json json = {{"file", replayed.file}};
   const Json whole = to_json(verdict, differences);
-  for (const char* key : {"verdict", "signature", "finding", "reason", "step", "steps", "unequal",
-                          "output_elements", "max_difference", "deviations"}) {
+  for (const char* key :
+       {"verdict", "signature", "finding", "failing_region", "reason", "step", "steps", "unequal",
+        "unequal_nonfinite", "output_elements", "max_difference", "max_finite_difference", "deviations"}) {
     json[key] = whole[key];
   }
   json["backends"] = {verdict.baseline.backend, verdict.candidate.backend};

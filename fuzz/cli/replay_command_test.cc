@@ -53,6 +53,20 @@ TEST(Replay, PrintsTheVerdictAndTheRegions) {
   }
 }
 
+// Both backends leave NaN or infinity there: "by at most 0" would be wrong.
+TEST(Replay, NaNAndInfinityAreNoDistance) {
+  for (const std::string name : {"layer_norm_bias_infinity", "sdpa_special_values"}) {
+    const std::string file = std::string(FUSESMITH_SOURCE_DIR) + "/corpus/regressions/" + name + ".json";
+    const std::vector<std::string> pair = {"--baseline=cpu", "--candidate=cpu_fused"};
+    const Ran text = replay(file, pair);
+    EXPECT_NE(text.out.find("where one of the two is NaN or infinite"), std::string::npos) << text.out;
+    EXPECT_EQ(text.out.find("by at most 0"), std::string::npos) << text.out;
+    const Json one = Json::parse(replay(file, {"--json", pair[0], pair[1]}).out)["cases"][0];
+    EXPECT_GT(one["unequal_nonfinite"], 0) << name;
+    EXPECT_EQ(one["max_difference"], "inf") << name;
+  }
+}
+
 TEST(Replay, HoldsCasesToTheirExpectations) {
   const TemporaryFolder folder;
   Case test_case = small_case();
@@ -225,7 +239,10 @@ TEST(Replay, RepeatsThatDifferAreNondeterministic) {
   repeat_run(test_case.graph, run, 3);
   EXPECT_EQ(run.verdict.verdict, VerdictClass::nondeterministic);
   EXPECT_TRUE(run.verdict.finding);
-  EXPECT_TRUE(run.verdict.signature.starts_with("nondeterministic-cpu_fused-")) << run.verdict.signature;
+  const std::string signature = run.verdict.signature_text();
+  EXPECT_TRUE(signature.starts_with("nondeterministic-cpu_fused-")) << signature;
+  ASSERT_TRUE(run.verdict.failing_region);
+  EXPECT_EQ(run.verdict.failing()->symptom, Symptom::repeat_differs);
 }
 
 TEST(Replay, RepeatsEndWhenTheyAreToldTo) {

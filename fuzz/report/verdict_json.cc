@@ -18,7 +18,8 @@ Json to_json(const ElementEvidence& evidence) {
           {"want", json_number(evidence.want)},
           {"lo", json_number(evidence.lo)},
           {"hi", json_number(evidence.hi)},
-          {"bound", json_number(evidence.bound)}};
+          {"bound", json_number(evidence.bound)},
+          {"steps_outside", evidence.steps_outside}};
 }
 
 Json to_json(const RegionVerdict& region) {
@@ -29,7 +30,7 @@ Json to_json(const RegionVerdict& region) {
           {"patterns", region.patterns},
           {"dtype", name(region.dtype)},
           {"verdict", name(region.verdict)},
-          {"symptom", region.symptom},
+          {"symptom", name(region.symptom)},
           {"deviations", deviations},
           {"declared", region.declared},
           {"elements", region.elements},
@@ -60,15 +61,24 @@ Json to_json(const BackendVerdict& verdict, std::span<const Difference> differen
 }
 
 Json to_json(const Verdict& verdict, std::span<const Difference> differences) {
+  Json failing;  // null: no region
+  if (verdict.failing_region) {
+    failing = {{"backend", verdict.of(verdict.failing_region->role).backend},
+               {"role", verdict.failing_region->role == BackendRole::baseline ? "baseline" : "candidate"},
+               {"region", verdict.failing_region->region}};
+  }
   return {{"verdict", name(verdict.verdict)},
-          {"signature", verdict.signature},
+          {"signature", verdict.signature_text()},
           {"finding", verdict.finding},
+          {"failing_region", std::move(failing)},
           {"reason", verdict.reason},
           {"step", verdict.step},
           {"steps", verdict.steps},
           {"unequal", verdict.unequal},
+          {"unequal_nonfinite", verdict.unequal_nonfinite},
           {"output_elements", verdict.output_elements},
           {"max_difference", json_number(verdict.max_difference)},
+          {"max_finite_difference", json_number(verdict.max_finite_difference)},
           {"deviations", verdict.deviations},
           {"baseline", to_json(verdict.baseline)},
           {"candidate", to_json(verdict.candidate, differences)}};

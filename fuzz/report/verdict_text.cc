@@ -45,12 +45,24 @@ const RegionVerdict* worst_of(const BackendVerdict& verdict) {
   return worst == verdict.regions.end() ? nullptr : &*worst;
 }
 
-// "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25".
+// "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25"; what is NaN or infinite on one
+// of them is counted apart.
 std::string unequal_text(const Verdict& verdict) {
-  return std::to_string(verdict.unequal) + " of " + outputs_text(verdict) +
-         (verdict.unequal == 1 ? " differs between " : " differ between ") + verdict.baseline.backend +
-         " and " + verdict.candidate.backend +
-         (verdict.unequal > 0 ? ", by at most " + short_number(verdict.max_difference) : "");
+  std::string text = std::to_string(verdict.unequal) + " of " + outputs_text(verdict) +
+                     (verdict.unequal == 1 ? " differs between " : " differ between ") +
+                     verdict.baseline.backend + " and " + verdict.candidate.backend;
+  const int64_t finite = verdict.unequal - verdict.unequal_nonfinite;
+  const std::string by_at_most = "by at most " + short_number(verdict.max_finite_difference);
+  if (verdict.unequal == 0) return text;
+  if (verdict.unequal_nonfinite == 0) return text + ", " + by_at_most;
+  text += ", " + (finite == 0 ? "" : std::to_string(verdict.unequal_nonfinite) + " of them ") +
+          "where one of the two is NaN or infinite";
+  return finite == 0 ? text : text + ", the others " + by_at_most;
+}
+
+// Empty where the bound is 0 and elements lie outside: the evidence says by how many ulps.
+std::string worst_ratio_text(const RegionVerdict& region) {
+  return region.outside > 0 && region.worst.bound == 0 ? "" : short_number(region.worst_share);
 }
 
 // "the worst error is 0.31 of its bound, in region 'o' (sdpa, f32)".
@@ -104,7 +116,7 @@ Table region_table(const BackendVerdict& verdict, Regions which, std::span<const
                                     std::string(name(region->dtype)),
                                     std::string(name(region->verdict)),
                                     deviations_text(*region),
-                                    short_number(region->worst_share),
+                                    worst_ratio_text(*region),
                                     short_number(region->median_share),
                                     std::to_string(region->elements),
                                     std::to_string(region->exact)};
@@ -118,57 +130,36 @@ Table region_table(const BackendVerdict& verdict, Regions which, std::span<const
   return table;
 }
 
-Guilty guilty_region(const Verdict& verdict) {
-  if (!verdict.finding) return {};
-  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
-    for (const RegionVerdict& region : backend->regions) {
-      const std::string& culprit = region.patterns.empty() ? region.op : region.patterns.front();
-      if (region.verdict == verdict.verdict &&
-          verdict.signature.starts_with(make_signature(region.verdict, backend->backend, culprit,
-                                                       std::string(name(region.dtype)), ""))) {
-        return {backend, &region};
-      }
-    }
-  }
-  return {};
-}
-
-bool is_disagreement(const RegionVerdict& region) {
-  using Kind = Disagreement::Kind;
-  for (const Kind kind : {Kind::guard, Kind::poison, Kind::repeat, Kind::production, Kind::source,
-                          Kind::scaling, Kind::exchange}) {
-    if (region.symptom == name(kind)) return true;
-  }
-  return false;
-}
-
-std::string evidence_text(const Guilty& guilty) {
-  if (!guilty.region) return "";
-  const RegionVerdict& region = *guilty.region;
+std::string evidence_text(const Verdict& verdict) {
+  const RegionVerdict* failing = verdict.failing();
+  if (!failing) return "";
+  const RegionVerdict& region = *failing;
   const ElementEvidence& worst = region.worst;
-  const std::string where = place(region) + " of " + guilty.backend->backend;
-  if (region.symptom == name(Disagreement::Kind::guard)) return where + " writes outside its memory";
-  const bool scaling = region.symptom == name(Disagreement::Kind::scaling);
-  if (scaling || region.symptom == name(Disagreement::Kind::exchange)) {
+  const std::string where = place(region) + " of " + verdict.of(verdict.failing_region->role).backend;
+  if (region.symptom == Symptom::guard_overwritten) return where + " writes outside its memory";
+  const bool scaling = region.symptom == Symptom::scaling_differs;
+  if (scaling || region.symptom == Symptom::exchange_differs) {
     return where + " does not follow its inputs when " +
            (scaling ? "these are scaled by powers of two: " : "elements along a batch axis change places: ") +
            worst.value + "[" + std::to_string(worst.element) + "] is " + number_text(worst.got) +
            ", expected " + number_text(worst.want);
   }
   if (is_disagreement(region)) {
-    const char* how = region.symptom == name(Disagreement::Kind::poison)
+    const char* how = region.symptom == Symptom::depends_on_unwritten_memory
                           ? ", over other bytes in memory that nothing wrote,"
-                      : region.symptom == name(Disagreement::Kind::production) ? ", run as a user would,"
-                      : region.symptom == name(Disagreement::Kind::source)     ? ", after the run,"
-                                                                               : ", run again,";
+                      : region.symptom == Symptom::production_differs ? ", run as a user would,"
+                      : region.symptom == Symptom::source_overwritten ? ", after the run,"
+                                                                      : ", run again,";
     return where + " disagrees with itself: " + worst.value + "[" + std::to_string(worst.element) + "] is " +
            number_text(worst.want) + " and" + how + " " + number_text(worst.got);
   }
-  return place(region) + " of " + guilty.backend->backend + ": " + worst.value + "[" +
-         std::to_string(worst.element) + "] is " + number_text(worst.got) +
-         (region.symptom == "declared_rounding" ? ", lawful under the strict policy is [" : ", lawful is [") +
+  const std::string steps =
+      worst.steps_outside > 0 ? ", " + std::to_string(worst.steps_outside) + " ulp outside" : "";
+  return where + ": " + worst.value + "[" + std::to_string(worst.element) + "] is " + number_text(worst.got) +
+         (region.symptom == Symptom::declared_rounding ? ", lawful under the strict policy is ["
+                                                       : ", lawful is [") +
          number_text(worst.lo) + ", " + number_text(worst.hi) + "] (exact " + number_text(worst.want) +
-         ", bound " + short_number(worst.bound) + "); " + std::to_string(region.outside) + " of " +
+         ", bound " + short_number(worst.bound) + steps + "); " + std::to_string(region.outside) + " of " +
          counted(region.elements, "element") + " outside";
 }
 
@@ -194,14 +185,13 @@ std::string sentence(const Verdict& verdict) {
       return std::string(name(verdict.verdict)) + ": " + verdict.reason + ".";
     case VerdictClass::nondeterministic:
       return "The same case again gave other bits: " +
-             (verdict.reason.empty() ? evidence_text(guilty_region(verdict)) : verdict.reason) + ".";
+             (verdict.reason.empty() ? evidence_text(verdict) : verdict.reason) + ".";
     case VerdictClass::exceptional:
     case VerdictClass::defect:
       break;
   }
-  const Guilty guilty = guilty_region(verdict);
-  const std::string evidence = evidence_text(guilty);
-  if (guilty.region && is_disagreement(*guilty.region))
+  const std::string evidence = evidence_text(verdict);
+  if (verdict.failing_region && is_disagreement(*verdict.failing()))
     return "No correct kernel does this: " + evidence + ".";
   return "No lawful execution gives this result" + (evidence.empty() ? "" : ": " + evidence) + ".";
 }

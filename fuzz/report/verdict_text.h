@@ -27,19 +27,9 @@ std::string outputs_text(const Verdict& verdict);
 // One line, where the case has more steps than one: which of them the regions and the evidence are of.
 std::string shown_step_text(const Verdict& verdict);
 
-// The region that a finding's signature is about: the first such in the order of execution; null where it is
-// about none.
-struct Guilty {
-  const BackendVerdict* backend = nullptr;
-  const RegionVerdict* region = nullptr;
-};
-Guilty guilty_region(const Verdict& verdict);
-
-// Whether it was convicted by a second run, not by its bound: `worst` then holds both results.
-bool is_disagreement(const RegionVerdict& region);
-// "o (sdpa) of cpu_fused: o[17] is 1.25, lawful is [1, 1.1] (exact 1.05, bound 3e-07); 37 of 128 elements
-// outside".
-std::string evidence_text(const Guilty& guilty);
+// The evidence of the failing region; empty where there is none. "region 'o' (sdpa, f32) of cpu_fused: o[17]
+// is 1.25, lawful is [1, 1.1] (exact 1.05, bound 3e-07, 12 ulp outside); 37 of 128 elements outside".
+std::string evidence_text(const Verdict& verdict);
 
 // One sentence without technical gaps: what differs, whether that is lawful, by which deviation, where the
 // worst error lies.

@@ -28,30 +28,25 @@ RegionVerdict region(size_t index, const std::string& name, double worst,
 Verdict defect() {
   Verdict verdict;
   verdict.baseline = {"cpu", {region(0, "o", 0.5)}, VerdictClass::reassociation};
-  RegionVerdict guilty = region(1, "o", kInf, VerdictClass::defect);
-  guilty.patterns = {"sdpa"};
-  guilty.symptom = "out_of_bounds";
-  guilty.outside = 3;
-  guilty.worst = {"o", 4, kInf, 1, 0.5, 1.5, 1e-7};
-  verdict.candidate = {"cpu_fused", {region(0, "a", 0.1), guilty}, VerdictClass::defect};
-  verdict.verdict = VerdictClass::defect;
-  verdict.finding = true;
-  verdict.signature = make_signature(VerdictClass::defect, "cpu_fused", "sdpa", "f32", "out_of_bounds");
+  RegionVerdict failing = region(1, "o", kInf, VerdictClass::defect);
+  failing.patterns = {"sdpa"};
+  failing.symptom = Symptom::out_of_bounds;
+  failing.outside = 3;
+  failing.worst = {"o", 4, kInf, 1, 0.5, 1.5, 1e-7};
+  verdict.candidate = {"cpu_fused", {region(0, "a", 0.1), failing}, VerdictClass::defect};
+  verdict.fail({BackendRole::candidate, 1});
   verdict.max_difference = std::numeric_limits<double>::quiet_NaN();
   return verdict;
 }
 
-TEST(VerdictText, FindsTheGuiltyRegion) {
+TEST(VerdictText, TheEvidenceIsOfTheFailingRegion) {
   const Verdict verdict = defect();
-  const Guilty guilty = guilty_region(verdict);
-  ASSERT_TRUE(guilty.region);
-  EXPECT_EQ(guilty.backend, &verdict.candidate);
-  EXPECT_EQ(guilty.region->region, 1U);
-  EXPECT_EQ(evidence_text(guilty),
+  EXPECT_EQ(verdict.signature_text(), "defect-cpu_fused-sdpa-f32-out_of_bounds");
+  EXPECT_EQ(evidence_text(verdict),
             "region 'o' (sdpa, f32) of cpu_fused: o[4] is inf, lawful is [0.5, 1.5] (exact 1, bound 1e-07); "
             "3 of 10 elements outside");
-  EXPECT_EQ(sentence(verdict), "No lawful execution gives this result: " + evidence_text(guilty) + ".");
-  EXPECT_FALSE(guilty_region(Verdict{}).region);
+  EXPECT_EQ(sentence(verdict), "No lawful execution gives this result: " + evidence_text(verdict) + ".");
+  EXPECT_EQ(evidence_text(Verdict{}), "");
 }
 
 TEST(VerdictText, PolicySentenceNamesTheDeviations) {
@@ -86,6 +81,42 @@ TEST(VerdictText, CountsAgreeWithTheirVerbs) {
   EXPECT_TRUE(sentence(verdict).starts_with("1 of 2 output elements differs between cpu and cuda"));
 }
 
+// Of NaN and infinity no distance is told, and the finite rest is not hidden by them.
+TEST(VerdictText, ElementsThatAreNaNOrInfiniteAreCountedApart) {
+  Verdict verdict;
+  verdict.verdict = VerdictClass::inconclusive;
+  verdict.baseline.backend = "cpu";
+  verdict.candidate.backend = "cuda";
+  verdict.output_elements = 6;
+  verdict.unequal = verdict.unequal_nonfinite = 2;
+  verdict.max_difference = kInf;
+  const std::string differ = "2 of 6 output elements differ between cpu and cuda, ";
+  EXPECT_TRUE(sentence(verdict).starts_with(differ + "where one of the two is NaN or infinite; "))
+      << sentence(verdict);
+  verdict.unequal_nonfinite = 1;
+  verdict.max_finite_difference = 0.25;
+  EXPECT_TRUE(sentence(verdict).starts_with(
+      differ + "1 of them where one of the two is NaN or infinite, the others by at most 0.25; "))
+      << sentence(verdict);
+}
+
+// Against a bound of 0 every error is infinitely many bounds: the evidence counts stored values instead.
+TEST(VerdictText, ABoundOfZeroHasNoRatio) {
+  Verdict verdict;
+  RegionVerdict exact = region(0, "o", 400, VerdictClass::defect);
+  exact.symptom = Symptom::out_of_bounds;
+  exact.outside = 1;
+  exact.worst = {"o", 4, 1.5, 1, 1, 1, 0, 64};
+  verdict.candidate = {"cpu_fused", {exact}, VerdictClass::defect};
+  verdict.fail({BackendRole::candidate, 0});
+  EXPECT_EQ(region_table(verdict.candidate, Regions::all).text().find("400"), std::string::npos);
+  EXPECT_EQ(evidence_text(verdict),
+            "region 'o' (add, f32) of cpu_fused: o[4] is 1.5, lawful is [1, 1] (exact 1, bound 0, 64 ulp "
+            "outside); 1 of 10 elements outside");
+  verdict.candidate.regions[0].worst.bound = 1e-7;
+  EXPECT_NE(region_table(verdict.candidate, Regions::all).text().find("400"), std::string::npos);
+}
+
 TEST(VerdictText, NotableRegionsAreRewrittenOrWorstOrFindings) {
   BackendVerdict backend;
   for (size_t i = 0; i < 8; ++i)
@@ -100,15 +131,19 @@ TEST(VerdictText, NotableRegionsAreRewrittenOrWorstOrFindings) {
 }
 
 TEST(VerdictJson, NumbersThatJsonLacksAreWords) {
-  const auto json = to_json(defect(), std::vector<Difference>{{10, 0, 0}, {10, 7, kInf}});
+  const auto json = to_json(defect(), std::vector<Difference>{{10}, {10, 7, 7, kInf}});
   EXPECT_EQ(json["max_difference"], "nan");
-  const auto& guilty = json["candidate"]["regions"][1];
-  EXPECT_EQ(guilty["worst"]["got"], "inf");
-  EXPECT_EQ(guilty["worst_share"], "inf");
-  EXPECT_EQ(guilty["unequal"], 7);
-  EXPECT_EQ(guilty["largest_difference"], "inf");
+  const auto& failing = json["candidate"]["regions"][1];
+  EXPECT_EQ(failing["worst"]["got"], "inf");
+  EXPECT_EQ(failing["worst_share"], "inf");
+  EXPECT_EQ(failing["unequal"], 7);
+  EXPECT_EQ(failing["largest_difference"], "inf");
   EXPECT_FALSE(json["baseline"]["regions"][0].contains("unequal"));
   EXPECT_EQ(json.dump().find("null"), std::string::npos);
+  EXPECT_EQ(json["failing_region"]["backend"], "cpu_fused");
+  EXPECT_EQ(json["failing_region"]["role"], "candidate");
+  EXPECT_EQ(json["failing_region"]["region"], 1);
+  EXPECT_TRUE(to_json(Verdict{})["failing_region"].is_null());
 }
 
 TEST(Table, SharesThatAreNoiseAreNoNumbers) {
@@ -135,16 +170,6 @@ TEST(Table, AlignsNumbersToTheRight) {
   table.add({"bcd", "234"});
   EXPECT_EQ(table.text(1), " name    n\n a       1\n bcd   234\n");
   EXPECT_EQ(table.markdown(), "| name | n |\n|---|---:|\n| a | 1 |\n| bcd | 234 |\n");
-}
-
-TEST(Difference, CountsUnequalBits) {
-  const TensorType type{Dtype::f32, {4}};
-  const float a[] = {1, 0.0F, 3, std::numeric_limits<float>::quiet_NaN()};
-  const float b[] = {1, -0.0F, 5, 1};
-  const Difference found = difference(from_f32(a, type), from_f32(b, type));
-  EXPECT_EQ(found.elements, 4);
-  EXPECT_EQ(found.unequal, 3);
-  EXPECT_EQ(found.largest, kInf);
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ class CachePair : public testing::TestWithParam<std::pair<const char*, const cha
 TEST_P(CachePair, UpdatesInPlaceAndLawfully) {
   for (const char* update : kUpdates) {
     const CaseRun run = judging({}).run(scenario(update, ""));
-    EXPECT_FALSE(run.verdict.finding) << update << ": " << run.verdict.signature;
+    EXPECT_FALSE(run.verdict.finding) << update << ": " << run.verdict.signature_text();
     EXPECT_EQ(run.verdict.verdict, VerdictClass::precision_policy) << update;
     int in_place = 0;
     for (const RegionVerdict& region : run.verdict.candidate.regions)
@@ -108,9 +108,10 @@ TEST_P(CachePair, TheHazardIsConvictedAndMadeSmall) {
     while (!verdict.finding && runs++ < 100) verdict = faulty.quick().run(test_case).verdict;
     ASSERT_TRUE(verdict.finding);
     EXPECT_TRUE(verdict.verdict == VerdictClass::nondeterministic || verdict.verdict == VerdictClass::defect);
-    EXPECT_NE(verdict.signature.find(std::string("-") + kPattern + "-"), std::string::npos)
-        << verdict.signature;
-    const Shrunk shrunk = shrink(test_case, reproduce(test_case, verdict.signature, faulty), faulty, {});
+    ASSERT_TRUE(verdict.signature);
+    EXPECT_EQ(verdict.signature->culprit, kPattern);
+    const Shrunk shrunk =
+        shrink(test_case, reproduce(test_case, verdict.signature_text(), faulty), faulty, {});
     EXPECT_TRUE(shrunk.result.fails);
     EXPECT_LE(shrunk.result.test_case.graph.nodes().size(), 6U) << to_json(shrunk.result.test_case);
   }

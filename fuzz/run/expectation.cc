@@ -40,8 +40,9 @@ std::optional<std::string> broken_expectation(const Case& test_case, const Verdi
     if (wanted != used)
       return broken("deviations", "[" + list_text(wanted) + "]", "[" + list_text(used) + "]");
   }
-  if (!expect.signature.empty() && expect.signature != verdict.signature) {
-    return broken("signature", expect.signature, verdict.signature.empty() ? "none" : verdict.signature);
+  const std::string signature = verdict.signature_text();
+  if (!expect.signature.empty() && expect.signature != signature) {
+    return broken("signature", expect.signature, signature.empty() ? "none" : signature);
   }
   return {};
 }

@@ -60,13 +60,11 @@ Verdict broken(VerdictClass verdict, const Judging& judging, const Case& test_ca
   return broken;
 }
 
-Verdict crash(const Judging& judging, const Case& test_case, const std::string& reason,
-              const std::string& symptom) {
+Verdict crash(const Judging& judging, const Case& test_case, const std::string& reason, Symptom symptom) {
   Verdict verdict = broken(VerdictClass::crash, judging, test_case, reason);
-  verdict.finding = true;
   const std::string culprit =
       test_case.graph.nodes().size() == 1 ? semantic_name(test_case.graph.nodes()[0].op) : "graph";
-  verdict.signature = make_signature(VerdictClass::crash, judging.candidate, culprit, "any", symptom);
+  verdict.fail(VerdictClass::crash, culprit, {}, symptom);
   return verdict;
 }
 
@@ -189,12 +187,12 @@ CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>&
   } catch (const std::bad_alloc&) {
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, "out of memory"));
   } catch (const std::exception& error) {
-    return without_programs(crash(*this, test_case, error.what(), "thrown"));
+    return without_programs(crash(*this, test_case, error.what(), Symptom::thrown));
   }
 }
 
 Verdict Judging::device_failure(const Case& test_case, const DeviceError& error) const {
-  return crash(*this, test_case, error.what(), "device_error");
+  return crash(*this, test_case, error.what(), Symptom::device_error);
 }
 
 std::string shell_quoted(const std::string& word) {

@@ -45,7 +45,7 @@ TEST(MetamorphicCase, OrderOfARowThatDependsOnItsPlaceIsFoundByExchangeAlone) {
   Case test_case = norm_case();
   const CaseRun run = judged(test_case, "welford_order_by_row");
   EXPECT_TRUE(run.verdict.finding);
-  EXPECT_EQ(run.verdict.signature, "defect-cpu_fused-layer_norm_welford-f32-exchange_differs");
+  EXPECT_EQ(run.verdict.signature_text(), "defect-cpu_fused-layer_norm_welford-f32-exchange_differs");
   EXPECT_THAT(sentence(run.verdict), HasSubstr("does not follow its inputs when elements along a batch axis "
                                                "change places: "));
   EXPECT_EQ(judged(test_case, "welford_order_by_row").verdict.signature, run.verdict.signature);
@@ -69,7 +69,7 @@ TEST(MetamorphicCase, AnUnderflowThatScalingUndoesIsNoFinding) {
 TEST(MetamorphicCase, AFindingOfTheJudgeComesFirst) {
   if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
   const CaseRun run = judged(norm_case(), "layer_norm_unbiased_variance");
-  EXPECT_EQ(run.verdict.signature, "defect-cpu_fused-layer_norm_welford-f32-out_of_bounds");
+  EXPECT_EQ(run.verdict.signature_text(), "defect-cpu_fused-layer_norm_welford-f32-out_of_bounds");
   EXPECT_TRUE(run.metamorphic.empty());
 }
 

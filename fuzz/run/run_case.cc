@@ -61,8 +61,10 @@ auto gravity(const Verdict& verdict, double largest) {
 // Adds to the verdict that is shown what another step has of the figures over all steps.
 void add_step(Verdict& shown, const Verdict& other) {
   shown.unequal += other.unequal;
+  shown.unequal_nonfinite += other.unequal_nonfinite;
   shown.output_elements += other.output_elements;
   shown.max_difference = std::max(shown.max_difference, other.max_difference);
+  shown.max_finite_difference = std::max(shown.max_finite_difference, other.max_finite_difference);
   shown.deviations.insert(other.deviations.begin(), other.deviations.end());
   shown.exact = shown.exact && other.exact;
 }

@@ -11,7 +11,7 @@ constexpr int kFewRuns = 5, kMoreRuns = 20;
 constexpr double kMissed = 0.02;
 
 bool fails(const Verdict& verdict, const std::string& signature) {
-  return verdict.finding && (signature.empty() || verdict.signature == signature);
+  return verdict.finding && (signature.empty() || verdict.signature_text() == signature);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ Reproduction reproduce(const Case& test_case, const std::string& signature, cons
     seen.rate.failed = fails(seen.run.verdict, signature) ? 1 : 0;
   } while (!seen.fails() && seen.rate.runs < most && !stopped());
   if (!seen.fails()) return seen;
-  const std::string wanted = seen.run.verdict.signature;
+  const std::string wanted = seen.run.verdict.signature_text();
   const Judging quick = judging.quick();
   while (seen.rate.runs < (seen.rate.sometimes() ? kMoreRuns : kFewRuns) && !stopped()) {
     ++seen.rate.runs;

@@ -73,7 +73,8 @@ TEST_F(Trials, RatesTellSometimesFromAlways) {
 
 TEST_F(Trials, RunUntilFailingFindsTheFailure) {
   const CaseRun run = run_until_failing(reduction_among_others(), {}, judging(kSometimes), kMostTrials);
-  EXPECT_EQ(run.verdict.signature, "nondeterministic-cpu_fused-einsum_to_pointwise-f32-repeat_differs");
+  EXPECT_EQ(run.verdict.signature_text(),
+            "nondeterministic-cpu_fused-einsum_to_pointwise-f32-repeat_differs");
   const CaseRun other =
       run_until_failing(reduction_among_others(), "another-signature", judging(kAlways), kMostTrials);
   EXPECT_TRUE(other.verdict.finding) << "the last run is given where none has the signature";
@@ -125,7 +126,7 @@ TEST_F(Trials, AFindingsCaseIsJudgedFiveTimes) {
   });
   Judging judged = judging(kAlways);
   judged.candidate = "failing";
-  const std::string signature = judged.run(test_case).verdict.signature;
+  const std::string signature = judged.run(test_case).verdict.signature_text();
   ASSERT_NE(signature, "");
   runs = 0;
   ASSERT_FALSE(finish_finding(folder.string(), signature, {judged, "", "fusesmith", true, {}}));

@@ -19,6 +19,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check(read.ok() && *read == test_case, "a generated case reads back the same");
   const Verdict verdict = run_case(test_case, *find_backend("cpu"), *find_backend("cpu_fused"));
   if (!verdict.finding) return 0;
-  std::fprintf(stderr, "finding: %s\n%s\n", verdict.signature.c_str(), text.c_str());
+  std::fprintf(stderr, "finding: %s\n%s\n", verdict.signature_text().c_str(), text.c_str());
   std::abort();
 }

@@ -1,0 +1,92 @@
+// What names a finding: the class of its verdict, the backend, what computed the failing region, the dtype
+// and the symptom. Findings with the same signature are taken for the same bug.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "graph/dtype.h"
+
+namespace fusesmith::oracle {
+
+// Ordered by severity: the class of a run is the most severe one of its regions.
+enum class VerdictClass : uint8_t {
+  identical,
+  reassociation,
+  precision_policy,
+  inconclusive,
+  unsupported,
+  out_of_memory,
+  timeout,
+  crash,
+  nondeterministic,
+  exceptional,
+  defect,
+};
+inline constexpr std::array<std::string_view, 11> kVerdictNames = {
+    "identical", "reassociation", "precision_policy", "inconclusive", "unsupported", "out_of_memory",
+    "timeout",   "crash",         "nondeterministic", "exceptional",  "defect"};
+std::string_view name(VerdictClass verdict);
+std::optional<VerdictClass> parse_verdict(std::string_view text);
+
+// How a finding shows.
+enum class Symptom : uint8_t {
+  none,
+  out_of_bounds,          // a finite value lies outside its interval
+  nan,                    // NaN or infinity where the interval has none, or the reverse
+  infinity,               //
+  missing_nan,            //
+  missing_infinity,       //
+  undeclared_rounding,    // within bounds only with a deviation that the contract does not declare
+  declared_rounding,      // the same with a declared one, under the strict policy
+  explicit_cast_skipped,  // within bounds only without the rounding of a cast in the graph
+  guard_overwritten,      // this one and the next six: another look at the same run (Disagreement)
+  depends_on_unwritten_memory,
+  repeat_differs,
+  production_differs,
+  source_overwritten,
+  scaling_differs,
+  exchange_differs,
+  input_changed,  // the trace holds other inputs than the run was given
+  thrown,         // the backend threw an exception
+  device_error,   // the device fails whenever the case runs alone
+};
+inline constexpr std::array<std::string_view, 19> kSymptomNames = {"",
+                                                                   "out_of_bounds",
+                                                                   "nan",
+                                                                   "infinity",
+                                                                   "missing_nan",
+                                                                   "missing_infinity",
+                                                                   "undeclared_rounding",
+                                                                   "declared_rounding",
+                                                                   "explicit_cast_skipped",
+                                                                   "guard_overwritten",
+                                                                   "depends_on_unwritten_memory",
+                                                                   "repeat_differs",
+                                                                   "production_differs",
+                                                                   "source_overwritten",
+                                                                   "scaling_differs",
+                                                                   "exchange_differs",
+                                                                   "input_changed",
+                                                                   "thrown",
+                                                                   "device_error"};
+static_assert(kSymptomNames.size() == static_cast<size_t>(Symptom::device_error) + 1);
+std::string_view name(Symptom symptom);
+
+struct Signature {
+  VerdictClass verdict = VerdictClass::defect;
+  std::string backend;
+  std::string culprit;         // a pattern, an op with its semantic attributes, "inputs" or "graph"
+  std::optional<Dtype> dtype;  // none: a finding of no dtype, printed as "any"
+  Symptom symptom = Symptom::none;
+  bool operator==(const Signature&) const = default;
+};
+
+// One word that is safe as a file name: "defect-cpu_fused-sdpa-bf16-out_of_bounds". Folders of work
+// directories and `expect` of case files hold it; nothing reads it back.
+std::string to_string(const Signature& signature);
+
+}  // namespace fusesmith::oracle

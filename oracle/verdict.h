@@ -1,0 +1,98 @@
+// Verdict: what the judge says of a run, with its evidence.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "oracle/contract.h"
+#include "oracle/signature.h"
+
+namespace fusesmith::oracle {
+
+// One element where a region left its bounds (or came nearest to them).
+struct ElementEvidence {
+  std::string value;    // the region output
+  int64_t element = 0;  // row-major index
+  double got = 0;
+  double want = 0;  // v, the exact result from the inputs that the region got
+  double lo = 0;    // the lawful stored interval
+  double hi = 0;
+  double bound = 0;           // e: how far a lawful execution may be off before it stores
+  int64_t steps_outside = 0;  // ulps of the stored dtype between `got` and the interval; 0 where not finite
+};
+
+// Of a region, `identical` means that both backends read and left the same bits.
+struct RegionVerdict {
+  size_t region = 0;  // index in the plan
+  std::string name;   // the name of its last output
+  std::string op;     // of a single node: its semantic name; else of the region's last node
+  std::vector<std::string> patterns;
+  Dtype dtype = Dtype::f32;
+  VerdictClass verdict = VerdictClass::reassociation;
+  Symptom symptom = Symptom::none;    // of a finding
+  std::vector<Deviation> deviations;  // used, and no smaller set suffices
+  bool declared = true;               // whether the contract declares all of them
+  int64_t elements = 0;
+  int64_t outside = 0;      // elements out of bounds under the reading reported
+  double worst_share = 0;   // max |got - want| / (bound + half an ulp)
+  double median_share = 0;  // over elements that are not exact
+  int64_t exact = 0;        // elements that had one lawful bit pattern by the exact rule (e = 0)
+  ElementEvidence worst;
+  bool inherited = false;  // same inputs and outputs, bit for bit, as lawful regions of the baseline
+
+  // What a signature names it by: the pattern that formed it, else its op.
+  const std::string& culprit() const { return patterns.empty() ? op : patterns.front(); }
+};
+
+// Whether it failed in another look at the same run, not by its bound: `worst` then holds both results as
+// `want` and `got`.
+bool is_disagreement(const RegionVerdict& region);
+
+struct BackendVerdict {
+  std::string backend;
+  std::vector<RegionVerdict> regions;                  // in the plan's order
+  VerdictClass verdict = VerdictClass::reassociation;  // the most severe one
+};
+
+// One of the two backends of a run; their names may be the same.
+enum class BackendRole : uint8_t { baseline, candidate };
+
+struct FailingRegion {
+  BackendRole role = BackendRole::candidate;
+  size_t region = 0;  // index in the plan
+  bool operator==(const FailingRegion&) const = default;
+};
+
+struct Verdict {
+  VerdictClass verdict = VerdictClass::identical;
+  bool finding = false;                // under the case's policy
+  std::optional<Signature> signature;  // of a finding
+  std::optional<FailingRegion>
+      failing_region;  // that the signature is about; none where it is about no region
+  std::string reason;  // unsupported, crash: one line
+  BackendVerdict baseline, candidate;
+  int64_t step = 0, steps = 1;    // what is above is of this step; what follows is over all of them
+  int64_t unequal = 0;            // graph output elements whose bits differ between the two backends
+  int64_t unequal_nonfinite = 0;  // of these: one of the two is NaN or infinite
+  int64_t output_elements = 0;
+  double max_difference = 0;         // infinite where only one is NaN, or one is infinite
+  double max_finite_difference = 0;  // over the elements where both are finite
+  std::set<std::string> deviations;  // that the candidate's regions use, as text
+  bool exact = false;                // no element of any region had more than one lawful result
+
+  // Makes it a finding: of a region, with the class and the symptom that the region has; or of no region.
+  void fail(FailingRegion region);
+  void fail(VerdictClass verdict, const std::string& culprit, std::optional<Dtype> dtype, Symptom symptom);
+
+  // Empty where there is no signature.
+  std::string signature_text() const;
+  const BackendVerdict& of(BackendRole role) const {
+    return role == BackendRole::baseline ? baseline : candidate;
+  }
+  // Null where there is no failing region.
+  const RegionVerdict* failing() const;
+};
+
+}  // namespace fusesmith::oracle
