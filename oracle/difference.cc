@@ -43,6 +43,7 @@ Difference& Difference::operator+=(const Difference& other) {
 Difference difference(const Tensor& baseline, const Tensor& other) {
   const Tensor &a = baseline, &b = other;
   Difference found{.elements = a.size()};
+  if (a.bytes == b.bytes) return found;
   const auto size = static_cast<size_t>(size_of(a.type.dtype));
   for (int64_t i = 0; i < a.size(); ++i) {
     const size_t at = static_cast<size_t>(i) * size;

@@ -47,10 +47,10 @@ void mark_identical(const Graph& graph, const Plan& plan, const Plan& other, con
   }
   for (size_t r = 0; r < plan.regions.size(); ++r) {
     const std::vector<int>& nodes = plan.regions[r].nodes;
-    const bool all_same = std::all_of(nodes.begin(), nodes.end(),
-                                      [&](int node) { return is_same[static_cast<size_t>(node)] != 0; });
+    const bool agrees = std::all_of(nodes.begin(), nodes.end(),
+                                    [&](int node) { return is_same[static_cast<size_t>(node)] != 0; });
     VerdictClass& judged = verdict.regions[r].verdict;
-    if (all_same && judged == VerdictClass::reassociation) judged = VerdictClass::identical;
+    if (agrees && judged == VerdictClass::reassociation) judged = VerdictClass::identical;
   }
 }
 
@@ -148,6 +148,25 @@ Symptom symptom_of(Disagreement::Kind kind) {
   return Symptom::none;
 }
 
+// A region that disagrees with itself fails whatever its bounds say: what it holds in one run proves
+// nothing of the next.
+void mark_disagreement(const Graph& graph, const std::optional<Disagreement>& disagreement,
+                       BackendVerdict& verdict) {
+  if (!disagreement) return;
+  const Disagreement& found = *disagreement;
+  RegionVerdict& region = verdict.regions.at(found.region);
+  region.verdict =
+      found.kind == Disagreement::Kind::repeat ? VerdictClass::nondeterministic : VerdictClass::defect;
+  region.symptom = symptom_of(found.kind);
+  region.inherited = false;
+  if (found.kind == Disagreement::Kind::guard) return;
+  region.worst = {};
+  region.worst.value = graph.name(found.value);
+  region.worst.element = found.element;
+  region.worst.got = found.second;
+  region.worst.want = region.worst.lo = region.worst.hi = found.first;
+}
+
 // The finding, if there is one: of the first failing region.
 void conclude(const Case& test_case, std::optional<ValueId> changed, Verdict& verdict) {
   if (changed) {
@@ -196,32 +215,18 @@ BackendVerdict judge_regions(const Graph& graph, const Execution& execution,
   verdict.regions = judge_each(graph, execution.plan->regions.size(), [&](size_t r) {
     return judge_region(graph, *execution.plan, r, *execution.trace, options);
   });
-  if (execution.disagreement) apply_disagreement(graph, *execution.disagreement, verdict);
+  mark_disagreement(graph, execution.disagreement, verdict);
   verdict.verdict = gravest(verdict.regions);
   return verdict;
 }
 
 }  // namespace
 
-void apply_disagreement(const Graph& graph, const Disagreement& found, BackendVerdict& verdict) {
-  RegionVerdict& region = verdict.regions.at(found.region);
-  region.verdict =
-      found.kind == Disagreement::Kind::repeat ? VerdictClass::nondeterministic : VerdictClass::defect;
-  region.symptom = symptom_of(found.kind);
-  verdict.verdict = std::max(verdict.verdict, region.verdict);
-  region.inherited = false;
-  if (found.kind == Disagreement::Kind::guard) return;
-  region.worst = {};
-  region.worst.value = graph.name(found.value);
-  region.worst.element = found.element;
-  region.worst.got = found.second;
-  region.worst.want = region.worst.lo = region.worst.hi = found.first;
-}
-
-void add_disagreement(const Case& test_case, const Disagreement& found, BackendVerdict& backend,
-                      Verdict& verdict) {
-  apply_disagreement(test_case.graph, found, backend);
-  if (!verdict.finding) conclude(test_case, {}, verdict);
+void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole role, Verdict& verdict) {
+  BackendVerdict& backend = role == BackendRole::baseline ? verdict.baseline : verdict.candidate;
+  mark_disagreement(graph, found, backend);
+  backend.verdict = gravest(backend.regions);
+  if (!verdict.finding) verdict.fail({role, found.region});
 }
 
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
@@ -245,7 +250,7 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
     if (has_same_bits(region, same)) known = inherit(graph, region, r, *baseline.plan, verdict.baseline);
     return known ? *known : judge_region(graph, *candidate.plan, r, *candidate.trace, region_options);
   });
-  if (candidate.disagreement) apply_disagreement(graph, *candidate.disagreement, verdict.candidate);
+  mark_disagreement(graph, candidate.disagreement, verdict.candidate);
   mark_identical(graph, *baseline.plan, *candidate.plan, same, verdict.baseline);
   mark_identical(graph, *candidate.plan, *baseline.plan, same, verdict.candidate);
   verdict.baseline.verdict = gravest(verdict.baseline.regions);

@@ -30,15 +30,10 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
 
 // Adds what a check after the judgement found in one of the verdict's backends: its region fails, and the
 // verdict, unless it was a finding before, is the one of that region.
-void add_disagreement(const Case& test_case, const Disagreement& found, BackendVerdict& backend,
-                      Verdict& verdict);
+void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole role, Verdict& verdict);
 
 // One backend alone (its regions, no comparison).
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution,
                              const JudgeOptions& options = {});
-
-// The region of the disagreement fails, whatever its bounds say: what it holds in one run says nothing of the
-// next. Its class, symptom and evidence are set.
-void apply_disagreement(const Graph& graph, const Disagreement& found, BackendVerdict& verdict);
 
 }  // namespace fusesmith::oracle

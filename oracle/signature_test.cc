@@ -41,6 +41,8 @@ TEST(SymptomNames, KeepTheirSpelling) {
   EXPECT_EQ(name(Symptom::repeat_differs), "repeat_differs");
   EXPECT_EQ(name(Symptom::production_differs), "production_differs");
   EXPECT_EQ(name(Symptom::source_overwritten), "source_overwritten");
+  EXPECT_EQ(name(Symptom::scaling_differs), "scaling_differs");
+  EXPECT_EQ(name(Symptom::exchange_differs), "exchange_differs");
   EXPECT_EQ(name(Symptom::input_changed), "input_changed");
   EXPECT_EQ(name(Symptom::thrown), "thrown");
   EXPECT_EQ(name(Symptom::device_error), "device_error");

@@ -26,7 +26,7 @@ std::vector<int64_t> draw_places(int64_t size, Choices& choices) {
 struct Subject {
   Program& program;
   const Trace& trace;
-  BackendVerdict& verdict;
+  BackendRole role;
 };
 
 class Checks {
@@ -34,8 +34,8 @@ class Checks {
   Checks(const Case& test_case, CaseRun& run)
       : case_(test_case),
         run_(run),
-        subjects_{{*run.candidate, run.candidate_trace, run.verdict.candidate},
-                  {*run.baseline, run.baseline_trace, run.verdict.baseline}} {}
+        subjects_{{*run.candidate, run.candidate_trace, BackendRole::candidate},
+                  {*run.baseline, run.baseline_trace, BackendRole::baseline}} {}
 
   void scaling() {
     Choices choices(case_.seed, 0, kScalingDraws);
@@ -71,7 +71,7 @@ class Checks {
  private:
   void add(const char* name, const Subject& subject, const MetamorphicCheck& check) {
     ++run_.metamorphic[name];
-    if (check.broken) add_disagreement(case_, *check.broken, subject.verdict, run_.verdict);
+    if (check.broken) add_disagreement(case_.graph, *check.broken, subject.role, run_.verdict);
   }
 
   const Case& case_;

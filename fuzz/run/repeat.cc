@@ -18,12 +18,11 @@ bool is_same_again(CaseRun& run, const Graph& graph, BackendRole role, int64_t n
   if (of_candidate) put_stand_ins(graph, run.stand_ins, again);
   const auto found = first_difference(Disagreement::Kind::repeat, program.plan(), first, again);
   if (!found) return true;
-  BackendVerdict& backend = of_candidate ? run.verdict.candidate : run.verdict.baseline;
-  apply_disagreement(graph, *found, backend);
-  run.verdict.fail({role, found->region});
+  add_disagreement(graph, *found, role, run.verdict);
   const RegionVerdict& region = *run.verdict.failing();
-  run.verdict.reason = "region '" + region.name + "' (" + region.culprit() + ") of " + backend.backend +
-                       " differs in run " + std::to_string(number) + " on the same inputs";
+  run.verdict.reason = "region '" + region.name + "' (" + region.culprit() + ") of " +
+                       run.verdict.of(role).backend + " differs in run " + std::to_string(number) +
+                       " on the same inputs";
   return false;
 }
 
