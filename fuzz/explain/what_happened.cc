@@ -31,15 +31,14 @@ std::string roundings_text(const RegionVerdict& region) {
                                           : "");
 }
 
-// "its mean differs in 30 of 40 elements by up to 4e-08, its rstd ...".
+// "30 of 40 elements of its mean differ by up to 4e-08, 2 of 40 of its rstd ...".
 std::string own_values_text(const Cause& cause, const std::vector<std::string>& names) {
   std::vector<std::string> words;
   for (const std::string& name : names) {
     for (const Swap& single : cause.swaps) {
       if (!single.inner || single.given.front() != name) continue;
-      const Difference& own = *single.inner;
-      words.push_back("its " + name + " differs in " + of(own.unequal, own.elements) + " elements by up to " +
-                      short_number(own.largest));
+      words.push_back(of(single.inner->unequal, single.inner->elements) + " elements of its " + name +
+                      " differ by up to " + short_number(single.inner->largest));
     }
   }
   return list_text(words);
@@ -47,19 +46,19 @@ std::string own_values_text(const Cause& cause, const std::vector<std::string>& 
 
 // Only experiments in the kernel itself name a value; else the sentence says what was excluded.
 std::string out_of_bounds_text(const Cause& cause, const std::string& baseline) {
-  const std::string text = "is out of its bounds";
+  const std::string text = "is out of its bounds due to ";
   if (const auto inner = cause.inner_cause()) {
     const std::string names = list_text(inner->names);
     if (inner->on_the_way)
-      return text + " by how its kernel gets to its " + names + " (which comes out as that of " + baseline +
-             "; started from that, the kernel is within its bounds)";
-    return text + " by its " + names + " (" + own_values_text(cause, inner->names) + "; with that of " +
-           baseline + " its kernel is within its bounds, and with its own the kernels of " + baseline +
+      return text + "how its kernel arrives at its " + names + " (in the end that is the same as on " +
+             baseline + "; started from it, the kernel is within its bounds)";
+    return text + "its " + names + " (" + own_values_text(cause, inner->names) + "; with the " + names +
+           " of " + baseline + " its kernel is within its bounds, with its own the kernels of " + baseline +
            " are not)";
   }
   const std::vector<std::string> ruled_out = cause.ruled_out();
-  return text + " by an error inside its kernel (" + baseline + " is " +
-         (cause.baseline_fails ? "out of its bounds too" : "within its bounds on the same inputs") +
+  return text + "an error inside its kernel (on the same inputs " + baseline + " is " +
+         (cause.baseline_fails ? "out of bounds too" : "within its bounds") +
          (ruled_out.empty() ? ""
                             : "; with the " + list_text(ruled_out) + " of " + baseline +
                                   " its kernel stays out of bounds") +
