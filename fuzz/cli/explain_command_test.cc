@@ -114,7 +114,7 @@ TEST(Explain, RanksBothCausesOfTriangleMultiplication) {
   EXPECT_GT(json["together"], 0.7);
   EXPECT_THAT(json["left_out"], testing::IsEmpty());
   EXPECT_THAT(json["what_happened"], HasSubstr("skips the rounding"));
-  EXPECT_THAT(json["what_happened"], HasSubstr("computes another mean, rstd"));
+  EXPECT_THAT(json["what_happened"], HasSubstr("computes a different mean, rstd"));
 }
 
 TEST(Explain, MissesNoCauseInF32) {

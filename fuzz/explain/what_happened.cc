@@ -88,8 +88,8 @@ std::string how(const Cause& cause, const std::string& baseline) {
     case CauseKind::inner_value: {
       const Swap& swap = *cause.exact_swap();
       const std::string given = list_text(swap.given);
-      return "computes another " + given + " (" + own_values_text(cause, swap.given) + "; with the " + given +
-             " of " + baseline + " its kernel gives the same bits)";
+      return "computes a different " + given + " (" + own_values_text(cause, swap.given) + "; with the " +
+             given + " of " + baseline + " its kernel gives the same bits)";
     }
     case CauseKind::baseline:
       return "is within its bounds, but " + baseline + " is not";
@@ -111,7 +111,7 @@ std::string amplifiers_text(const Cause& cause) {
   auto from = cause.spread.begin();
   int64_t before = cause.injected.unequal;
   if (larger != cause.spread.end() && larger->growth > kAmplifies) {
-    text = ", " + step_text(*larger) + " amplifies that " + short_number(larger->growth) + " times (" +
+    text = "; " + step_text(*larger) + " amplifies it " + short_number(larger->growth) + " times (" +
            of(larger->difference.unequal, larger->difference.elements) + " elements differ)";
     from = larger + 1;
     before = larger->difference.unequal;
@@ -128,7 +128,7 @@ std::string amplifiers_text(const Cause& cause) {
     before = from->difference.unequal;
   }
   if (wider == cause.spread.end()) return text;
-  return text + ", " + step_text(*wider) + " spreads it to " +
+  return text + "; " + step_text(*wider) + " spreads it to " +
          of(wider->difference.unequal, wider->difference.elements) + " elements (" +
          std::to_string(wider->difference.beyond) + " beyond the usual tolerance)";
 }
@@ -151,7 +151,7 @@ std::string cause_text(const Cause& cause, const Verdict& verdict) {
   return place_text(cause.verdict) + " " + how(cause, verdict.baseline.backend) + ", which injects at most " +
          short_number(cause.injected.largest) + error_text(cause) + " in " +
          of(cause.injected.unequal, cause.injected.elements) + " elements" + amplifiers_text(cause) +
-         (cause.share ? ": " + percent(*cause.share) + " of the difference at the outputs"
+         (cause.share ? "; this makes " + percent(*cause.share) + " of the difference at the outputs"
                       : " (what follows from that was not measured)");
 }
 
