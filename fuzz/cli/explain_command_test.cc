@@ -114,7 +114,7 @@ TEST(Explain, RanksBothCausesOfTriangleMultiplication) {
   EXPECT_GT(json["together"], 0.7);
   EXPECT_THAT(json["left_out"], testing::IsEmpty());
   EXPECT_THAT(json["what_happened"], HasSubstr("skips the rounding"));
-  EXPECT_THAT(json["what_happened"], HasSubstr("computes another mean, rstd"));
+  EXPECT_THAT(json["what_happened"], HasSubstr("computes a different mean, rstd"));
 }
 
 TEST(Explain, MissesNoCauseInF32) {
@@ -142,7 +142,7 @@ TEST(Explain, BlamesThePlantedFault) {
   const Json& mean = find(norm["swaps"], "given", Json{"mean"});
   const Json& rstd = find(norm["swaps"], "given", Json{"rstd"});
   EXPECT_LT(rstd["outputs"]["largest"], mean["outputs"]["largest"]);  // the fault is in the rstd
-  EXPECT_THAT(json["what_happened"], HasSubstr("is out of its bounds by its rstd"));
+  EXPECT_THAT(json["what_happened"], HasSubstr("is out of its bounds due to its rstd"));
   EXPECT_THAT(json["conclusion"]["named"], ElementsAre("rstd"));
 }
 

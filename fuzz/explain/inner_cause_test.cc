@@ -66,14 +66,14 @@ TEST_F(InnerCauses, AMissingRescaleIsOnTheWayToTheMaximum) {
   const Json json = explained(long_rows(), "no_rescale");
   EXPECT_THAT(json["conclusion"]["patterns"], ElementsAre("sdpa"));
   EXPECT_THAT(json["conclusion"]["named"], ElementsAre("maximum"));
-  EXPECT_THAT(json["what_happened"], HasSubstr("how its kernel gets to its maximum"));
+  EXPECT_THAT(json["what_happened"], HasSubstr("due to how its kernel arrives at its maximum"));
   EXPECT_THAT(json["what_happened"], Not(HasSubstr("scores")));
 }
 
 TEST_F(InnerCauses, ASumInBf16IsTheSum) {
   const Json json = explained(short_rows(), "softmax_sum_in_bf16");
   EXPECT_THAT(json["conclusion"]["named"], ElementsAre("sum"));
-  EXPECT_THAT(json["what_happened"], HasSubstr("is out of its bounds by its sum"));
+  EXPECT_THAT(json["what_happened"], HasSubstr("is out of its bounds due to its sum"));
   EXPECT_THAT(json["what_happened"], Not(HasSubstr("scores")));
 }
 
@@ -94,10 +94,10 @@ TEST_F(InnerCauses, AnErrorThatNoInnerValueCarriesIsInsideTheKernel) {
   EXPECT_EQ(conclusion["kind"], "out_of_bounds");
   EXPECT_THAT(conclusion["named"], IsEmpty());
   EXPECT_THAT(conclusion["ruled_out"], ElementsAre("scores", "maximum", "sum"));
-  EXPECT_THAT(json["what_happened"],
-              HasSubstr("by an error inside its kernel (cpu is within its bounds on the "
-                        "same inputs; with the scores, maximum, sum of cpu its kernel "
-                        "stays out of bounds)"));
+  EXPECT_THAT(
+      json["what_happened"],
+      HasSubstr("due to an error inside its kernel (on the same inputs cpu is within its bounds; with the "
+                "scores, maximum, sum of cpu its kernel stays out of bounds)"));
 }
 
 // Given the scores of cpu, rounded to bf16, the kernel happens to be within its bounds; but its own scores

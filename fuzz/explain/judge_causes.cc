@@ -23,8 +23,10 @@ class CauseJudge {
       cause.judged = true;
     }
     if (cause.kind() != CauseKind::out_of_bounds || is_disagreement(cause.verdict)) return;
+    size_t length = 0;  // of the swaps that Cause::inner_cause reads: of the first value, the first two, ...
     for (Swap& swap : cause.swaps) {
-      if (!swap.inside_kernel) continue;
+      if (!swap.inside_kernel || swap.given.size() != length + 1) continue;
+      ++length;
       const std::string what = "region '" + cause.verdict.name + "' with the " + list_text(swap.given);
       swap.verdict = verdict_of(cause, swap.left, what);
       if (!swap.converse.empty()) swap.converse_verdict = verdict_of(cause, swap.converse, what);

@@ -31,15 +31,14 @@ std::string roundings_text(const RegionVerdict& region) {
                                           : "");
 }
 
-// "its mean differs in 30 of 40 elements by up to 4e-08, its rstd ...".
+// "30 of 40 elements of its mean differ by up to 4e-08, 2 of 40 of its rstd ...".
 std::string own_values_text(const Cause& cause, const std::vector<std::string>& names) {
   std::vector<std::string> words;
   for (const std::string& name : names) {
     for (const Swap& single : cause.swaps) {
       if (!single.inner || single.given.front() != name) continue;
-      const Difference& own = *single.inner;
-      words.push_back("its " + name + " differs in " + of(own.unequal, own.elements) + " elements by up to " +
-                      short_number(own.largest));
+      words.push_back(of(single.inner->unequal, single.inner->elements) + " elements of its " + name +
+                      " differ by up to " + short_number(single.inner->largest));
     }
   }
   return list_text(words);
@@ -47,19 +46,19 @@ std::string own_values_text(const Cause& cause, const std::vector<std::string>& 
 
 // Only experiments in the kernel itself name a value; else the sentence says what was excluded.
 std::string out_of_bounds_text(const Cause& cause, const std::string& baseline) {
-  const std::string text = "is out of its bounds";
+  const std::string text = "is out of its bounds due to ";
   if (const auto inner = cause.inner_cause()) {
     const std::string names = list_text(inner->names);
     if (inner->on_the_way)
-      return text + " by how its kernel gets to its " + names + " (which comes out as that of " + baseline +
-             "; started from that, the kernel is within its bounds)";
-    return text + " by its " + names + " (" + own_values_text(cause, inner->names) + "; with that of " +
-           baseline + " its kernel is within its bounds, and with its own the kernels of " + baseline +
+      return text + "how its kernel arrives at its " + names + " (in the end that is the same as on " +
+             baseline + "; started from it, the kernel is within its bounds)";
+    return text + "its " + names + " (" + own_values_text(cause, inner->names) + "; with the " + names +
+           " of " + baseline + " its kernel is within its bounds, with its own the kernels of " + baseline +
            " are not)";
   }
   const std::vector<std::string> ruled_out = cause.ruled_out();
-  return text + " by an error inside its kernel (" + baseline + " is " +
-         (cause.baseline_fails ? "out of its bounds too" : "within its bounds on the same inputs") +
+  return text + "an error inside its kernel (on the same inputs " + baseline + " is " +
+         (cause.baseline_fails ? "out of bounds too" : "within its bounds") +
          (ruled_out.empty() ? ""
                             : "; with the " + list_text(ruled_out) + " of " + baseline +
                                   " its kernel stays out of bounds") +
@@ -92,8 +91,8 @@ std::string how(const Cause& cause, const std::string& baseline) {
     case CauseKind::inner_value: {
       const Swap& swap = *cause.exact_swap();
       const std::string given = list_text(swap.given);
-      return "computes another " + given + " (" + own_values_text(cause, swap.given) + "; with the " + given +
-             " of " + baseline + " its kernel gives the same bits)";
+      return "computes a different " + given + " (" + own_values_text(cause, swap.given) + "; with the " +
+             given + " of " + baseline + " its kernel gives the same bits)";
     }
     case CauseKind::baseline:
       return "is within its bounds, but " + baseline + " is not";
@@ -115,7 +114,7 @@ std::string amplifiers_text(const Cause& cause) {
   auto from = cause.spread.begin();
   int64_t before = cause.injected.unequal;
   if (larger != cause.spread.end() && larger->growth > kAmplifies) {
-    text = ", " + step_text(*larger) + " amplifies that " + short_number(larger->growth) + " times (" +
+    text = "; " + step_text(*larger) + " amplifies it " + short_number(larger->growth) + " times (" +
            of(larger->difference.unequal, larger->difference.elements) + " elements differ)";
     from = larger + 1;
     before = larger->difference.unequal;
@@ -132,7 +131,7 @@ std::string amplifiers_text(const Cause& cause) {
     before = from->difference.unequal;
   }
   if (wider == cause.spread.end()) return text;
-  return text + ", " + step_text(*wider) + " spreads it to " +
+  return text + "; " + step_text(*wider) + " spreads it to " +
          of(wider->difference.unequal, wider->difference.elements) + " elements (" +
          std::to_string(wider->difference.beyond) + " beyond the usual tolerance)";
 }
@@ -155,7 +154,7 @@ std::string cause_text(const Cause& cause, const Verdict& verdict) {
   return place_text(cause.verdict) + " " + how(cause, verdict.baseline.backend) + ", which injects at most " +
          short_number(cause.injected.largest) + error_text(cause) + " in " +
          of(cause.injected.unequal, cause.injected.elements) + " elements" + amplifiers_text(cause) +
-         (cause.share ? ": " + percent(*cause.share) + " of the difference at the outputs"
+         (cause.share ? "; this makes " + percent(*cause.share) + " of the difference at the outputs"
                       : " (what follows from that was not measured)");
 }
 
