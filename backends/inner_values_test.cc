@@ -73,7 +73,7 @@ TEST(InnerValues, OfOpsAreWhatTheKernelsGoOnFrom) {
 }
 
 TEST(InnerValues, OfFusedAttentionAreThoseOfItsSoftmax) {
-  expect_used(cpu_fused_backend(), attention(), {"scores", "maximum", "sum"});
+  expect_used(cpu_fused_backend(), attention(), {"scores", "maximum", "sum"}, "maximum");
 }
 
 // gelu(x w + b), and what cpu computes first of it.
@@ -98,6 +98,7 @@ TEST(InnerValues, StandAtTheSamePlaceOnBothSides) {
       SCOPED_TRACE(std::string(pattern.name) + ", " + std::string(recipe.name));
       Case looked;
       looked.graph = recipe.build(Dtype::f32, {2, 2, 5, 7, 9, 6});
+      if (!looked.graph.states().empty()) continue;
       shown += expect_near_on_both(looked, {});
     }
   }

@@ -1,6 +1,8 @@
 #include "backends/cpu_fused/cpu_fused_backend.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "backends/common/cpu_arithmetic.h"
 #include "backends/common/floats.h"
@@ -23,6 +25,21 @@ void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out) 
 }
 
 namespace {
+
+// Whether what the region computes is permuted: its product then stands in another order than in the graph.
+bool permutes_result(const Graph& graph, const Region& region) {
+  std::set<int> computed;  // nodes that compute, and what follows from them
+  for (int n : region.nodes) {
+    const Node& node = graph.nodes()[static_cast<size_t>(n)];
+    const bool reads_computed = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
+      const auto producer = graph.producer(v);
+      return producer && computed.contains(*producer);
+    });
+    if (reads_computed && std::holds_alternative<Permute>(node.op)) return true;
+    if (reads_computed || info(node.op).op_class != OpClass::movement) computed.insert(n);
+  }
+  return false;
+}
 
 class CpuFusedProgram final : public Program, public Inspectable {
  public:
@@ -65,6 +82,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
               Probe* probe = nullptr) const {
     if (const auto* single = std::get_if<SingleNode>(&op))
       return run_node(graph_, single->node, values, products_, probe);
+    if (probe && std::holds_alternative<FusedGemm>(op) && permutes_result(graph_, region)) probe = nullptr;
     const RegionScope scope{{region.patterns.front(), faults_}, values, products_, probe};
     auto out = std::make_shared<Tensor>(graph_.type(region.outputs.back()));
     std::visit(

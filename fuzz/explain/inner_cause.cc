@@ -28,8 +28,8 @@ std::vector<const Swap*> Cause::prefixes() const {
 std::optional<InnerCause> Cause::inner_cause() const {
   if (kind() != CauseKind::out_of_bounds) return {};
   const std::vector<const Swap*> all = prefixes();
-  const auto judged = [](const Swap* swap) { return swap->verdict && swap->converse_verdict; };
-  if (!std::all_of(all.begin(), all.end(), judged)) return {};
+  const auto both_judged = [](const Swap* swap) { return swap->verdict && swap->converse_verdict; };
+  if (!std::all_of(all.begin(), all.end(), both_judged)) return {};
   const auto mended =
       std::find_if(all.begin(), all.end(), [](const Swap* swap) { return !fails(*swap->verdict); });
   const auto carried =

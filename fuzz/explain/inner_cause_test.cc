@@ -25,12 +25,13 @@ std::string attention(const std::string& q, const std::string& k, const std::str
       {"name": "y", "op": "matmul", "inputs": ["p", "v"]}], "outputs": ["y"]}})";
 }
 
-// Rows of scores that grow from one key tile to the next.
+// Rows of several key tiles, in which the maximum moves; the last tile of queries has one row.
 std::string long_rows() {
-  return attention(
-      R"({"name": "q", "type": "bf16[2,1,14]", "fill": {"constant": {"value": 1}}})",
-      R"({"name": "k", "type": "bf16[2,34,14]", "fill": {"lattice": {"max_abs": 8, "exponent": -4}}})",
-      R"({"name": "v", "type": "bf16[2,34,1]", "fill": {"constant": {"value": 1}}})");
+  const auto input = [](const std::string& name, const std::string& shape) {
+    return R"({"name": ")" + name + R"(", "type": "bf16)" + shape +
+           R"(", "fill": {"normal": {"stddev": 1}}})";
+  };
+  return attention(input("q", "[17,14]"), input("k", "[70,14]"), input("v", "[70,3]"));
 }
 
 std::string short_rows() {
@@ -118,7 +119,17 @@ TEST_F(InnerCauses, ARegionOfTheBaselineThatFailsIsSaidToFail) {
   EXPECT_THAT(json["conclusion"]["patterns"], ElementsAre("sdpa"));
   EXPECT_THAT(json["what_happened"], HasSubstr("Region 'y' (sdpa) of cpu_fused is out of its bounds."));
   EXPECT_THAT(json["what_happened"], Not(HasSubstr("in another order")));
-  EXPECT_EQ(json["causes"][0]["kind"], "baseline");
+
+  // Here the other side's region gets its inputs, and differs because the baseline is wrong.
+  const std::string norm = R"({"fusesmith": 1, "seed": 5, "graph": {"inputs": [
+      {"name": "x", "type": "f32[4,8]", "fill": {"normal": {"stddev": 1}}}], "states": [], "nodes": [
+      {"name": "y", "op": "layer_norm", "inputs": ["x"]}], "outputs": ["y"]}})";
+  const Json other =
+      explained(norm, "layer_norm_unbiased_variance", {"--baseline=cpu_fused", "--candidate=cpu"});
+  EXPECT_EQ(other["conclusion"]["backend"], "cpu_fused");
+  ASSERT_EQ(other["causes"].size(), 1U);
+  EXPECT_EQ(other["causes"][0]["kind"], "baseline");
+  EXPECT_THAT(other["what_happened"], HasSubstr("is within its bounds, but cpu_fused is not"));
 }
 
 TEST_F(InnerCauses, AnExplicitCastThatIsSkippedIsNamedAsARounding) {
