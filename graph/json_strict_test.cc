@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/case.h"
+#include "graph/sanitizers.h"
 
 namespace fusesmith::graph {
 namespace {
@@ -112,7 +113,7 @@ int64_t peak_memory() {
 
 // The rest of the program (test framework, sanitizers) is not the reader's: what it adds on top is measured.
 // Sanitizers and debug builds are slow and large, so the bounds hold for what users run.
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+#if FUSESMITH_ADDRESS_SANITIZER || !defined(__OPTIMIZE__)
 constexpr double kSlack = 8;
 #else
 constexpr double kSlack = 1;

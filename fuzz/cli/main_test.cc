@@ -6,11 +6,12 @@
 #include <cstdlib>
 
 #include "fuzz/cli/test_support.h"
+#include "graph/sanitizers.h"
 
 namespace fusesmith::fuzz {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if FUSESMITH_ADDRESS_SANITIZER
 constexpr bool kMemoryCanBeLimited = false;  // the sanitizer's shadow takes terabytes of addresses
 #else
 constexpr bool kMemoryCanBeLimited = true;

@@ -58,7 +58,7 @@ TEST(VerdictText, PolicySentenceNamesTheDeviations) {
   verdict.verdict = VerdictClass::precision_policy;
   verdict.output_elements = 10;
   verdict.unequal = 2;
-  verdict.max_difference = 0.25;
+  verdict.max_difference = verdict.max_finite_difference = 0.25;
   EXPECT_EQ(sentence(verdict),
             "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25; lawful only with "
             "implicit roundings left out "

@@ -16,7 +16,7 @@ using namespace testing_support;
 
 using op_tests::OpCase;
 
-constexpr int64_t kMostElements = 64;  // of any input or output of an example: references run often on each
+constexpr int64_t kMostElements = 120;  // of any input or output of an example: references run often on each
 
 int64_t largest_element_count(const OpCase& one) {
   int64_t most = 0;
@@ -26,11 +26,18 @@ int64_t largest_element_count(const OpCase& one) {
   return most;
 }
 
+// Results of -inf are exact, and no interval holds them.
+bool has_finite_results(const Op& op) {
+  const auto* fill = std::get_if<MaskedFill>(&op);
+  return !fill || std::isfinite(fill->value);
+}
+
 // The small cases of every op that has a reference.
 std::vector<OpCase> examples(Dtype dtype) {
   std::vector<OpCase> found;
   for (OpCase one : op_tests::op_cases()) {
     if (info(one.op).op_class == OpClass::composite || largest_element_count(one) > kMostElements) continue;
+    if (!has_finite_results(one.op)) continue;
     for (TensorType& type : one.inputs) {
       if (is_float(type.dtype)) type.dtype = dtype;
     }
@@ -97,7 +104,8 @@ TEST(Law, ErrorsAreFiniteAndNonNegative) {
         for (const Bounded& y : evaluate_outputs(example.op, sample_inputs(example, rng))) {
           for (size_t i = 0; i < y.v.size(); ++i) {
             EXPECT_TRUE(std::isfinite(y.v[i])) << to_string(example.op);
-            EXPECT_TRUE(y.error(i) >= 0 && y.error(i) < 1e-3)
+            // The largest: an outer product summed over all of its elements, hundreds of terms.
+            EXPECT_TRUE(y.error(i) >= 0 && y.error(i) < 1e-2)
                 << to_string(example.op) << " e = " << y.error(i);
           }
         }
@@ -175,12 +183,20 @@ Chain random_chain(Dtype dtype, Rng& rng) {
   for (int64_t i = 0; i <= length; ++i)
     fresh.push_back(b.input("x" + std::to_string(i), {dtype, {4, 4}}, Normal{}));
   ValueId value = fresh[0];
+  TensorType type{dtype, {4, 4}};
   const auto ops = chain_ops();
   for (int64_t i = 0; i < length; ++i) {
     const Op& op = ops[static_cast<size_t>(rng.below(static_cast<int64_t>(ops.size())))];
     std::vector<ValueId> inputs{value};
-    if (info(op).min_inputs == 2) inputs.push_back(fresh[static_cast<size_t>(i) + 1]);
+    Types types{type};
+    if (info(op).min_inputs == 2) {
+      inputs.push_back(fresh[static_cast<size_t>(i) + 1]);
+      types.push_back({dtype, {4, 4}});
+    }
+    const auto outputs = infer(op, types);
+    if (!outputs) continue;  // a matrix of one column has no product with one of four
     value = b.node(op, inputs, "n" + std::to_string(i));
+    type = outputs->front();
   }
   b.output(value);
   Chain chain{*b.build(), {}, {}};
