@@ -97,7 +97,7 @@ Json json_of(const Explained& explained) {
 FlagTable ExplainFlags::table() {
   FlagTable table;
   table.command = "explain";
-  table.doc = "measure what causes a difference: region, rounding or inner value; what amplifies it.";
+  table.doc = "measure which region, rounding or inner value causes a difference.";
   table.details =
       "Starts from the verdict and runs experiments: each region of the candidate on the baseline's "
       "values (the error that it injects), the baseline on the result of that region (the gain, the "
