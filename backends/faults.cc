@@ -76,7 +76,7 @@ constexpr FaultInfo kFaults[] = {
      "rstd"},
     {"welford_order_by_row", "layer_norm_welford",
      "Odd rows merge their lanes in another order: the same row gives other bits elsewhere in the batch.",
-     FaultSite::cpu_fused},
+     FaultSite::cpu_fused, "mean,rstd"},
     {"layer_norm_moments", "layer_norm_welford",
      "The variance is E[x^2] - E[x]^2, which cancels where the mean is large.", kBoth, "rstd"},
     {"residual_added_after_norm", "add_norm",
