@@ -155,7 +155,7 @@ TEST_F(CampaignWithFault, LeavesAFolderPerFinding) {
     }
     const std::string report = *read_file(at + "/report.md");
     for (const std::string& part :
-         {signature, flag, at + "/min.json", std::string("lawful"), std::string("replay"),
+         {signature, flag, at + "/min.json", std::string("allowed"), std::string("replay"),
           std::string("## The case as found"), "`" + at + "/case.json`"}) {
       EXPECT_NE(report.find(part), std::string::npos) << part << "\n" << report;
     }

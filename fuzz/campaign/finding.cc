@@ -61,7 +61,7 @@ Table evidence_table(const Verdict& verdict) {
   }
   evidence.add({"got", number_text(worst.got)});
   evidence.add({"exact", number_text(worst.want)});
-  evidence.add({"lawful", "[" + number_text(worst.lo) + ", " + number_text(worst.hi) + "]"});
+  evidence.add({"allowed", "[" + number_text(worst.lo) + ", " + number_text(worst.hi) + "]"});
   evidence.add({"bound before the store", number_text(worst.bound)});
   if (worst.steps_outside > 0) evidence.add({"outside by", std::to_string(worst.steps_outside) + " ulp"});
   evidence.add(

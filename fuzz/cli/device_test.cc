@@ -254,7 +254,7 @@ TEST(FailedDevice, OneThatFailsWhileMinimizingDoesNotStopTheCampaignForEver) {
   EXPECT_TRUE(contains(report, "not minimized: the device failed meanwhile")) << report;
   const Json verdict = Json::parse(*read_file(folder / ("w/findings/" + findings[0] + "/verdict.json")));
   EXPECT_EQ(verdict["verdict"], "defect");
-  EXPECT_TRUE(contains(report, "No lawful execution gives this result")) << report;
+  EXPECT_TRUE(contains(report, "No correct execution gives this result")) << report;
   EXPECT_EQ(names_in(folder / "w/findings").size(), 2U) << "what ran is a finding of its own";
   EXPECT_EQ(names_in(folder / "w/suspects"), std::vector<std::string>{});
   const Ran third = fuzz(folder / "w", {"--runs=1", "--minimize=0", flags.back()});

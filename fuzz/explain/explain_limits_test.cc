@@ -149,7 +149,7 @@ TEST(ExplainLimits, EvidenceUnderTheStrictPolicyIsAViolation) {
   const std::string file = scenario("sigmoid_gate_bf16_small");
   const Ran text = explained(file, {"--policy=strict"});
   EXPECT_EQ(text.code, kFindings);
-  EXPECT_THAT(text.out, HasSubstr("lawful under the"));
+  EXPECT_THAT(text.out, HasSubstr("allowed under the"));
   EXPECT_THAT(text.out, Not(HasSubstr("; 0 of")));
   const Json json = Json::parse(explained(file, {"--policy=strict", "--json"}).out);
   EXPECT_THAT(json["signature"].get<std::string>(), testing::EndsWith("-declared_rounding"));

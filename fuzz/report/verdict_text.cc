@@ -85,7 +85,7 @@ std::string policy_sentence(const Verdict& verdict) {
                deviations_text(region);
     }
   }
-  return unequal_text(verdict) + "; lawful only with implicit roundings left out or moved, " +
+  return unequal_text(verdict) + "; within bounds only with implicit roundings dropped or moved, " +
          (declared ? "which the contracts declare" : "which no contract declares") +
          (declared && verdict.finding ? " but the policy is strict" : "") + ": " + drops + ".";
 }
@@ -101,7 +101,7 @@ std::string shown_step_text(const Verdict& verdict) {
   if (verdict.steps == 1 || verdict.baseline.regions.empty()) return "";
   return "Regions and evidence are of step " + std::to_string(verdict.step) + " of " +
          std::to_string(verdict.steps) +
-         " (counted from 0), the gravest; output elements are counted over all.\n";
+         " (counted from 0), the most severe; output elements are counted over all.\n";
 }
 
 Table region_table(const BackendVerdict& verdict, Regions which, std::span<const Difference> differences) {
@@ -156,8 +156,8 @@ std::string evidence_text(const Verdict& verdict) {
   const std::string steps =
       worst.steps_outside > 0 ? ", " + std::to_string(worst.steps_outside) + " ulp outside" : "";
   return where + ": " + worst.value + "[" + std::to_string(worst.element) + "] is " + number_text(worst.got) +
-         (region.symptom == Symptom::declared_rounding ? ", lawful under the strict policy is ["
-                                                       : ", lawful is [") +
+         (region.symptom == Symptom::declared_rounding ? ", allowed under the strict policy is ["
+                                                       : ", allowed is [") +
          number_text(worst.lo) + ", " + number_text(worst.hi) + "] (exact " + number_text(worst.want) +
          ", bound " + short_number(worst.bound) + steps + "); " + std::to_string(region.outside) + " of " +
          counted(region.elements, "element") + " outside";
@@ -172,12 +172,12 @@ std::string sentence(const Verdict& verdict) {
              " the same bits on " + pair + worst_text(verdict) + ".";
     case VerdictClass::reassociation:
       return unequal_text(verdict) +
-             "; every region is lawful on the inputs that it got, with every rounding " +
+             "; every region is within its bounds on the inputs that it received, with every rounding " +
              "where the graph puts it" + worst_text(verdict) + ".";
     case VerdictClass::precision_policy:
       return policy_sentence(verdict);
     case VerdictClass::inconclusive:
-      return unequal_text(verdict) + "; the bound is too loose to say whether that is lawful.";
+      return unequal_text(verdict) + "; the bound is too loose to decide.";
     case VerdictClass::unsupported:
     case VerdictClass::out_of_memory:
     case VerdictClass::timeout:
@@ -193,7 +193,7 @@ std::string sentence(const Verdict& verdict) {
   const std::string evidence = evidence_text(verdict);
   if (verdict.failing_region && is_disagreement(*verdict.failing()))
     return "No correct kernel does this: " + evidence + ".";
-  return "No lawful execution gives this result" + (evidence.empty() ? "" : ": " + evidence) + ".";
+  return "No correct execution gives this result" + (evidence.empty() ? "" : ": " + evidence) + ".";
 }
 
 }  // namespace fusesmith::fuzz

@@ -43,9 +43,9 @@ TEST(VerdictText, TheEvidenceIsOfTheFailingRegion) {
   const Verdict verdict = defect();
   EXPECT_EQ(verdict.signature_text(), "defect-cpu_fused-sdpa-f32-out_of_bounds");
   EXPECT_EQ(evidence_text(verdict),
-            "region 'o' (sdpa, f32) of cpu_fused: o[4] is inf, lawful is [0.5, 1.5] (exact 1, bound 1e-07); "
+            "region 'o' (sdpa, f32) of cpu_fused: o[4] is inf, allowed is [0.5, 1.5] (exact 1, bound 1e-07); "
             "3 of 10 elements outside");
-  EXPECT_EQ(sentence(verdict), "No lawful execution gives this result: " + evidence_text(verdict) + ".");
+  EXPECT_EQ(sentence(verdict), "No correct execution gives this result: " + evidence_text(verdict) + ".");
   EXPECT_EQ(evidence_text(Verdict{}), "");
 }
 
@@ -59,11 +59,12 @@ TEST(VerdictText, PolicySentenceNamesTheDeviations) {
   verdict.output_elements = 10;
   verdict.unequal = 2;
   verdict.max_difference = verdict.max_finite_difference = 0.25;
-  EXPECT_EQ(sentence(verdict),
-            "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25; lawful only with "
-            "implicit roundings left out "
-            "or moved, which the "
-            "contracts declare: region 'o' (add, f32) of cpu_fused: drop p.");
+  EXPECT_EQ(
+      sentence(verdict),
+      "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25; within bounds only with "
+      "implicit roundings dropped "
+      "or moved, which the "
+      "contracts declare: region 'o' (add, f32) of cpu_fused: drop p.");
   verdict.candidate.regions[0].declared = false;
   EXPECT_NE(sentence(verdict).find("which no contract declares"), std::string::npos);
 }
@@ -111,7 +112,7 @@ TEST(VerdictText, ABoundOfZeroHasNoRatio) {
   verdict.fail({BackendRole::candidate, 0});
   EXPECT_EQ(region_table(verdict.candidate, Regions::all).text().find("400"), std::string::npos);
   EXPECT_EQ(evidence_text(verdict),
-            "region 'o' (add, f32) of cpu_fused: o[4] is 1.5, lawful is [1, 1] (exact 1, bound 0, 64 ulp "
+            "region 'o' (add, f32) of cpu_fused: o[4] is 1.5, allowed is [1, 1] (exact 1, bound 0, 64 ulp "
             "outside); 1 of 10 elements outside");
   verdict.candidate.regions[0].worst.bound = 1e-7;
   EXPECT_NE(region_table(verdict.candidate, Regions::all).text().find("400"), std::string::npos);
