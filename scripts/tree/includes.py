@@ -1,4 +1,4 @@
-"""The include rule: which folder and which room may include which headers. Everything points one way."""
+"""The include rule: which headers each folder and each subfolder may include. There are no cycles."""
 
 import os
 import re
@@ -19,10 +19,10 @@ SIBLINGS = {"backends/cpu_fused": ["backends/rewrite/"],
 ACROSS_BACKENDS = re.compile(r"backends/[^/]+_test\.(cc|h)")
 BACKENDS_TESTS = ["oracle/"]  # tests of backends may use the judge
 
-# Folders with rooms: each room, and the rooms of the same folder that it may include besides itself. "." is the
-# folder's own files, which may include every room.
+# For each folder that is divided: its subfolders, and for each the other subfolders that it may include. "." stands for
+# the files directly in the folder, which may include every subfolder.
 PATTERN = [".", "matching"]
-ROOMS = {
+SUBFOLDERS = {
     "fuzz": {
         "base": [],
         "generate": ["base"],
@@ -79,7 +79,7 @@ def includes(text):
 
 
 def allowed_in_tree(path):
-    """What of this tree the file at `path` may include, rooms aside."""
+    """What of this tree the file at `path` may include, before the rules on subfolders."""
     folder = path.split("/")[0]
     allowed = list(ALLOWED[folder])
     if folder == "backends":
@@ -102,22 +102,22 @@ def covers(rule, header):
     return header == rule
 
 
-def room_of(path, folder):
-    """The room of `path` below `folder`: its first subfolder, or "."."""
+def subfolder_of(path, folder):
+    """The first subfolder of `folder` on the way to `path`, or "." for a file directly in it."""
     inner = path[len(folder) + 1:]
     return inner.split("/")[0] if "/" in inner else "."
 
 
-def room_error(path, header):
-    """Why the room of `path` may not include `header`; None if it may. Tests may include every room."""
-    for folder, rooms in ROOMS.items():
+def subfolder_error(path, header):
+    """Why the subfolder of `path` may not include `header`; None if it may. Tests may include every subfolder."""
+    for folder, subfolders in SUBFOLDERS.items():
         if not (path.startswith(folder + "/") and header.startswith(folder + "/")) or TEST_FILE.search(path):
             continue
-        own, other = room_of(path, folder), room_of(header, folder)
-        if own not in rooms and own != ".":
-            return f"{folder}/{own}/ is no room of {folder}/: add it to ROOMS in scripts/tree/includes.py"
-        if own in rooms and other != own and other not in rooms[own]:
-            known = ", ".join(rooms[own]).replace(".", "its own files") or "no other room"
+        own, other = subfolder_of(path, folder), subfolder_of(header, folder)
+        if own not in subfolders and own != ".":
+            return f"{folder}/{own}/ is no subfolder of {folder}/: add it to SUBFOLDERS in scripts/tree/includes.py"
+        if own in subfolders and other != own and other not in subfolders[own]:
+            known = ", ".join(subfolders[own]).replace(".", "its own files") or "no other subfolder"
             return f"may not include {header}: {folder}/{own}/ includes {known}"
     return None
 
@@ -128,7 +128,7 @@ def include_error(path, header, root):
         allowed = allowed_in_tree(path)
         if not any(covers(rule, header) for rule in allowed):
             return f"may not include {header} (allowed: {', '.join(allowed)})"
-        return room_error(path, header)
+        return subfolder_error(path, header)
     if os.path.exists(os.path.join(root, os.path.dirname(path), header)):
         return f'write {header} with its path from the repository root'
     for headers, files in OUTSIDE:
