@@ -1,4 +1,4 @@
-// Which planted faults strike while one region is compiled or run.
+// Which faults are active while one region is compiled or run.
 #pragma once
 
 #include <string_view>

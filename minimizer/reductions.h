@@ -1,5 +1,5 @@
-// Reductions propose edits as data; one engine (minimizer/minimize.h) applies them, decides and verifies. To
-// add a reduction: a file under reductions/, a line in reductions/list.def, a test beside the file.
+// Reductions propose edits as data. One engine (minimizer/minimize.h) applies them, and accepts or rejects
+// the result. docs/adding.md shows how to add a reduction.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace fusesmith::minimizer {
 
-// What one query of a failing case said.
+// The result of judging a case that fails.
 struct Probe {
-  std::string signature;  // names the finding
-  std::vector<std::shared_ptr<const Tensor>>
-      values;                      // the candidate's trace, by ValueId; may be empty, or null in places
+  std::string signature;  // of the finding
+  // The candidate's trace, by ValueId. May be empty; elements may be null.
+  std::vector<std::shared_ptr<const Tensor>> values;
   std::vector<int> failing_nodes;  // of the region that fails; may be empty
 };
 

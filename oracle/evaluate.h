@@ -12,10 +12,10 @@
 
 namespace fusesmith::oracle {
 
-// A reading: which inner roundings happen. Names as in Deviation::value.
+// A reading: which inner roundings are dropped, moved or added, with names as in Deviation::value. All other
+// inner values are rounded as in the graph.
 struct Reading {
-  std::vector<Deviation>
-      deviations;  // dropped, moved or added; all other inner values are rounded as in the graph
+  std::vector<Deviation> deviations;
 };
 
 // A value whose rounding a region may drop: computed, 16-bit, and read inside the region. If it is also an

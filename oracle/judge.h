@@ -1,5 +1,5 @@
-// The judge: each backend by itself, region by region, on the inputs that the region really got, against the
-// bounded reference; differences between two backends are then explained, not tolerated.
+// The judge compares each backend with the bounded reference, region by region, on the inputs that the region
+// received in the run. It does not compare the backends with each other, and uses no tolerance.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct Execution {
   std::string backend;
   const Plan* plan = nullptr;
   const Trace* trace = nullptr;
-  std::optional<Disagreement> disagreement = {};  // between this run and a second look at it
+  std::optional<Disagreement> disagreement = {};  // between this run and Program::recheck
 };
 
 struct JudgeOptions {
@@ -28,8 +28,8 @@ struct JudgeOptions {
 Verdict judge(const Case& test_case, const Execution& baseline, const Execution& candidate,
               const JudgeOptions& options = {});
 
-// Adds what a check after the judgement found in one of the verdict's backends: its region fails, and the
-// verdict, unless it was a finding before, is the one of that region.
+// Adds the result of a check after the judgement: the region fails, and unless the verdict was a finding
+// before, it becomes the verdict of this region.
 void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole role, Verdict& verdict);
 
 // One backend alone (its regions, no comparison).

@@ -12,18 +12,16 @@
 
 namespace fusesmith::oracle {
 
-// Nodes that are computed together. Regions are listed in execution order, and together they contain every
-// node once.
+// Nodes that are computed together. A plan lists its regions in execution order; together they contain every
+// node of the graph exactly once.
 struct Region {
   std::vector<int> nodes;  // in graph order
-  // values from outside the region that its nodes read, each once, in order of first use
+  // Values from outside the region that its nodes read, each once, in order of first use.
   std::vector<ValueId> inputs;
-  std::vector<ValueId>
-      outputs;  // values that are in memory afterwards: all that other regions read or that are graph outputs
-  std::vector<std::string>
-      // the patterns that formed the region, the first one is reported; empty: a single unfused
-      // node
-      patterns;
+  // Values that are stored in memory: all that other regions read or that are graph outputs.
+  std::vector<ValueId> outputs;
+  // The patterns that formed the region, of which the first one is reported. Empty: a single unfused node.
+  std::vector<std::string> patterns;
   Contract contract;
 };
 
@@ -53,12 +51,12 @@ struct Trace {
 struct Disagreement {
   enum class Kind : uint8_t {
     guard,       // a write outside every tensor
-    poison,      // the result depends on what memory held before
-    repeat,      // the same run again gave other bits
-    production,  // memory used again and several streams gave other bits
-    source,      // an input or a state does not hold any more what the run was given
-    scaling,     // inputs scaled by powers of two did not scale the values so
-    exchange,    // inputs exchanged along a batch axis did not exchange the values so
+    poison,      // the result depends on memory that the run did not write
+    repeat,      // a second run gave different bits
+    production,  // the run with reused memory and several streams gave different bits
+    source,      // an input or a state was overwritten
+    scaling,     // values were not scaled with the inputs
+    exchange,    // values were not exchanged with the inputs
   };
   Kind kind = Kind::repeat;
   size_t region = 0;  // the first region that differs

@@ -56,7 +56,7 @@ class RegionJudge {
     if (!declared) verdict.symptom = Symptom::undeclared_rounding;
   }
 
-  // Whether the region is lawful with these deviations, or some of them.
+  // Whether the region is within its bounds with these deviations, or with some of them.
   bool try_deviations(RegionVerdict& verdict, const Deviations& candidates, bool declared) const {
     std::optional<Deviations> lawful = lawful_subset(candidates);
     if (!lawful) return false;
@@ -149,9 +149,9 @@ class RegionJudge {
     return true;
   }
 
-  // Lawful only with deviations. Where they are not allowed, the evidence is against the reading that was
-  // violated: against the reading that accepts it would show no element outside. What the strict policy asks
-  // is known then, whatever the elements hold of which nothing is known.
+  // The region is within its bounds only with deviations. If these are not allowed, the evidence is from the
+  // reading that rejects them, because the accepting reading has no element outside. The result under the
+  // strict policy is then known, even if nothing is known about some elements.
   void show_violation(RegionVerdict& verdict, const Comparison& strict) const {
     if (!verdict.declared) return fill(verdict, options_.strict_policy ? strict : nearest_allowed(strict));
     if (!options_.strict_policy) return;

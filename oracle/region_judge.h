@@ -1,4 +1,4 @@
-// Judges one region: the strict reading first, then what its contract declares, then what it does not.
+// Judges one region: first with the strict reading, then with declared deviations, then with undeclared ones.
 #pragma once
 
 #include "oracle/evaluate.h"
@@ -10,7 +10,7 @@ struct RegionJudgeOptions {
   // Name exactly the deviations that are needed (one more evaluation for each). Off: all declared ones are
   // named.
   bool minimal_deviations = true;
-  // Declared deviations are not allowed either: a region that needs them is told of as what it violates.
+  // Declared deviations are not allowed either; the evidence is then that of the strict reading.
   bool strict_policy = false;
 };
 
@@ -22,7 +22,7 @@ RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t region, 
 struct Comparison {
   int64_t elements = 0;
   int64_t outside = 0;          // finite values out of bounds
-  int64_t outside_special = 0;  // NaN or infinity where none is lawful, or the reverse
+  int64_t outside_special = 0;  // NaN or infinity where no correct execution gives it, or the reverse
   int64_t exact = 0;            // e = 0
   int64_t unknown = 0;          // e infinite: the bound says nothing
   // Of half of some output's elements or more, e is above 1/16 of the output's largest magnitude.
@@ -36,9 +36,10 @@ struct Comparison {
 };
 Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace);
 
-// Which of two lawful readings the stored bits speak for: among the elements whose exact results differ
-// between them, the standard score of "nearer to a's" against a fair coin. Above about 5, a is what happened.
-// Used to name deviations; never changes whether a region passes.
+// Which of two readings explains the stored bits better, if the region is within its bounds under both. The
+// result is a standard score: among the elements whose exact results differ between the readings, how many
+// are nearer to that of a, compared with equal chances. Above about 5, the kernel used reading a. This only
+// names deviations; it never changes whether a region passes.
 double preference(const std::vector<RegionOutput>& a, const std::vector<RegionOutput>& b, const Trace& trace);
 
 }  // namespace fusesmith::oracle

@@ -1,5 +1,5 @@
 // Shared by the oracle's tests: seeded data, f32 sums in the orders that executors use, the bounded reference
-// of one op on given values, and whether a stored number is lawful under it. Nothing here is shared with what
+// of one op on given values, and whether a stored number is within bounds. Nothing here is shared with what
 // the tests check.
 #pragma once
 

@@ -81,14 +81,14 @@ void for_each_verdict(const Backend& backend, const Fill& fill, F f) {
   }
 }
 
-// Roundings that a library adds are lawful where the contract says so; nothing else is.
+// Roundings that a library adds are allowed if the contract declares them, and no others.
 inline bool only_adds(const RegionVerdict& region) {
   const auto adds = [](const Deviation& d) { return d.kind == Deviation::Kind::add; };
   return region.declared && std::all_of(region.deviations.begin(), region.deviations.end(), adds);
 }
 
 // The law of an unfused backend on data where bounds are tight: every node within its bounds, with every
-// rounding where the graph puts it.
+// rounding where the graph has it.
 inline void expect_lawful_on_ordinary_data(const Backend& backend) {
   for (const Fill& fill : {Fill{Normal{}}, Fill{Normal{100, 1}}, Fill{Normal{0, 20}}, Fill{Lattice{}},
                            Fill{Constant{3}}, Fill{OneHot{}}}) {
@@ -114,8 +114,8 @@ inline void expect_lawful_on_special_data(const Backend& backend) {
   }
 }
 
-// Exact data: one lawful bit pattern for every element of every op, and the backend has it. `in_one_pass`:
-// its variances are.
+// Exact data: every element of every op has one correct bit pattern, which the backend must give.
+// `in_one_pass`: its variances are.
 inline void expect_exact_on_exact_data(const Backend& backend, bool in_one_pass = false) {
   for (const ExactCase& one : op_tests::exact_cases()) {
     for (Dtype dtype : kFloatDtypes) {

@@ -1,5 +1,5 @@
 // Every op against its definition in f64, in every float dtype, over shapes with broadcasting, size-1 axes,
-// transposes and scalars. (How near f32 must come is the judge's matter: cpu_lawful_test.cc.)
+// transposes and scalars. (cpu_lawful_test.cc checks f32 results against their bounds.)
 #include "backends/common/run_node.h"
 
 #include <gtest/gtest.h>

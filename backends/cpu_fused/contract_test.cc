@@ -1,4 +1,4 @@
-// Every pattern keeps its word on cpu_fused.
+// Every pattern keeps its contract on cpu_fused.
 #include "backends/cpu_fused/cpu_fused_backend.h"
 #include "backends/rewrite/kept_contract_test.h"
 

@@ -19,7 +19,7 @@ struct Epilogue {
   std::optional<Activation> activation = {};
   InnerValue product;
   bool probed = false;
-  bool relu_drops_nan = false;  // planted
+  bool relu_drops_nan = false;  // fault
 };
 
 // Injected fault: relu turns NaN into 0.

@@ -1,4 +1,4 @@
-// Planted faults that strike only in some runs: races and orders of arrival, on one thread.
+// Faults that strike only in some runs: races and orders of arrival, on one thread.
 #pragma once
 
 #include <atomic>

@@ -19,7 +19,7 @@ Statistics moments(std::span<const float> row) {
   return {n, mean, std::fmax(0.0f, sum_of_squares / n - mean * mean) * n};
 }
 
-// Planted: merged in another order, which is as accurate.
+// Fault: merged in another order, which is as accurate.
 Statistics neighbours_first(std::span<const float> row) {
   std::array<Statistics, 8> lanes;
   for (size_t i = 0; i < row.size(); ++i) lanes[i % lanes.size()].add(row[i]);

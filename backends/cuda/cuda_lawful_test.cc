@@ -1,4 +1,4 @@
-// The law of the GPU's baseline, as CpuLawful: every op, dtype and kind of data on `cuda`, repeated and with
+// As CpuLawful, for the GPU: every op, dtype and kind of data on `cuda`, repeated and with
 // its memory checked.
 #include "backends/common/lawful_test.h"
 #include "backends/cuda/cuda_backend.h"

@@ -1,4 +1,4 @@
-// Every lawful case compiles on both GPU backends or is refused in words; compiling needs no GPU.
+// Every valid case compiles on both GPU backends or is rejected with a reason; compiling needs no GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

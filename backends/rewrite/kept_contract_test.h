@@ -1,5 +1,5 @@
-// For tests: a fusing backend keeps a pattern's word. Every example, dtype and size is lawful, with no
-// deviation that its contract does not declare, and with none at all in f32.
+// For tests: a fusing backend keeps the contract of a pattern. With every example, dtype and size, results
+// are within their bounds with no undeclared deviation, and in f32 without any deviation.
 #pragma once
 
 #include "backends/common/lawful_test.h"

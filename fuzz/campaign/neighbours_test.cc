@@ -1,4 +1,4 @@
-// What a finding's report says of the neighbours of its minimized case, for planted faults.
+// What a finding's report says of the neighbours of its minimized case, for faults.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -29,7 +29,7 @@ struct CaseOutcome {
   CoverageEvents events;
   // Metamorphic checks that were made, by name; none where the case did not ask.
   Counts metamorphic;
-  bool exact = false;    // no element of any region had more than one lawful result
+  bool exact = false;    // every element of every region has exactly one correct result
   bool invalid = false;  // the generator's graph does not read back: nothing else is set
 };
 
@@ -46,8 +46,8 @@ struct Stats {
   Counts unsupported, patterns, findings;  // by reason, name, signature
   int64_t metamorphic_cases = 0;           // with at least one metamorphic check
   Counts metamorphic_checks;               // by name
-  // Cases still to be counted that are not run again, because each made the device fail when it ran alone:
-  // signatures by the case's name. Under the key "convicted".
+  // Cases that made the device fail when they ran alone. They are still to be counted, but do not run again:
+  // signatures by the case's name. The key in stats.json is "convicted".
   std::map<std::string, std::string> device_failures;
   GenerationCoverage coverage;
   Coverage met;

@@ -1,5 +1,5 @@
-// Cases of several steps: the figures are over all of them, the evidence is of the gravest, and every report
-// says which that is.
+// Cases of several steps: the figures are over all of them, the evidence is of the most severe, and every
+// report says which that is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

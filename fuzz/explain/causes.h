@@ -1,6 +1,6 @@
-// Causes: which regions of the candidate make the difference of a run, by experiment. Each region runs on the
-// baseline's values as inputs: what differs then is its own. The baseline then computes everything after it
-// from the candidate's values: how far the difference is carried, and which share it has of the final one.
+// Causes: experiments that measure which regions of the candidate make the difference of a run. Each region
+// runs on the baseline's values, which shows the difference that it makes itself. The baseline then computes
+// everything after it from these outputs, which shows the resulting difference at the graph outputs.
 #pragma once
 
 #include <functional>
@@ -48,12 +48,12 @@ struct InnerCause {
   bool on_the_way = false;
 };
 
-// What kind of thing a cause is, by experiment.
+// The kinds of causes that the experiments distinguish.
 enum class CauseKind : uint8_t {
-  out_of_bounds,  // no lawful execution leaves these outputs, and no rounding accounts for them
+  out_of_bounds,  // no correct execution gives these outputs, whatever roundings it drops or moves
   rounding,       // roundings were left out, moved or added
-  inner_value,    // with inner values of the baseline's in its kernel nothing is left: other statistics
-  order,          // none of these: the region computes the same in another order
+  inner_value,    // with inner values of the baseline, its kernel gives the baseline's bits
+  order,          // none of these: the region uses another order of operations
   baseline,       // the baseline's regions of these nodes fail, not this one
 };
 inline constexpr std::string_view kCauseKinds[] = {"out_of_bounds", "rounding", "inner_value", "order",

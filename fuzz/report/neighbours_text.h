@@ -10,7 +10,7 @@
 namespace fusesmith::fuzz {
 
 // One line for each dimension, dtype or attribute that matters: "Fails iff N mod 16 != 0, where N is x axis 0
-// (1 here): true of all 29 sizes tried, from 1 to 129." Every line ends with a newline.
+// (1 here): holds for all 29 sizes tried, from 1 to 129." Every line ends with a newline.
 std::string neighbours_summary(const Neighbours& neighbours);
 
 // The summary, and a table of all that was tried, as Markdown.

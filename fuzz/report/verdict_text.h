@@ -28,10 +28,10 @@ std::string outputs_text(const Verdict& verdict);
 std::string shown_step_text(const Verdict& verdict);
 
 // The evidence of the failing region; empty where there is none. "region 'o' (sdpa, f32) of cpu_fused: o[17]
-// is 1.25, lawful is [1, 1.1] (exact 1.05, bound 3e-07, 12 ulp outside); 37 of 128 elements outside".
+// is 1.25, allowed is [1, 1.1] (exact 1.05, bound 3e-07, 12 ulp outside); 37 of 128 elements outside".
 std::string evidence_text(const Verdict& verdict);
 
-// One sentence without technical gaps: what differs, whether that is lawful, by which deviation, where the
+// One sentence: what differs, whether that is within bounds, with which deviations, and where the
 // worst error lies.
 std::string sentence(const Verdict& verdict);
 

@@ -1,5 +1,5 @@
 // Metamorphic: N decode steps over a key-value cache equal one prefill of the N tokens. Every row that a step
-// gives lies in the lawful interval of prefill's row, on every backend.
+// gives lies in the allowed interval of prefill's row, on every backend.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// Which cases are on a device at this moment, over all threads, so that they can be saved when the device
-// fails: after that nothing may run there in this process, and which of them is to blame shows only when each
-// runs alone in a fresh one.
+// Which cases are running on a device, over all threads, so that they can be saved if the device fails. After
+// that, nothing can run on the device in this process. To find the case that causes the failure, each of them
+// runs alone in a new process.
 #pragma once
 
 #include <functional>

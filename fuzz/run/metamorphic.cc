@@ -50,8 +50,8 @@ bool has_huge(const std::vector<double>& before, const std::vector<double>& afte
 }
 
 // Of a value in the program's own runs and in those without fusion, which show what the program keeps inside.
-// The program may lawfully get another value there, after cancellation by far; with the exponents of f16 that
-// may then be tiny, which nobody sees.
+// The program may correctly compute another value there, after cancellation by far; with the exponents of f16
+// that may then be tiny, which nobody sees.
 bool is_moderate(ValueId v, Dtype dtype, const ScaledRuns& own, const ScaledRuns& unfused) {
   const auto at = static_cast<size_t>(v);
   const TensorPtr &before = unfused.before.values[at], &after = unfused.after.values[at];

@@ -121,7 +121,7 @@ TEST_P(Metamorphic, ExchangedElementsStayTheSame) {
 INSTANTIATE_TEST_SUITE_P(All, Metamorphic, testing::Values("cpu", "cpu_fused", "cuda", "cuda_fused"),
                          [](const auto& param_info) { return std::string(param_info.param); });
 
-// What was found, by exchanging, in a pattern's examples with a fault planted.
+// What was found, by exchanging, in a pattern's examples with a fault turned on.
 std::optional<Disagreement> found_by_exchange(const char* fault, const char* pattern) {
   CompileOptions options;
   options.faults = Faults({fault});

@@ -53,7 +53,7 @@ Tensors inputs_of(const Case& test_case, int64_t step) {
   return inputs;
 }
 
-// A finding is graver than any verdict that is none. `largest` is the step's own difference.
+// A finding is more severe than any other verdict. `largest` is the step's own difference.
 auto gravity(const Verdict& verdict, double largest) {
   return std::tuple(verdict.finding, verdict.verdict, largest);
 }

@@ -31,13 +31,13 @@ struct Interrupted {};
 Case with_options(Case test_case, const RunOptions& options);
 
 // Compiles both (a backend that cannot: verdict `unsupported` with its reason), draws the inputs once for
-// both, runs and judges every step. The verdict is that of the gravest step: of several the one whose outputs
-// are furthest apart, then the earliest. Its figures of the outputs are over all steps.
+// both, runs and judges every step. The verdict is that of the most severe step: of several the one whose
+// outputs are furthest apart, then the earliest. Its figures of the outputs are over all steps.
 Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& candidate,
                  const RunOptions& options = {});
 
 // The same with what it was judged by, for reports and for extracting regions with the inputs they got.
-// Programs are null where the verdict is `unsupported`; the traces are those of the gravest step.
+// Programs are null where the verdict is `unsupported`; the traces are those of the most severe step.
 struct CaseRun {
   Verdict verdict;
   std::unique_ptr<Program> baseline, candidate;

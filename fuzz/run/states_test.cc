@@ -68,8 +68,8 @@ TEST_P(States, AnUpdateInPlaceFollowsItsReaders) {
   EXPECT_EQ(after(test_case, 5), (std::vector<double>{3, 2}));
 }
 
-// A trace that holds another old state than was given: what made its next value is to blame, else its first
-// reader.
+// For a trace whose old state was overwritten: the region that computes the next value of the state is named,
+// else the first reader.
 TEST(OverwrittenSource, NamesTheRegionThatCarriesTheStateOn) {
   Builder b;
   const TensorType type{Dtype::f32, {2, 3}};

@@ -1,14 +1,13 @@
-// For tests: what is known of each op beside its declaration. A file of this folder holds, for the ops of a
-// family,
-//   cases    attributes and input types, over shapes with broadcasting, axes of size 1, transposes and
-//   scalars exact    data on which no lawful execution can differ, in any order, tiling or fusion: the
-//   reference must
-//            prove a bound of 0 for every element, and every backend give exactly these bits
-//   special  what the op makes of NaN, infinities, subnormals, huge values and zeros of both signs, as its
-//   doc
-//            line says: one outcome each, for the reference and on every backend
-//   eval     the op in f64, element by element from its definition, sharing nothing with the kernels; no
-//   rounding
+// For tests: data for each op, and its definition. Each file of this folder has for the ops of a family:
+//
+// - cases: attributes and input types, over shapes with broadcasting, axes of size 1, transposes and scalars;
+// - exact: data for which all correct executions give the same bits, in any order, tiling or fusion. The
+//   reference must give the bound 0 for every element, and every backend must give exactly these bits;
+// - special: the results for NaN, infinities, subnormals, huge values and zeros of both signs. There is one
+//   result for each, for the reference and for every backend;
+// - eval: the op in f64, element by element from its definition, without rounding and without code of the
+//   kernels.
+//
 // op_tests_test.cc names every op that lacks one of them.
 #pragma once
 

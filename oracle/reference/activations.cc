@@ -1,6 +1,7 @@
-// sigmoid, silu, gelu, tanh, softcap, exp: smooth functions of one element.
-//   f(x') - f(x) is bounded by |f'(x)| dx + max|f''| dx^2 / 2 (Taylor), and the computing error by the
-//   function's formula.
+// sigmoid, silu, gelu, tanh, softcap, exp: smooth functions of one element. The error of the input,
+// f(x') - f(x), is at most |f'(x)| dx + max|f''| dx^2 / 2 (Taylor). The error of the computation follows from
+// the formula of each function.
+//
 // Exact at 0 and from 128 on. There exp(-|x|), below 2^-184, is 0 in f32 even times x, and exp(|x|) infinite:
 // 1 / (1 + exp(-x)) is 1 / 1 or 1 / inf, as exp(x) / (1 + exp(x)) is; tanh and erf are +-1 (Arithmetic says
 // on what grounds), so that 1 + erf is 2 or 0. The exact results round to the same values.

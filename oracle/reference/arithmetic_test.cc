@@ -1,4 +1,4 @@
-// add, sub, mul, div, scale, cast: the correctly rounded result is lawful and, for exact inputs, its
+// add, sub, mul, div, scale, cast: the correctly rounded result is within bounds and, for exact inputs, its
 // neighbours are not (but where rounding to f32 on the way to 16 bits may choose either); select and movement
 // ops change no bits.
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ std::vector<double> operands(Dtype dtype, Rng& rng, size_t n) {
   return x;
 }
 
-// 16-bit results pass through f32: a neighbour is lawful only where v lies within one f32 rounding of the
+// 16-bit results pass through f32: a neighbour is allowed only where v lies within one f32 rounding of the
 // boundary between both.
 bool near_tie(Dtype dtype, double v, double a, double b) {
   return is_16_bit(dtype) && std::fabs(v - (a + b) / 2) <= 1.001 * kU * std::fabs(v) + 0x1p-149;

@@ -209,7 +209,7 @@ Chain random_chain(Dtype dtype, Rng& rng) {
   return chain;
 }
 
-// One lawful execution of a chain: each op computed as far off as its own bound allows, then kept in f32 or
+// One correct execution of a chain: each op computed as far off as its own bound allows, then kept in f32 or
 // rounded as said.
 Bounded execute(const Chain& chain, bool rounds, Rng& rng, int corner) {
   std::vector<Bounded> values;

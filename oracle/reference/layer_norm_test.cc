@@ -1,5 +1,5 @@
 // layer_norm: two-pass and Welford in every order stay in their bounds, E[x^2] - E[x]^2 leaves them where it
-// cancels and lawful where it is declared.
+// cancels and allowed where it is declared.
 #include <gtest/gtest.h>
 
 #include "oracle/test_support.h"

@@ -1,10 +1,10 @@
 // layer_norm, group_norm: y = (x - m) r w + b with r = 1 / sqrt(var + eps) and the statistics of
-// statistics.h. rms_norm: y = x r w with r = 1 / sqrt(q + eps). q = mean(x^2) has terms of one sign: h
-// additions (RowSums::height), a square and a division each round relative to it, (h + 3) u; inexact inputs
-// bring mean(2 |x| dx
-// + dx^2).
-//   e = 0 where x - m is exactly 0, whatever r is; and where var, or q, is exactly a power of four that eps
-//   is too small to change, so that r is a power of two, and no product rounds before the last operation.
+// statistics.h. rms_norm: y = x r w with r = 1 / sqrt(q + eps). q = mean(x^2) has terms of one sign, so that
+// h additions (RowSums::height), a square and a division have the relative error (h + 3) u; inexact inputs
+// add mean(2 |x| dx + dx^2).
+//
+// e = 0 if x - m is exactly 0, whatever r is, and if var (or q) is a power of four to which eps adds nothing:
+// then r is a power of two, and no product rounds before the last operation.
 #include <cmath>
 #include <limits>
 

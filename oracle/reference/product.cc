@@ -1,14 +1,16 @@
-// matmul, linear, einsum: sums of K products in an f32 accumulator, in any order.
-//   |got - v| <= (K + 2) u s / (1 - (K + 2) u),  s = sum |a_k b_k|      (Higham, Accuracy and Stability,
-//   section 3.1)
-// or, where it is known that no term meets more than h roundings, h u s / (1 - h u) (the same, section 4.2),
-// plus what inexact inputs bring; e = 0 where only one term is not 0 and is an f32, and where every term is a
-// multiple of 2^g and s <= 2^(24+g), since then every partial sum in every order is an f32.
+// matmul, linear, einsum: sums of K products in an f32 accumulator.
 //
-// tf32: an f32 operand a is read as a', |a' - a| <= w |a|, w = 2^-10 where the lower 13 bits are cut off,
-// half of that where they are rounded; nothing where they are 0 already. Such an operand has the error w |a|,
-// and the propagation of input errors makes of it sum |a|' |b|' - |a| |b| <= ((1 + w)^2 - 1) s = (2 w + w^2)
-// s.
+// - In any order, |got - v| <= (K + 2) u s / (1 - (K + 2) u) with s = sum |a_k b_k| (Higham, Accuracy and
+//   Stability of Numerical Algorithms, section 3.1).
+// - In a known order in which each term is affected by at most h roundings, h u s / (1 - h u) (section 4.2).
+//
+// The propagated errors of inexact inputs are added. e = 0 if only one term is not 0 and it is an f32 number,
+// and if every term is a multiple of 2^g and s <= 2^(24+g), because then every partial sum in every order is
+// an f32 number.
+//
+// tf32: an f32 operand a is read as a' with |a' - a| <= w |a|. w = 2^-10 if the lower 13 bits are cut off,
+// half of that if they are rounded, and 0 if they are 0. With these errors of both operands, the propagated
+// error is at most ((1 + w)^2 - 1) s = (2 w + w^2) s.
 #include <Eigen/Core>
 #include <bit>
 #include <cmath>

@@ -1,18 +1,22 @@
 // reduce_sum, reduce_mean, reduce_max, logsumexp, var_mean.
-//   sum   each of its h additions (RowSums::height, n - 1 in any order) rounds once, and the last of them is
-//         the result's own rounding: (h - 1) u s / (1 - n u), s = sum |x| (Higham, section 4.2); 0 where
-//         every order is exact.
-//   mean  the sum's error with all h roundings, / n; where n is no power of two, also the division's, or
-//         that of a product with the rounded 1 / n. Unknown where the sum may overflow: it may be scaled
-//         first.
-//   max   the maximum of intervals.
-//   logsumexp   With m the maximum and t_i = x_i - m, each t_i may be off by d_i = dx_i + u |t_i| (the
-//   subtraction
-//         rounds; where m is inexact too, t_i is larger by as much). The result then moves by at most
-//         log(sum p_i exp(d_i)), p_i = exp(t_i) / S, S = sum exp(t): the way down is the shorter one
-//         (Jensen). Exponentials and h additions put S off by r = eps_exp u + h u relatively, its logarithm
-//         by -log(1 - r), and log adds eps_log u |log S|. The last addition is the result's own rounding. e =
-//         0 where every other element lies 104 or more below m: then S = 1, and log 1 = 0.
+//
+// sum: each of the h additions (RowSums::height; n - 1 in any order) rounds once, and the last rounding is
+// that of the result: (h - 1) u s / (1 - n u), s = sum |x| (Higham, section 4.2). 0 if every order is exact.
+//
+// mean: the error of the sum with all h roundings, divided by n. If n is not a power of two, the error of the
+// division, or of a product with the rounded 1 / n, is added. Unknown if the sum may overflow, because a
+// kernel may scale first.
+//
+// max: the maximum of intervals.
+//
+// logsumexp: let m be the maximum and t_i = x_i - m. Each t_i has an error of at most d_i = dx_i + u |t_i|
+// (the subtraction rounds; if m is inexact too, t_i increases by the error of m). The result then changes by
+// at most log(sum p_i exp(d_i)), where p_i = exp(t_i) / S and S = sum exp(t). It decreases by less than it
+// increases (Jensen). Exponentials and h additions give S a relative error of r = eps_exp u + h u, which
+// changes the logarithm by -log(1 - r), and log adds eps_log u |log S|. The last addition is the rounding of
+// the result. e = 0 if every other element is smaller than m by 104 or more: then S = 1, and log 1 = 0.
+//
+// var_mean: see statistics.h.
 #include <algorithm>
 #include <limits>
 

@@ -234,7 +234,7 @@ TEST(Softmax, SpecialRows) {
   EXPECT_TRUE(std::isfinite(extremes.error(1)));
 }
 
-// 2^k equal maxima and everything else 104 or more below: one lawful bit pattern for each element.
+// 2^k equal maxima and everything else 104 or more below: one correct bit pattern for each element.
 TEST(Softmax, ExactRows) {
   std::vector<double> x(40, -104);
   for (size_t i = 0; i < 32; ++i) x[i] = 0;

@@ -8,7 +8,7 @@
 namespace fusesmith::oracle {
 namespace {
 
-// What may lawfully be stored for the element, where that is one value; else 1e300, which no dtype has.
+// The only value that may be stored for the element; 1e300, which no dtype has, if there are several.
 double only_outcome(Dtype dtype, const RegionOutput& output, size_t i) {
   const double v = output.bounded->v[i], e = output.bounded->error(i);
   if (std::isnan(v)) return e == 0 ? v : 1e300;

@@ -23,7 +23,7 @@ class PointwiseBuilder {
   int add_operand(const DeviceTensor& tensor);
   int add_step(const Op& op, Dtype dtype, const std::vector<int>& arguments);
 
-  // Planted fault: elements beyond the last multiple of 32 are not written.
+  // Fault: elements beyond the last multiple of 32 are not written.
   void leave_tail_unwritten() { tail_unwritten_ = true; }
 
   // Whether the kernel supports this many operands and steps.

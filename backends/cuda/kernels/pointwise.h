@@ -60,7 +60,7 @@ struct PointwiseProgram {
   PointwiseStep steps[kMaxPointwiseSteps];  // every step in f32; the last is stored, rounded once
   void* out;                                // contiguous
   Storage out_storage;                      // a float type
-  bool tail_unwritten;                      // planted: elements beyond the last multiple of 32 are left out
+  bool tail_unwritten;                      // fault: elements beyond the last multiple of 32 are left out
 };
 
 static_assert(sizeof(PointwiseProgram) <= 4096);

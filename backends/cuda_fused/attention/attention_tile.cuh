@@ -229,7 +229,7 @@ struct QueryTile {
   __device__ bool has_rows_from(const AttentionParams& p, int row) const {
     return row < rows || planted(p.faults.writes_past_last_row);
   }
-  // A planted write past the last row stays within the guard zone.
+  // A fault that writes past the last row stays within the guard zone.
   __device__ void store(const AttentionParams& p, int row, int column, float x) const {
     if (column >= p.width) return;
     const int at = (batch * p.queries + first + row) * p.width + column;

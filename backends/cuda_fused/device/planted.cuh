@@ -1,4 +1,4 @@
-// Planted faults in device code: flags have an effect only in builds with FUSESMITH_FAULTS. Only .cu files
+// Faults in device code: flags have an effect only in builds with FUSESMITH_FAULTS. Only .cu files
 // include this.
 #pragma once
 

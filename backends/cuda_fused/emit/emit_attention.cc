@@ -98,7 +98,7 @@ constexpr FaultFlag<Flags> kFlags[] = {
     {"softmax_sum_in_bf16", &Flags::softmax_sum_in_bf16},
 };
 
-// Planted faults of the emission and of the kernels.
+// Faults of the emission and of the kernels.
 void plant(const FusedAttention& op, const FusedScope& scope, AttentionParams& params, Buffers& buffers) {
   const auto planted = [&](std::string_view fault) { return scope.planted(fault); };
   params.faults = kernel_faults(scope, kFlags);

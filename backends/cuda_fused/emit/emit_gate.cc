@@ -25,7 +25,7 @@ struct Place {
 
 Emitted emit_fused(const Gate& gate, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter) {
   const Dtype gate_dtype = scope.at(gate.gate.value).type.dtype, dtype = out.type.dtype;
-  // A planted swap may give the factor the dtype of the activation.
+  // A fault that swaps the halves may give the factor the dtype of the activation.
   if (scope.at(gate.value.value).type.dtype != dtype) return false;
   const int64_t piece = 16 / size_of(dtype);
   const auto whole_pieces = [&](const Gate::Operand& operand) {

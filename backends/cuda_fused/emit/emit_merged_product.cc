@@ -52,7 +52,7 @@ ValueId gather_weights(const MergedProduct& merged, const Sizes& sizes, Workspac
   return all;
 }
 
-// Products without a bias get zeros. Planted: they get uninitialised workspace.
+// Products without a bias get zeros. Fault: they get uninitialised workspace.
 std::optional<ValueId> gather_biases(const MergedProduct& merged, const Sizes& sizes, const FusedScope& scope,
                                      Workspace& workspace, Emitter& emitter) {
   bool any = false;

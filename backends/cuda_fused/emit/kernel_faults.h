@@ -1,4 +1,4 @@
-// Planted faults on their way to a kernel: each flag of a kernel's fault struct, and the fault that sets it.
+// Faults on their way to a kernel: each flag of a kernel's fault struct, and the fault that sets it.
 #pragma once
 
 #include <cstddef>

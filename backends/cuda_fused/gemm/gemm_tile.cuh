@@ -148,7 +148,7 @@ __device__ void finish(const GemmParams& p, const GemmTile& tile, int r, int c, 
   const int at = tile.row_out[r] + tile.column_out[c];
   const bool exists = tile.row + r < p.m.extent && column < p.n.extent;
   bool stored = exists;
-  // Planted: one row too many, but not beyond the guard zone.
+  // Fault: one row too many, but not beyond the guard zone.
   if (planted(p.faults.tail_unmasked) && tile.row + r == p.m.extent && column < p.n.extent)
     stored = at < p.faults.out_count + 32;
   if (planted(p.faults.tail_uninitialised) && column == p.n.extent - 1 && p.n.extent % kTile != 0)

@@ -29,7 +29,7 @@ struct MultiplyReduceParams {
   Storage storage;  // of all: a float type
   ReduceAxes<kMaxAxes> kept;
   ReduceAxes<kMaxSummedAxes> summed;
-  bool races;  // planted: the warps of a block do not wait for each other
+  bool races;  // fault: the warps of a block do not wait for each other
 };
 
 // Arithmetic::sum_height for this many terms.

@@ -17,7 +17,7 @@ struct TriangleParams {
   int batch, size, depth, channels;
   int batch_step, line_step, depth_step;  // along the batch, along i or j, along k
   int left, right;                        // the channel of x where an operand starts
-  bool upcast_skipped;                    // planted: the sums are rounded to the type of x
+  bool upcast_skipped;                    // fault: the sums are rounded to the type of x
 };
 
 // The tile of a block; tests choose sizes around it.

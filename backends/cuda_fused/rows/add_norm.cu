@@ -8,7 +8,7 @@ namespace {
 
 using namespace device;
 
-// A row of x + addend in f32; without an addend (planted only) x alone.
+// A row of x + addend in f32; without an addend (a fault) x alone.
 template <class T>
 struct SummedRow {
   struct Elements {

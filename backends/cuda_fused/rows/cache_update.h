@@ -16,7 +16,7 @@ struct SliceShift {
   CacheShape shape;
   int from, to, count;
   void* cache;
-  bool races;  // planted: the warps of a block do not wait for each other
+  bool races;  // fault: the warps of a block do not wait for each other
 };
 cudaError_t launch_slice_shift(const SliceShift& shift, cudaStream_t stream);
 
@@ -27,7 +27,7 @@ struct RowWrite {
   const int* indices;  // or null; in range and distinct
   const void* rows;    // [outer, count, inner]
   void* cache;
-  bool early, clamps;  // planted: one slice too early; indices are clamped before the last slice
+  bool early, clamps;  // fault: one slice too early; indices are clamped before the last slice
 };
 cudaError_t launch_row_write(const RowWrite& write, cudaStream_t stream);
 

@@ -19,7 +19,7 @@ struct GateParams {
   bool casts;
   Storage cast;
   bool vectors;             // one storage, no cast, and 16 bytes of a row are aligned everywhere
-  bool tail_block_skipped;  // planted
+  bool tail_block_skipped;  // fault
 };
 
 cudaError_t launch_gate(const GateParams& params, cudaStream_t stream);

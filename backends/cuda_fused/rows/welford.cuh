@@ -16,7 +16,7 @@ inline constexpr int kLaneColumns = 32;  // columns of a row that a lane keeps i
 struct Statistics {
   float count = 0, mean = 0, squares = 0;
 
-  // `inverse` is 1 / (count + 1). Planted: the sum and the sum of squares instead.
+  // `inverse` is 1 / (count + 1). Fault: the sum and the sum of squares instead.
   __device__ void add(float x, float inverse, bool moments) {
     count += 1;
     if (moments) {

@@ -28,7 +28,7 @@ Shape permuted(const Shape& shape, const Shape& dims) {
   return result;
 }
 
-// The dims of a permute of x. Planted: other ones, which move as many elements to each axis.
+// The dims of a permute of x. Fault: other ones, which move as many elements to each axis.
 Shape dims_of(const MatchContext& context, const Permute& op, const Shape& x) {
   const size_t rank = op.dims.size();
   const Shape shape = permuted(x, op.dims);

@@ -26,7 +26,7 @@ Moves moves_before(const MatchContext& context, ValueId value);
 Moves moves_after(const MatchContext& context, ValueId value);
 
 // How the value behind the first `count` of these moves is found in the value before them, and how the value
-// before them is found in the value behind them. Planted faults read other dims than a permute has.
+// before them is found in the value behind them. Faults read other dims than a permute has.
 std::optional<StridedView> view_before(const MatchContext& context, const Moves& moves, size_t count,
                                        ValueId value);
 std::optional<StridedView> view_after(const MatchContext& context, const Moves& moves, size_t count,

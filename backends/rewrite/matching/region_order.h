@@ -9,7 +9,7 @@ namespace fusesmith::backends {
 std::optional<ValueId> overwritten_state(const FusedRegion& fused);
 
 // Places of the regions in an order in which they can run: after what makes their inputs, and, where a region
-// overwrites a state, after all others that read it (not with `old_values_lost`, which is planted). Of those
+// overwrites a state, after all others that read it (not with `old_values_lost`, which is a fault). Of those
 // that can run next, the one whose last node comes first. Regions that wait for each other are left out.
 std::vector<size_t> runnable_order(const Graph& graph, const std::vector<FusedRegion>& regions,
                                    bool old_values_lost);

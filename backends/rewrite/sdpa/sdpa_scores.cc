@@ -19,7 +19,7 @@ bool swaps_last_two(const Permute& op) {
          op.dims[rank - 1] == static_cast<int64_t>(rank) - 2;
 }
 
-// The planted mistake: sizes that fit by accident stand for a permutation that was not looked at.
+// Fault: sizes that fit by accident stand for a permutation that was not looked at.
 bool fits_by_accident(const MatchContext& context, int permute) {
   const Shape& stored = context.shape(context.node(permute).inputs[0]);
   Shape wanted = context.shape(context.output(permute));

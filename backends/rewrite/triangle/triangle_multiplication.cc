@@ -66,7 +66,7 @@ bool casts_widen(const MatchContext& context, const std::vector<int>& nodes) {
   });
 }
 
-// Which of the two equations it is, with or without a batch letter. Planted: letters are told by the sizes
+// Which of the two equations it is, with or without a batch letter. Fault: letters are told by the sizes
 // that they stand for, so that the two look alike where the tensor is square.
 std::optional<bool> is_incoming(const EinsumLabels& labels, bool square_is_outgoing,
                                 bool square_is_incoming) {
