@@ -1,4 +1,4 @@
-# The rules of the tree, its picture, every planted fault through a campaign, and every command while allocations
+# The rules of the tree, its picture, a campaign for every fault, and every command while allocations
 # fail, as tests.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(NOT Python3_FOUND)

@@ -56,17 +56,18 @@ ordered_json op_json(const OpInfo& about, const std::vector<AttributeInfo>& attr
 
 std::string op_table_markdown() {
   std::string text =
-      "# Ops\n\nWritten by graph_test from the declarations in `graph/ops/`: change those, then run it with\n"
-      "`FUSESMITH_UPDATE_GOLDEN=1`. Every op computes in f32 from its stored inputs and rounds once to its "
-      "output's dtype;\n"
-      "ops of class movement and select round nothing.\n\n"
-      "What is not finite, unless the line says otherwise: NaN makes NaN, and what rounds beyond the "
-      "output's\n"
-      "dtype an infinity. Ops of class movement keep every bit, NaN, subnormals and the sign of zero too; "
-      "select\n"
-      "keeps values, subnormals too. Elsewhere subnormals are numbers like others, but a result may be off "
-      "by\n"
-      "2^-126 where it underflows, and a zero's sign is free.\n\n"
+      "# Ops\n\nThis file is written by graph_test with `FUSESMITH_UPDATE_GOLDEN=1` from the declarations "
+      "in\n"
+      "`graph/ops/`. Every op computes in f32 from its stored inputs and rounds once to the dtype of its "
+      "output.\n"
+      "Ops of the classes movement and select do not round.\n\n"
+      "Unless the table says otherwise, the result is NaN if an input element is NaN, and an infinity if the "
+      "rounded\n"
+      "result is beyond the range of the dtype. Ops of class movement preserve every bit, including NaN, "
+      "subnormals\n"
+      "and the sign of zero. Ops of class select preserve values, including subnormals. In all other ops, "
+      "results\n"
+      "that underflow may have an error of 2^-126, and zeros may have either sign.\n\n"
       "| op | inputs | class | attributes | what it computes |\n|---|---|---|---|---|\n";
   for_each_op([&]<class T>(std::type_identity<T>) {
     const OpInfo& about = T::info;
@@ -78,7 +79,7 @@ std::string op_table_markdown() {
 }
 
 std::string fill_table_markdown() {
-  std::string text = "| fill | dtypes | attributes | what it makes |\n|---|---|---|---|\n";
+  std::string text = "| fill | dtypes | attributes | data |\n|---|---|---|---|\n";
   for_each_alternative<Fill>([&]<class F>(std::type_identity<F>) {
     std::string dtypes;
     for (Dtype dtype : kDtypes) {

@@ -92,10 +92,10 @@ std::string gaps_text(const CoverageGaps& gaps) {
                    std::to_string(rewrite.matched) + ")");
   }
   line("Matched fewer than " + counted(gaps.wanted, "time"), rare, rare.size());
-  line("Guards that never refused", gaps.guards, gaps.guards.size());
-  line("Ops never made", gaps.ops, gaps.ops.size());
-  line("Pairs of ops never made, of " + std::to_string(gaps.pairs_possible) + " possible", gaps.first_pairs,
-       static_cast<size_t>(gaps.pairs_missing));
+  line("Guards that never rejected a rewrite", gaps.guards, gaps.guards.size());
+  line("Ops that never occurred", gaps.ops, gaps.ops.size());
+  line("Pairs of ops that never occurred, of " + std::to_string(gaps.pairs_possible) + " possible",
+       gaps.first_pairs, static_cast<size_t>(gaps.pairs_missing));
   return text;
 }
 

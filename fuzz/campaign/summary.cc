@@ -67,11 +67,11 @@ std::string summary_text(const Stats& stats, const WorkDirectory& directory, con
   if (!verdicts.empty()) text += verdicts.text() + "\n";
   if (stats.exact_cases > 0)
     text += counted(stats.exact_cases, "case") +
-            " exact: every element of every region has exactly one correct bit pattern\n\n";
+            " with exact data: every element of every region has exactly one correct bit pattern\n\n";
   if (stats.metamorphic_cases > 0) text += metamorphic_text(stats) + "\n\n";
   if (!stats.unsupported.empty())
     text += counts_table("unsupported, because", "cases", stats.unsupported).text() + "\n";
-  text += counts_table("pattern", "fired", stats.patterns).text() + "\n";
+  text += counts_table("pattern", "regions", stats.patterns).text() + "\n";
   if (const std::string gaps = gaps_text(coverage_gaps(stats.met, stats.cases)); !gaps.empty())
     text += gaps + "All counts: " + program + " list coverage " + shell_quoted(directory.path().string()) +
             "\n\n";

@@ -27,13 +27,13 @@ constexpr std::string_view kMissing = "this build has no CUDA; configure with -D
 FlagTable CalibrateFlags::table() {
   FlagTable table;
   table.command = "calibrate";
-  table.doc = "compare the errors of the GPU's scalar functions with the declared ones.";
+  table.doc = "compare the errors of the GPU's scalar functions with the declared errors.";
   table.details =
       "Evaluates each function on all 2^32 inputs and prints its largest relative error against f64, in "
-      "units of u = 2^-24. The contracts declare errors that were measured on one card "
-      "(backends/cuda/emit/arithmetic.h): run this once on any other card.\n"
+      "units of u = 2^-24. The errors that the contracts declare (backends/cuda/emit/arithmetic.h) were "
+      "measured on one model of GPU: run this once on every other model.\n"
       "\n"
-      "Exit codes: 0 every error is within its declared one, 76 no GPU answers, 77 an error is larger.";
+      "Exit codes: 0 no error is larger than declared, 76 no GPU is available, 77 an error is larger.";
   table.flags.push_back({.name = "json",
                          .target = &json,
                          .doc = "Print one JSON object on standard output and nothing else there."});

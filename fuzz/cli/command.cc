@@ -45,12 +45,13 @@ constexpr std::string_view kEnd =
     "\n"
     "Getting started:\n"
     "  fusesmith fuzz --max_total_time=1m                run a campaign of one minute in fusesmith-work/\n"
-    "  fusesmith replay corpus/scenarios                 judge the known cases again\n"
+    "  fusesmith replay corpus/scenarios                 judge public bug reports\n"
     "  fusesmith explain fusesmith-work/findings/*/min.json\n"
     "                                                    explain what the campaign found\n"
     "\n"
     "Exit codes: 0 no finding, 1 wrong usage or a file that cannot be read, 71 out of memory,\n"
-    "72 interrupted, 73 cannot write, 76 the GPU is missing or failed, 77 at least one finding.\n";
+    "72 interrupted, 73 a file cannot be written, 76 the GPU is missing, or it failed, 77 at least one\n"
+    "finding.\n";
 
 const Command* find_command(std::string_view name) {
   for (const Command& command : all_commands()) {

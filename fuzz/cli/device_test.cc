@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr uint64_t kSeed = 2;
-const std::string kCulprit = "crash-failing-graph-any-device_error";
+const std::string kFinding = "crash-failing-graph-any-device_error";
 
 Ran fuzz(const std::string& workdir, std::vector<std::string> more) {
   more.insert(more.begin(), {"fuzz", "--json", "--seed=" + std::to_string(kSeed), "--baseline=cpu",
@@ -89,7 +89,7 @@ TEST(OutOfDeviceMemory, TwentyInARowStopTheCampaign) {
   EXPECT_EQ(Json::parse(again.out)["cases"], 25);
 }
 
-TEST(FailedDevice, TheCaseIsSavedThenConvictedAloneThenLeftOut) {
+TEST(FailedDevice, TheCaseIsSavedThenFailsAloneThenIsSkipped) {
   const TemporaryFolder folder;
   int runs_of_it = 0;
   const FailingBackend backend([&](const Graph& graph) {
@@ -110,13 +110,13 @@ TEST(FailedDevice, TheCaseIsSavedThenConvictedAloneThenLeftOut) {
 
   const Ran second = fuzz(folder / "w", {"--runs=5", "--jobs=2"});
   EXPECT_EQ(second.code, kDeviceUnhealthy);
-  const std::string found = folder / ("w/findings/" + kCulprit);
+  const std::string found = folder / ("w/findings/" + kFinding);
   EXPECT_TRUE(contains(last_line(second.err), "case 7 alone: kernel softmax: ")) << second.err;
   EXPECT_TRUE(contains(last_line(second.err), found)) << second.err;
   EXPECT_EQ(names_in(folder / "w/suspects"), std::vector<std::string>{});
   EXPECT_FALSE(fs::exists(found + "/min.json"));
   EXPECT_TRUE(read_case_file(found + "/case.json")->graph == generate_case(kSeed, 0, 7).graph);
-  EXPECT_EQ(Json::parse(*read_file(found + "/verdict.json"))["signature"], kCulprit);
+  EXPECT_EQ(Json::parse(*read_file(found + "/verdict.json"))["signature"], kFinding);
   EXPECT_TRUE(contains(*read_file(found + "/report.md"), "kernel softmax: an illegal memory access"));
   EXPECT_EQ(counts(second.out)["next_counter"], 7) << "it is counted in its turn";
 
@@ -126,7 +126,7 @@ TEST(FailedDevice, TheCaseIsSavedThenConvictedAloneThenLeftOut) {
   const Json stats = counts(third.out);
   EXPECT_EQ(stats["cases"], 12);
   EXPECT_EQ(stats["verdicts"]["crash"], 1);
-  EXPECT_EQ(stats["findings"], (Json{{kCulprit, 1}}));
+  EXPECT_EQ(stats["findings"], (Json{{kFinding, 1}}));
   EXPECT_EQ(stats["convicted"], Json::object());
   EXPECT_EQ(*read_file(found + "/count"), "1\n");
 }
@@ -141,7 +141,7 @@ TEST(FailedDevice, AFurtherCaseOfAKnownFindingIsKeptBesideIt) {
   EXPECT_EQ(starts, 4);
   const Json stats = counts(*read_file(folder / "w/stats.json"));
   EXPECT_EQ(stats["verdicts"]["crash"], 2);
-  const fs::path found = folder / ("w/findings/" + kCulprit);
+  const fs::path found = folder / ("w/findings/" + kFinding);
   EXPECT_TRUE(fs::exists(found / "case.json"));
   EXPECT_TRUE(read_case_file((found / "4.json").string())->graph == generate_case(kSeed, 0, 4).graph);
 }
@@ -169,15 +169,15 @@ TEST(FailedDevice, EveryCaseInFlightIsSaved) {
   std::atomic<bool> reached = false, dead = false;
   std::atomic<int> inside = 0;
   const FailingBackend backend([&](const Graph& graph) {
-    const bool culprit = is_case(graph, 9);
+    const bool fails = is_case(graph, 9);
     ++inside;
-    if (culprit) reached = true;
+    if (fails) reached = true;
     const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     const auto wait_for = [&](auto condition) {
       while (!condition() && std::chrono::steady_clock::now() < patience)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     };
-    if (culprit && !dead) {
+    if (fails && !dead) {
       wait_for([&] { return inside == kJobs; });
       dead = true;
     } else if (reached) {
@@ -197,7 +197,7 @@ TEST(FailedDevice, EveryCaseInFlightIsSaved) {
   EXPECT_NE(std::find(saved.begin(), saved.end(), "9.json"), saved.end());
   EXPECT_LE(counts(first.out)["next_counter"], 9);
 
-  // Alone, only the culprit fails.
+  // Alone, only the failing case fails.
   dead = reached = false;
   inside = kJobs - 1;
   const Ran second = fuzz(folder / "w", {"--runs=1"});
@@ -350,8 +350,8 @@ TEST(MissingDevice, ChoosingItIsOneLineAnd76) {
     EXPECT_EQ(ran.code, kDeviceUnhealthy) << args[0];
     EXPECT_EQ(ran.out, "");
     EXPECT_EQ(ran.err, "fusesmith " + args[0] +
-                           ": --candidate=absent cannot run here now: no NVIDIA driver; "
-                           "`fusesmith list backends` says what can\n");
+                           ": --candidate=absent cannot run on this machine: no NVIDIA driver; "
+                           "`fusesmith list backends` shows the available ones\n");
   }
   EXPECT_FALSE(fs::exists(folder / "w"));
 }
@@ -363,7 +363,8 @@ TEST(MissingDevice, CasesAboutItAreSkippedVisibly) {
   test_case.expect = Expect{{"cpu", "cuda_fused"}, "reassociation", {}, ""};
   const Ran ran = fusesmith_command({"replay", folder.file("a.json", to_json(test_case))});
   EXPECT_EQ(ran.code, kClean);
-  EXPECT_TRUE(contains(ran.out, "unsupported: cuda_fused cannot run here now: no NVIDIA driver.")) << ran.out;
+  EXPECT_TRUE(contains(ran.out, "unsupported: cuda_fused cannot run on this machine: no NVIDIA driver."))
+      << ran.out;
 }
 
 TEST(MissingDevice, IsListed) {
@@ -405,7 +406,7 @@ TEST(MissingDevice, ACampaignKeepsItsPair) {
   const Ran ran =
       fusesmith_command({"fuzz", "--seed=" + std::to_string(kSeed), "--workdir=" + (folder / "w")});
   EXPECT_EQ(ran.code, kDeviceUnhealthy);
-  EXPECT_TRUE(contains(ran.err, "failing cannot run here now: the GPU does not answer")) << ran.err;
+  EXPECT_TRUE(contains(ran.err, "failing cannot run on this machine: the GPU does not answer")) << ran.err;
 }
 
 TEST(Calibrate, ComparesWithWhatIsDeclared) {

@@ -58,7 +58,7 @@ std::string reasons_text(const BackendVerdict& backend) {
               "\n";
     }
   }
-  return text.empty() ? "" : "\nRoundings that " + backend.backend + " left out or moved:\n" + text;
+  return text.empty() ? "" : "\nDeviations of " + backend.backend + ":\n" + text;
 }
 
 std::string text_of(const Case& test_case, const Explained& explained, size_t columns) {
@@ -76,13 +76,17 @@ std::string text_of(const Case& test_case, const Explained& explained, size_t co
   text += to_text(explanation, run);
   return text +
          "\n"
-         "worst/bound, median/bound: error against the exact result on the region's own inputs, as a "
-         "share of\n"
-         "the bound that its contract allows (empty: out of a bound that is 0). exact: elements with one\n"
-         "correct bit pattern. unequal: elements that differ from the other backend. gain: rms at the\n"
-         "outputs / rms injected. share: part of the whole difference at the outputs. relative: rms of\n"
-         "difference / rms of value; growth: compared with its inputs. Tolerance: as in\n"
-         "torch.testing.assert_close.\n";
+         "worst/bound, median/bound: the largest and the median error of the region on the inputs that it\n"
+         "received, divided by the bound (empty: an error where the bound is 0). exact: elements with "
+         "exactly\n"
+         "one correct bit pattern. unequal: elements whose bits differ from those of the other backend.\n"
+         "injects: the largest difference that the region itself makes; in: in how many elements. gain: rms "
+         "of\n"
+         "the difference at the graph outputs / rms injected. reaches: output elements that then differ. "
+         "share:\n"
+         "part of the total difference at the outputs. relative: rms of the difference / rms of the value.\n"
+         "growth: relative / the largest relative of the inputs. beyond tolerance: elements that\n"
+         "torch.testing.assert_close would report.\n";
 }
 
 Json json_of(const Explained& explained) {
@@ -99,11 +103,11 @@ FlagTable ExplainFlags::table() {
   table.command = "explain";
   table.doc = "measure which region, rounding or inner value causes a difference.";
   table.details =
-      "Starts from the verdict and runs experiments: each region of the candidate on the baseline's "
-      "values (the error that it injects), the baseline on the result of that region (the gain, the "
-      "share of the final difference, where it grows), one inner value of the region at a time replaced "
-      "by the baseline's (swaps), and each pattern turned off. `-` is a case on standard input. "
-      "docs/explain.md has an example.\n"
+      "Judges the case and then runs experiments: each region of the candidate on the baseline's values "
+      "(the difference that the region itself makes); the baseline on the results of that region (the "
+      "gain, the share of the difference at the outputs, and the values at which it grows); the region "
+      "with inner values of the baseline (swaps); and the case with each pattern turned off. `-` is a case "
+      "on standard input. docs/explain.md has an example.\n"
       "\n"
       "Exit codes: 0 no finding, 1 a file cannot be read (the other files are still explained), 71 out "
       "of memory, 72 interrupted, 76 the GPU is missing or failed, 77 a finding.";
@@ -113,7 +117,7 @@ FlagTable ExplainFlags::table() {
                          .target = &max_seconds,
                          .value = "TIME",
                          .doc = "Start no experiment on a case after this time, in seconds or as 90s, 5m or "
-                                "2h; the report names the experiments left out.",
+                                "2h; the report lists the experiments that were not made.",
                          .unit = Flag::Unit::seconds,
                          .hi = 1e6});
   table.flags.push_back(wide_flag(wide));
@@ -124,9 +128,9 @@ FlagTable ExplainFlags::table() {
   table.examples = {
       {"explain fusesmith-work/findings/*/min.json", "Explain every finding of a campaign."},
       {"explain corpus/scenarios/einsum_projections.json",
-       "Show which regions were rewritten, and how far each is from its bound."},
+       "Show which regions were rewritten, and their errors relative to the bounds."},
       {"explain corpus/scenarios/layer_norm_linear_bf16.json",
-       "Show whose statistics differ, and what amplifies the difference."},
+       "Show which inner values differ, and which op amplifies the difference."},
       {"explain --skip_patterns=sdpa case.json", "Test whether the attention rewrite is the cause."},
   };
   return table;
@@ -151,7 +155,7 @@ int code_of(const Verdict& verdict) {
   return verdict.finding ? kFindings : kClean;
 }
 
-// Exit code: that of the gravest case. A file that cannot be read does not stop the others, a device that
+// Exit code: that of the most severe case. A file that cannot be read does not stop the others, a device that
 // failed does.
 int run(ExplainFlags& flags, Console& console) {
   if (const auto why = flags.judge.unavailable()) return fail(console, "explain", *why, kDeviceUnhealthy);

@@ -126,13 +126,13 @@ TEST(Explain, MissesNoCauseInF32) {
   }
 }
 
-TEST(Explain, BlamesThePlantedFault) {
+TEST(Explain, NamesTheCauseOfAFault) {
   const TemporaryFolder folder;
   std::vector<std::string> args = {"explain", "--json", "--baseline=cpu", "--candidate=cpu_fused",
                                    "--faults=layer_norm_unbiased_variance"};
   args.push_back(std::string(FUSESMITH_SOURCE_DIR) + "/corpus/scenarios/layer_norm_linear_bf16_small.json");
   const Ran ran = fusesmith_command(args);
-  if (ran.code == kUsage) GTEST_SKIP() << "a build without planted faults";
+  if (ran.code == kUsage) GTEST_SKIP() << "a build without faults";
   EXPECT_EQ(ran.code, kFindings);
   const Json json = Json::parse(ran.out);
   ASSERT_FALSE(json["causes"].empty());

@@ -26,8 +26,9 @@ void add_limits(CampaignOptions& options, std::vector<Flag>& flags) {
   flags.push_back({.name = "max_findings",
                    .target = &options.max_findings,
                    .value = "N",
-                   .doc = "Stop after this many new findings; 0: no limit. Minimizing them may meet further "
-                          "findings, which are kept too."});
+                   .doc =
+                       "Stop after this many new findings; 0: no limit. Findings that occur while these are "
+                       "minimized are kept, too."});
 }
 
 void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
@@ -36,11 +37,10 @@ void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
                    .value = "N",
                    .doc = "Selects the sequence of cases.",
                    .hi = 0x1p64});
-  flags.push_back(
-      {.name = "shard",
-       .target = &options.shard,
-       .value = "I/N",
-       .doc = "Judge part I of N, counted from 0: other parts are other cases, for other machines."});
+  flags.push_back({.name = "shard",
+                   .target = &options.shard,
+                   .value = "I/N",
+                   .doc = "Generate part I of N of the cases, counted from 0, for example on N machines."});
   flags.push_back(
       {.name = "engine",
        .target = &options.engine,
@@ -56,34 +56,34 @@ void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
                    .doc = "The kind of data in generated cases. lattice: data for which every correct "
                           "execution gives the same bits, so that a single wrong bit is a finding.",
                    .choices = data_mixes()});
-  flags.push_back({.name = "metamorphic",
-                   .target = &options.metamorphic,
-                   .value = "N",
-                   .doc =
-                       "Run one generated case in N again with inputs scaled by powers of two and with batch "
-                       "elements exchanged; its values must follow, bit for bit. 0: none.",
-                   .hi = 1e6});
+  flags.push_back(
+      {.name = "metamorphic",
+       .target = &options.metamorphic,
+       .value = "N",
+       .doc = "Run one in N generated cases again with inputs scaled by powers of two and with batch "
+              "elements exchanged; all values must change correspondingly, bit for bit. 0: none.",
+       .hi = 1e6});
 }
 
 constexpr std::string_view kDetails =
-    "Judges the cases of the corpus folders first, then generated cases, until --runs or "
-    "--max_total_time is reached; without these, until it is interrupted. Both limits count from the "
-    "start of this command. Case number n depends only on --seed, --shard, --data and n, so a campaign "
-    "gives the same verdict counts with any --jobs.\n"
+    "Judges the cases of the corpus folders, then generated cases, until --runs or --max_total_time is "
+    "reached; without these flags, until it is interrupted. Both limits apply to this call of the command. "
+    "Case number n depends only on --seed, --shard, --data and n, so that --jobs does not change the "
+    "verdicts.\n"
     "\n"
-    "Started again in the same work directory, a campaign continues where it stopped, with the backends "
-    "that it began with. Each finding has a folder WORKDIR/findings/SIGNATURE/ with report.md (read this "
-    "first), case.json, min.json (the minimized case) and verdict.json (the evidence). WORKDIR/corpus/ "
-    "keeps each generated case that was the first of its campaign to use something new: an op, a rewrite "
-    "pattern, a piece of the generator. These cases can be replayed or given to another campaign.\n"
+    "If the work directory contains a campaign, the command continues it, with the same backends. Each "
+    "finding has a folder WORKDIR/findings/SIGNATURE/ with report.md (read this first), case.json, min.json "
+    "(the minimized case) and verdict.json (the evidence). WORKDIR/corpus/ contains the first generated "
+    "case with each op, each rewrite pattern and each piece of the generator. These cases can be replayed "
+    "or given to another campaign.\n"
     "\n"
-    "If the GPU fails, the cases that were running are saved in WORKDIR/suspects/. Started again, the "
-    "campaign first runs each of them alone; a case that makes the GPU fail again is a finding and is "
-    "skipped from then on. A case that needs more memory than there is is counted, and is not a finding.\n"
+    "If the GPU fails, the cases that were running are saved in WORKDIR/suspects/. The next call of the "
+    "command first runs each of them alone. A case that makes the GPU fail again is a finding, and later "
+    "calls skip it. A case that needs too much memory is counted, but is not a finding.\n"
     "\n"
     "Exit codes: 0 no finding, 1 wrong usage or a corpus file that cannot be read, 71 out of memory (on "
-    "the host, or in 20 cases in a row), 72 interrupted, 73 cannot write, 76 the GPU is missing or "
-    "failed, 77 the work directory holds findings.";
+    "the host, or in 20 consecutive cases), 72 interrupted, 73 a file cannot be written, 76 the GPU is "
+    "missing, or it failed, 77 the work directory contains findings.";
 
 FlagTable FuzzFlags::table() {
   FlagTable table;
@@ -95,7 +95,7 @@ FlagTable FuzzFlags::table() {
   table.flags.push_back({.name = "workdir",
                          .target = &campaign.workdir,
                          .value = "DIR",
-                         .doc = "The work directory, which holds everything that the campaign writes."});
+                         .doc = "The work directory, which contains all files that the campaign writes."});
   table.flags.push_back({.name = "jobs",
                          .target = &campaign.jobs,
                          .value = "N",

@@ -33,11 +33,10 @@ FlagTable GenerateFlags::table() {
   table.command = "generate";
   table.doc = "write generated cases as files.";
   table.details =
-      "Case number n is the case that `fusesmith fuzz` judges as its number n with the same seed, shard "
-      "and data.\n"
+      "Case number n is case number n of `fusesmith fuzz` with the same seed, shard and data.\n"
       "\n"
-      "Exit codes: 0 all files are written, 1 wrong usage, 72 interrupted (the files already written "
-      "stay), 73 cannot write.";
+      "Exit codes: 0 all files are written, 1 wrong usage, 72 interrupted (files that are already written "
+      "are kept), 73 a file cannot be written.";
   table.flags.push_back({.name = "output",
                          .target = &output,
                          .value = "DIR",
@@ -61,7 +60,7 @@ FlagTable GenerateFlags::table() {
                          .doc = "Print {\"files\": [...]} on standard output and nothing else there."});
   table.examples = {
       {"generate --seed=1 --count=100 --output=cases",
-       "Write a hundred graphs, to read or to run elsewhere."},
+       "Write a hundred cases, to read them or to run them elsewhere."},
       {"generate --seed=1 --first=4711 --count=1 --output=.", "Write one case of a campaign."},
   };
   return table;

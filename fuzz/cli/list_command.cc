@@ -1,4 +1,4 @@
-// The `list` command: the lists of ops, patterns, backends and planted faults of this build, and what
+// The `list` command: the lists of ops, patterns, backends and faults of this build, and what
 // campaigns cover.
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -97,7 +97,7 @@ const std::vector<Listing>& all_listings() {
       {"patterns", pattern_rows},
       {"backends", backend_rows},
       {"faults", fault_rows,
-       "This build carries no planted faults; configure with -DFUSESMITH_FAULTS=ON (preset dev).\n"},
+       "This build contains no faults; configure with -DFUSESMITH_FAULTS=ON (preset dev).\n"},
   };
   return listings;
 }
@@ -139,7 +139,7 @@ FlagTable ListFlags::table() {
   FlagTable table;
   table.command = "list";
   table.shows = true;
-  table.doc = "list the ops, patterns, backends or faults of this build, or what campaigns covered.";
+  table.doc = "list ops, patterns, backends or faults of this build, or the coverage of campaigns.";
   table.positional = {"ops|patterns|backends|faults|coverage [WORKDIR...]", &what, 1};
   table.flags.push_back(wide_flag(wide));
   table.flags.push_back({.name = "json",
@@ -149,7 +149,7 @@ FlagTable ListFlags::table() {
       {"list patterns", "Print the names that --skip_patterns takes."},
       {"list ops --json", "Print every op with its attributes, for scripts."},
       {"list coverage fusesmith-work",
-       "Print how often a campaign met each rewrite, guard and op, and what it never met."},
+       "Print how often each pattern, guard and op occurred in a campaign, and which ones did not."},
   };
   return table;
 }

@@ -123,8 +123,9 @@ Words words(std::span<const std::string_view> views) { return {views.begin(), vi
 std::string all_text() {
   Table table({"pattern", "outcome"});
   add_rows(table, [](auto, auto) { return Words(); });
-  return table.text() + "\nEach in " + list_text(dtype_names(kFloatDtypes)) + "; of shape class " +
-         list_text(words(kShapeClasses)) + "\n\nOps and pairs of ops: " + list_text(op_names()) +
+  return table.text() + "\nCounted by dtype: " + list_text(dtype_names(kFloatDtypes)) +
+         "; and by shape class: " + list_text(words(kShapeClasses)) +
+         "\n\nOps and pairs of ops: " + list_text(op_names()) +
          "\n\nStyles of data: " + list_text(words(kDataStyles)) + "\n";
 }
 

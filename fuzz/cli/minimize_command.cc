@@ -151,11 +151,11 @@ FlagTable MinimizeFlags::table() {
   table.command = "minimize";
   table.doc = "reduce failing cases to the smallest ones that fail in the same way.";
   table.details =
-      "A smaller case counts only if its verdict has the same signature, and the result is judged once "
-      "more before it is written. A case that fails only in some runs is run repeatedly; the result says "
-      "in how many runs it fails. Then cases that differ from the result in one size, dtype or attribute "
-      "are judged, for a few seconds at most, and the result says which of them pass. `-` is a case on "
-      "standard input, and needs --output.\n"
+      "A smaller case is accepted only if its verdict has the same signature, and the result is judged "
+      "again before it is written. A case that fails only in some runs is run repeatedly, and the result "
+      "shows in how many of these it fails. Finally, cases that differ from the result in one size, dtype "
+      "or attribute are judged, for a few seconds at most, and the report shows which of these pass. `-` is "
+      "a case on standard input, and needs --output.\n"
       "\n"
       "Exit codes: 77 a case fails and was minimized, 0 no case fails (nothing is written), 1 a file "
       "cannot be read (the other files are still minimized), 71 out of memory, 72 interrupted (nothing "
@@ -176,7 +176,8 @@ FlagTable MinimizeFlags::table() {
   table.flags.push_back({.name = "max_queries",
                          .target = &max_queries,
                          .value = "N",
-                         .doc = "Stop after judging this many cases, likewise.",
+                         .doc = "Stop minimizing a case after judging this many candidates, and write the "
+                                "smallest case so far.",
                          .lo = 2});
   judge.add_to(table.flags);
   table.flags.push_back({.name = "json",
@@ -185,14 +186,14 @@ FlagTable MinimizeFlags::table() {
                                 "several files {\"cases\": [...]}."});
   table.examples = {
       {"minimize fusesmith-work/findings/SIGNATURE/case.json --output=min.json",
-       "Minimize a finding again; a campaign does this by itself."},
+       "Minimize a finding again, as its campaign has done."},
       {"minimize --baseline=cpu --candidate=cpu_fused case.json", "Choose the backends."},
   };
   return table;
 }
 
-// Exit code: that of the gravest case. A file that cannot be read does not stop the others; a signal and a
-// device that failed do.
+// Exit code: that of the most severe case. A file that cannot be read does not stop the others; a signal and
+// a device that failed do.
 int run(MinimizeFlags& flags, Console& console) {
   const bool several = flags.files.size() > 1;
   const bool has_stdin =

@@ -128,8 +128,7 @@ class Replay {
     if (argument == kStandardInput) return add_file(argument);
     const auto found = list_cases(argument);
     if (!found) return cannot_read(found.problem());
-    const std::string others =
-        found->others == 0 ? "" : "passed over " + counted(found->others, "other file");
+    const std::string others = found->others == 0 ? "" : "skipped " + counted(found->others, "other file");
     if (found->files.empty()) {
       cannot_read(argument + ": no case (*.json) in this folder" + (others.empty() ? "" : "; " + others));
     } else if (!others.empty()) {

@@ -168,12 +168,12 @@ TEST(Replay, AFolderStandsForItsCasesAlone) {
   const Ran ran = replay(folder.string(), {"--json"});
   EXPECT_EQ(ran.code, kClean);
   EXPECT_EQ(Json::parse(ran.out)["cases"].size(), 1U);
-  EXPECT_EQ(ran.err, "fusesmith replay: " + folder.string() + ": passed over 2 other files\n");
+  EXPECT_EQ(ran.err, "fusesmith replay: " + folder.string() + ": skipped 2 other files\n");
   std::filesystem::remove(folder / "a.json");
   const Ran none = replay(folder.string());
   EXPECT_EQ(none.code, kUsage);
   EXPECT_EQ(none.err, "fusesmith replay: " + folder.string() +
-                          ": no case (*.json) in this folder; passed over 2 other files\n");
+                          ": no case (*.json) in this folder; skipped 2 other files\n");
 }
 
 TEST(Replay, TheExampleOfTheDocumentationIsAsItExpects) {

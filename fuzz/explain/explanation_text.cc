@@ -62,14 +62,14 @@ std::string causes_heading(const Causes& causes, const CaseRun& run) {
                      "\n";
   std::string shares = "Shares of the difference at the outputs: " + kinds_text(causes.causes);
   if (causes.together)
-    shares += "; taken alone, their differences add up to " + percent(*causes.together) + " of it.";
+    shares += "; the differences of the single causes add up to " + percent(*causes.together) + " of it.";
   else
-    shares += "; not every region was measured, so these need not add up to it. Empty: not measured.";
+    shares += "; not every region was measured, so that they may not add up to it. Empty: not measured.";
   text += wrapped(shares) + "\n";
   if (own.empty()) return text;
   return text +
-         wrapped("Roundings and error/bound as in the run, on the inputs that the region got there: " +
-                 list_text(own) + ".") +
+         wrapped("These regions were not judged on the values of " + baseline +
+                 "; their deviations and error/bound are those of the run: " + list_text(own) + ".") +
          "\n";
 }
 
@@ -97,9 +97,9 @@ std::string swaps_text(const Cause& cause, const CaseRun& run) {
   const std::string& baseline = run.verdict.baseline.backend;
   const bool judged =
       std::any_of(cause.swaps.begin(), cause.swaps.end(), [](const Swap& swap) { return swap.verdict; });
-  std::vector<std::string> columns = {"from " + baseline, "its own differ",       "by up to",
+  std::vector<std::string> columns = {"from " + baseline, "own values differ",    "by up to",
                                       "rest computed by", "outputs still differ", "by up to"};
-  if (judged) columns.insert(columns.end(), {"verdict", baseline + " given its own"});
+  if (judged) columns.insert(columns.end(), {"verdict", baseline + " with these"});
   Table table(columns);
   for (const Swap& swap : cause.swaps) {
     std::vector<std::string> row = {list_text(swap.given),
@@ -127,8 +127,8 @@ std::string spread_text(const Cause& cause, const CaseRun& run) {
                std::to_string(step.difference.beyond)});
   }
   return "\n" +
-         wrapped("How the difference of " + title(cause) + " grows as " + run.verdict.baseline.backend +
-                 " computes what follows.") +
+         wrapped("How the difference of " + title(cause) + " grows while " + run.verdict.baseline.backend +
+                 " computes the values after it.") +
          "\n" + table.text(2);
 }
 
@@ -145,7 +145,7 @@ std::string takers_text(const PatternOff& off) {
 
 // Of each pattern turned off, the regions that other patterns form of its nodes.
 std::string instead_text(const std::vector<PatternOff>& patterns_off) {
-  Table table({"turned off", "region", "made by", "roundings left out"});
+  Table table({"turned off", "region", "made by", "deviations"});
   for (const PatternOff& off : patterns_off) {
     for (const Instead& region : off.instead) {
       const bool deviates = region.deviations && !region.deviations->empty();
@@ -154,7 +154,9 @@ std::string instead_text(const std::vector<PatternOff>& patterns_off) {
                  region.deviations ? deviations_text(*region.deviations) : "not judged"});
     }
   }
-  return table.empty() ? "" : "\nWhat takes the nodes of a pattern turned off.\n" + table.text(2);
+  return table.empty()
+             ? ""
+             : "\nRegions that compute the nodes of a pattern that is turned off.\n" + table.text(2);
 }
 
 std::string patterns_text(const Explanation& explanation, const CaseRun& run) {
@@ -167,7 +169,8 @@ std::string patterns_text(const Explanation& explanation, const CaseRun& run) {
     table.add({off.pattern, off.verdict ? std::string(name(*off.verdict)) : "not judged",
                std::to_string(off.unequal), short_number(off.max_difference), takers_text(off)});
   }
-  return "\nPatterns, one at a time.\n" + table.text(2) + instead_text(explanation.patterns_off);
+  return "\nPatterns, each turned off in a separate run.\n" + table.text(2) +
+         instead_text(explanation.patterns_off);
 }
 
 }  // namespace
@@ -179,7 +182,7 @@ std::string to_text(const Explanation& explanation, const CaseRun& run) {
     text += swaps_text(causes.causes[i], run) + spread_text(causes.causes[i], run);
   text += patterns_text(explanation, run);
   if (!causes.left_out.empty()) {
-    text += "\nLeft out:\n";
+    text += "\nExperiments that were not made:\n";
     for (const std::string& line : causes.left_out) text += wrapped("  " + line, 4) + "\n";
   }
   return text;

@@ -1,4 +1,4 @@
-// What explain says of planted errors inside kernels: only an experiment in the kernel itself names a value.
+// What explain says of faults inside kernels: only an experiment in the kernel itself names a value.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ std::string short_rows() {
 class InnerCauses : public testing::Test {
  protected:
   void SetUp() override {
-    if (!kFaultsBuilt) GTEST_SKIP() << "a build without planted faults";
+    if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
   }
 
   Json explained(const std::string& test_case, const std::string& fault,
@@ -67,7 +67,7 @@ TEST_F(InnerCauses, AMissingRescaleIsOnTheWayToTheMaximum) {
   const Json json = explained(long_rows(), "no_rescale");
   EXPECT_THAT(json["conclusion"]["patterns"], ElementsAre("sdpa"));
   EXPECT_THAT(json["conclusion"]["named"], ElementsAre("maximum"));
-  EXPECT_THAT(json["what_happened"], HasSubstr("due to how its kernel arrives at its maximum"));
+  EXPECT_THAT(json["what_happened"], HasSubstr("due to how its kernel computes its maximum"));
   EXPECT_THAT(json["what_happened"], Not(HasSubstr("scores")));
 }
 

@@ -50,10 +50,11 @@ std::string out_of_bounds_text(const Cause& cause, const std::string& baseline) 
   if (const auto inner = cause.inner_cause()) {
     const std::string names = list_text(inner->names);
     if (inner->on_the_way)
-      return text + "how its kernel arrives at its " + names + " (in the end that is the same as on " +
-             baseline + "; started from it, the kernel is within its bounds)";
+      return text + "how its kernel computes its " + names + " (which is the same as on " + baseline +
+             "; if the kernel starts with this value, it is within its bounds)";
     return text + "its " + names + " (" + own_values_text(cause, inner->names) + "; with the " + names +
-           " of " + baseline + " its kernel is within its bounds, with its own the kernels of " + baseline +
+           " of " + baseline +
+           " its kernel is within its bounds, and with those of this region the kernels of " + baseline +
            " are not)";
   }
   const std::vector<std::string> ruled_out = cause.ruled_out();
@@ -69,20 +70,20 @@ std::string out_of_bounds_text(const Cause& cause, const std::string& baseline) 
 std::string disagreement_text(const RegionVerdict& region) {
   const Symptom symptom = region.symptom;
   if (symptom == Symptom::guard_overwritten) return "writes outside its tensors";
-  if (symptom == Symptom::depends_on_unwritten_memory) return "reads memory that nothing has written";
+  if (symptom == Symptom::depends_on_unwritten_memory) return "reads uninitialised memory";
   if (symptom == Symptom::source_overwritten) return "overwrites an input or a state that is still needed";
   if (symptom == Symptom::production_differs)
-    return "gives other bits in the production run than in the traced run";
+    return "gives different bits in the production run and in the traced run";
   if (symptom == Symptom::scaling_differs)
-    return "does not scale its result when its inputs are scaled by powers of two";
+    return "does not scale its result if its inputs are scaled by powers of two";
   if (symptom == Symptom::exchange_differs)
-    return "gives other bits when elements along a batch axis change places";
-  return "gives other bits when it runs again on the same inputs";
+    return "gives different bits if elements along a batch axis are exchanged";
+  return "gives different bits in a second run on the same inputs";
 }
 
 std::string how(const Cause& cause, const std::string& baseline) {
   if (is_disagreement(cause.verdict)) return disagreement_text(cause.verdict);
-  if (!cause.kind()) return "gives other bits";
+  if (!cause.kind()) return "gives different bits";
   switch (*cause.kind()) {
     case CauseKind::out_of_bounds:
       return out_of_bounds_text(cause, baseline);
@@ -99,7 +100,7 @@ std::string how(const Cause& cause, const std::string& baseline) {
     case CauseKind::order:
       break;
   }
-  return "computes in another order";
+  return "uses another order of operations";
 }
 
 std::string step_text(const SpreadStep& step) {
@@ -133,7 +134,7 @@ std::string amplifiers_text(const Cause& cause) {
   if (wider == cause.spread.end()) return text;
   return text + "; " + step_text(*wider) + " spreads it to " +
          of(wider->difference.unequal, wider->difference.elements) + " elements (" +
-         std::to_string(wider->difference.beyond) + " beyond the usual tolerance)";
+         std::to_string(wider->difference.beyond) + " beyond the tolerance of torch.testing.assert_close)";
 }
 
 std::string error_text(const Cause& cause) {
@@ -154,8 +155,8 @@ std::string cause_text(const Cause& cause, const Verdict& verdict) {
   return place_text(cause.verdict) + " " + how(cause, verdict.baseline.backend) + ", which injects at most " +
          short_number(cause.injected.largest) + error_text(cause) + " in " +
          of(cause.injected.unequal, cause.injected.elements) + " elements" + amplifiers_text(cause) +
-         (cause.share ? "; this makes " + percent(*cause.share) + " of the difference at the outputs"
-                      : " (what follows from that was not measured)");
+         (cause.share ? "; this is " + percent(*cause.share) + " of the difference at the outputs"
+                      : " (its effect on the outputs was not measured)");
 }
 
 // Regions that fail first, then the largest few, and of each other kind of cause the largest.
@@ -194,14 +195,14 @@ std::string what_happened(const Verdict& verdict, const Causes& causes) {
   if (causes.causes.empty()) {
     if (!failing.empty()) return failing.substr(0, failing.size() - 1);
     if (outputs.unequal == 0 && causes.left_out.empty())
-      return "On the same inputs every region leaves the same bits on " + pair + ".";
-    return "No region was shown to make a difference between " + pair +
-           (causes.left_out.empty() ? "." : "; experiments were left out.");
+      return "On the same inputs, every region gives the same bits on " + pair + ".";
+    return "The experiments show no region that makes a difference between " + pair +
+           (causes.left_out.empty() ? "." : "; some experiments were not made.");
   }
   if (outputs.unequal == 0)
     return failing + counted(static_cast<int64_t>(causes.causes.size()), "region") + " of " +
-           verdict.candidate.backend + " left other bits than " + verdict.baseline.backend +
-           ", none of which reach the outputs.";
+           verdict.candidate.backend + " gave other bits than " + verdict.baseline.backend +
+           ", but the outputs are equal.";
   const std::vector<const Cause*> named = worth_naming(causes.causes);
   std::string text = failing +
                      (verdict.steps > 1 ? "At step " + std::to_string(verdict.step) + " of " +

@@ -79,8 +79,9 @@ TEST(LatticeData, CampaignsCountExactCases) {
   const Ran ran = fusesmith_command({"fuzz", "--runs=40", "--data=lattice", "--baseline=cpu",
                                      "--candidate=cpu_fused", "--workdir=" + (folder / "w")});
   EXPECT_EQ(ran.code, kClean) << ran.err;
-  EXPECT_NE(ran.out.find(" exact: every element of every region has exactly one correct bit pattern"),
-            std::string::npos)
+  EXPECT_NE(
+      ran.out.find(" with exact data: every element of every region has exactly one correct bit pattern"),
+      std::string::npos)
       << ran.out;
 }
 

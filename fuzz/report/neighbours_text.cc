@@ -49,7 +49,7 @@ std::string size_line(const SizeNeighbours& sizes) {
                             std::to_string(sizes.tried.rbegin()->first) + ".\n";
   if (failing.size() == 1 && passing.size() > 1)
     return "Fails for N = " + sizes_text(failing) + " alone" + where + ", of" + tried;
-  if (sizes.rule) return "Fails iff " + sizes.rule->text() + where + ": true of" + tried;
+  if (sizes.rule) return "Fails iff " + sizes.rule->text() + where + ": holds for" + tried;
   return "Fails for N in {" + sizes_text(failing) + "} and passes for N in {" + sizes_text(passing) + "}" +
          where + "; other sizes were not tried.\n";
 }

@@ -24,7 +24,7 @@ TEST(NeighboursText, ARuleOrTheSizesTried) {
   neighbours.exhausted = true;
   EXPECT_EQ(
       neighbours_summary(neighbours),
-      "Fails iff N >= 2, where N is x axis 0 (2 here): true of all 4 sizes tried, from 1 to 4.\n"
+      "Fails iff N >= 2, where N is x axis 0 (2 here): holds for all 4 sizes tried, from 1 to 4.\n"
       "Fails for N in {17, 33} and passes for N in {16, 32}, where N is x axis 1 (17 here); other sizes were "
       "not tried.\n"
       "Fails only while k axis 1 = v axis 0, at every size tried.\n"

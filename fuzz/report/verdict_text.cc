@@ -85,9 +85,9 @@ std::string policy_sentence(const Verdict& verdict) {
                deviations_text(region);
     }
   }
-  return unequal_text(verdict) + "; within bounds only with implicit roundings dropped or moved, " +
+  return unequal_text(verdict) + "; within bounds only if implicit roundings are dropped or moved, " +
          (declared ? "which the contracts declare" : "which no contract declares") +
-         (declared && verdict.finding ? " but the policy is strict" : "") + ": " + drops + ".";
+         (declared && verdict.finding ? ", but the policy is strict" : "") + ": " + drops + ".";
 }
 
 }  // namespace
@@ -139,19 +139,20 @@ std::string evidence_text(const Verdict& verdict) {
   if (region.symptom == Symptom::guard_overwritten) return where + " writes outside its memory";
   const bool scaling = region.symptom == Symptom::scaling_differs;
   if (scaling || region.symptom == Symptom::exchange_differs) {
-    return where + " does not follow its inputs when " +
-           (scaling ? "these are scaled by powers of two: " : "elements along a batch axis change places: ") +
+    return where + " does not change as required if " +
+           (scaling ? "inputs are scaled by powers of two: "
+                    : "elements along a batch axis are exchanged: ") +
            worst.value + "[" + std::to_string(worst.element) + "] is " + number_text(worst.got) +
            ", expected " + number_text(worst.want);
   }
   if (is_disagreement(region)) {
     const char* how = region.symptom == Symptom::depends_on_unwritten_memory
-                          ? ", over other bytes in memory that nothing wrote,"
-                      : region.symptom == Symptom::production_differs ? ", run as a user would,"
-                      : region.symptom == Symptom::source_overwritten ? ", after the run,"
-                                                                      : ", run again,";
-    return where + " disagrees with itself: " + worst.value + "[" + std::to_string(worst.element) + "] is " +
-           number_text(worst.want) + " and" + how + " " + number_text(worst.got);
+                          ? "with other data in unwritten memory"
+                      : region.symptom == Symptom::production_differs ? "in the production run"
+                      : region.symptom == Symptom::source_overwritten ? "after the run"
+                                                                      : "in another run";
+    return where + " is inconsistent: " + worst.value + "[" + std::to_string(worst.element) + "] is " +
+           number_text(worst.want) + ", but " + number_text(worst.got) + " " + how;
   }
   const std::string steps =
       worst.steps_outside > 0 ? ", " + std::to_string(worst.steps_outside) + " ulp outside" : "";
@@ -173,18 +174,18 @@ std::string sentence(const Verdict& verdict) {
     case VerdictClass::reassociation:
       return unequal_text(verdict) +
              "; every region is within its bounds on the inputs that it received, with every rounding " +
-             "where the graph puts it" + worst_text(verdict) + ".";
+             "where the graph has it" + worst_text(verdict) + ".";
     case VerdictClass::precision_policy:
       return policy_sentence(verdict);
     case VerdictClass::inconclusive:
-      return unequal_text(verdict) + "; the bound is too loose to decide.";
+      return unequal_text(verdict) + "; the error bound is too large to decide.";
     case VerdictClass::unsupported:
     case VerdictClass::out_of_memory:
     case VerdictClass::timeout:
     case VerdictClass::crash:
       return std::string(name(verdict.verdict)) + ": " + verdict.reason + ".";
     case VerdictClass::nondeterministic:
-      return "The same case again gave other bits: " +
+      return "A second run of the same case gave different bits: " +
              (verdict.reason.empty() ? evidence_text(verdict) : verdict.reason) + ".";
     case VerdictClass::exceptional:
     case VerdictClass::defect:
@@ -192,7 +193,7 @@ std::string sentence(const Verdict& verdict) {
   }
   const std::string evidence = evidence_text(verdict);
   if (verdict.failing_region && is_disagreement(*verdict.failing()))
-    return "No correct kernel does this: " + evidence + ".";
+    return "The kernel is incorrect: " + evidence + ".";
   return "No correct execution gives this result" + (evidence.empty() ? "" : ": " + evidence) + ".";
 }
 

@@ -61,10 +61,9 @@ TEST(VerdictText, PolicySentenceNamesTheDeviations) {
   verdict.max_difference = verdict.max_finite_difference = 0.25;
   EXPECT_EQ(
       sentence(verdict),
-      "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25; within bounds only with "
-      "implicit roundings dropped "
-      "or moved, which the "
-      "contracts declare: region 'o' (add, f32) of cpu_fused: drop p.");
+      "2 of 10 output elements differ between cpu and cpu_fused, by at most 0.25; within bounds only if "
+      "implicit roundings are dropped or moved, which the contracts declare: region 'o' (add, f32) of "
+      "cpu_fused: drop p.");
   verdict.candidate.regions[0].declared = false;
   EXPECT_NE(sentence(verdict).find("which no contract declares"), std::string::npos);
 }

@@ -96,7 +96,7 @@ TEST_P(CachePair, UpdatesInPlaceAndLawfully) {
   }
 }
 
-TEST_P(CachePair, TheHazardIsConvictedAndMadeSmall) {
+TEST_P(CachePair, TheHazardIsFoundAndMinimized) {
   if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
   const Judging faulty = judging({"cache_shift_races"});
   for (const char* update : kUpdates) {

@@ -55,7 +55,7 @@ std::string why_not_run(const std::string& baseline, const std::string& candidat
   for (const std::string& name : {baseline, candidate}) {
     const Backend* backend = find_backend(name);
     if (!backend) return "no backend '" + name + "' here; this build has " + list_text(backend_names());
-    if (const auto why = backend->unavailable()) return name + " cannot run here now: " + *why;
+    if (const auto why = backend->unavailable()) return name + " cannot run on this machine: " + *why;
   }
   return "";
 }
@@ -92,22 +92,22 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
                    .target = &baseline,
                    .value = "NAME",
                    .doc = "The backend to compare with; see `fusesmith list backends`.",
-                   .default_text = "cuda where a GPU answers, else cpu",
+                   .default_text = "cuda if a GPU is available, otherwise cpu",
                    .choices = backend_names(),
                    .missing_choices = missing_backends()});
   flags.push_back({.name = "candidate",
                    .target = &candidate,
                    .value = "NAME",
                    .doc = "The backend under test.",
-                   .default_text = "cuda_fused where a GPU answers, else cpu_fused",
+                   .default_text = "cuda_fused if a GPU is available, otherwise cpu_fused",
                    .choices = backend_names(),
                    .missing_choices = missing_backends()});
   flags.push_back({.name = "policy",
                    .target = &policy,
                    .value = "lawful|strict",
-                   .doc = "strict: implicit roundings that a contract declares to drop, move or add are "
-                          "findings too.",
-                   .default_text = policy.empty() ? "the case's own" : "",
+                   .doc = "lawful: kernels may drop, move or add the implicit roundings that their contracts "
+                          "declare. strict: each of these is a finding.",
+                   .default_text = policy.empty() ? "the policy of the case" : "",
                    .choices = {"lawful", "strict"}});
   flags.push_back({.name = "skip_patterns",
                    .target = &skip_patterns,
@@ -117,10 +117,10 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
   flags.push_back({.name = "faults",
                    .target = &faults,
                    .value = "A,B",
-                   .doc = "Planted faults to turn on; see `fusesmith list faults`.",
+                   .doc = "Faults (injected bugs) to turn on; see `fusesmith list faults`.",
                    .choices = fault_names(),
                    .missing = kFaultsBuilt ? ""
-                                           : "this build carries no planted faults; configure with "
+                                           : "this build contains no faults; configure with "
                                              "-DFUSESMITH_FAULTS=ON (preset dev)"});
 }
 
@@ -146,8 +146,8 @@ std::optional<std::string> JudgeFlags::unavailable() const {
     const Backend* backend = find_backend(name);
     const auto why = backend ? backend->unavailable() : std::nullopt;
     if (why)
-      return std::string("--") + flag + "=" + name + " cannot run here now: " + *why +
-             "; `fusesmith list backends` says what can";
+      return std::string("--") + flag + "=" + name + " cannot run on this machine: " + *why +
+             "; `fusesmith list backends` shows the available ones";
   }
   return {};
 }

@@ -46,8 +46,8 @@ TEST(MetamorphicCase, OrderOfARowThatDependsOnItsPlaceIsFoundByExchangeAlone) {
   const CaseRun run = judged(test_case, "welford_order_by_row");
   EXPECT_TRUE(run.verdict.finding);
   EXPECT_EQ(run.verdict.signature_text(), "defect-cpu_fused-layer_norm_welford-f32-exchange_differs");
-  EXPECT_THAT(sentence(run.verdict), HasSubstr("does not follow its inputs when elements along a batch axis "
-                                               "change places: "));
+  EXPECT_THAT(sentence(run.verdict), HasSubstr("does not change as required if elements along a batch axis "
+                                               "are exchanged: "));
   EXPECT_EQ(judged(test_case, "welford_order_by_row").verdict.signature, run.verdict.signature);
   test_case.policy.metamorphic = {};
   EXPECT_FALSE(judged(test_case, "welford_order_by_row").verdict.finding) << "every bound holds";
