@@ -6,7 +6,7 @@ namespace fusesmith::backends {
 namespace {
 
 TEST(RegionFaults, StrikeRegionsOfTheirOwnPattern) {
-  if (!kFaultsBuilt) GTEST_SKIP() << "this build carries no faults";
+  if (!kFaultsBuilt) GTEST_SKIP() << "this build contains no faults";
   const Faults on({"no_rescale"});
   EXPECT_TRUE((RegionFaults{"sdpa", on}.planted("no_rescale")));
   EXPECT_FALSE((RegionFaults{"sdpa", on}.planted("extra_zero_logit")));

@@ -28,14 +28,14 @@ bool all_same(const std::vector<ValueId>& values, const SameBits& same) {
                      [&](ValueId v) { return same[static_cast<size_t>(v)].value_or(false); });
 }
 
-// Both backends left the same bits on the same inputs. Of a candidate region, the outputs are then what the
-// baseline's regions made of these inputs: if those are lawful, it needs no evaluation of its own.
+// Whether both backends gave the same bits on the same inputs. If the baseline's regions of these nodes are
+// within their bounds, the candidate's region needs no evaluation.
 bool has_same_bits(const Region& region, const SameBits& same) {
   return all_same(region.inputs, same) && all_same(region.outputs, same);
 }
 
-// Lawful regions that read and left the same bits in both traces are `identical`. Nodes inside a region of
-// the other plan may have left nothing in the other trace: the bits of that region speak for them.
+// Regions within their bounds that read and stored the same bits in both traces are `identical`. Values of
+// nodes inside a region of the other plan may not be stored; then the outputs of that region are compared.
 void mark_identical(const Graph& graph, const Plan& plan, const Plan& other, const SameBits& same,
                     BackendVerdict& verdict) {
   std::vector<char> is_same(graph.nodes().size(), false);
@@ -54,23 +54,23 @@ void mark_identical(const Graph& graph, const Plan& plan, const Plan& other, con
   }
 }
 
-// The baseline's verdict on the nodes of a candidate region, if it judged each by itself and found it lawful.
+// The baseline's verdict on the nodes of a candidate region, if each of them is a region within its bounds.
 std::optional<RegionVerdict> inherit(const Graph& graph, const Region& region, size_t index, const Plan& plan,
                                      const BackendVerdict& baseline) {
-  VerdictClass gravest = VerdictClass::reassociation;
+  VerdictClass most_severe = VerdictClass::reassociation;
   RegionVerdict verdict;
   for (int node : region.nodes) {
     bool found = false;
     for (size_t r = 0; r < plan.regions.size() && !found; ++r) {
       if (plan.regions[r].nodes != std::vector<int>{node}) continue;
       const RegionVerdict& own = baseline.regions[r];
-      gravest = std::max(gravest, own.verdict);
+      most_severe = std::max(most_severe, own.verdict);
       verdict = own;
       found = true;
     }
     if (!found) return std::nullopt;
   }
-  if (gravest != VerdictClass::reassociation) return std::nullopt;
+  if (most_severe != VerdictClass::reassociation) return std::nullopt;
   verdict.region = index;
   verdict.name = graph.nodes()[static_cast<size_t>(region.nodes.back())].name;
   verdict.patterns = region.patterns;
@@ -103,7 +103,7 @@ bool is_finding(const RegionVerdict& r, const Policy& policy) {
          (!r.declared || policy.implicit_casts == Policy::ImplicitCasts::strict);
 }
 
-VerdictClass gravest(const std::vector<RegionVerdict>& regions) {
+VerdictClass most_severe(const std::vector<RegionVerdict>& regions) {
   VerdictClass result = VerdictClass::identical;
   for (const RegionVerdict& r : regions) result = std::max(result, r.verdict);
   return result;
@@ -216,7 +216,7 @@ BackendVerdict judge_regions(const Graph& graph, const Execution& execution,
     return judge_region(graph, *execution.plan, r, *execution.trace, options);
   });
   mark_disagreement(graph, execution.disagreement, verdict);
-  verdict.verdict = gravest(verdict.regions);
+  verdict.verdict = most_severe(verdict.regions);
   return verdict;
 }
 
@@ -225,7 +225,7 @@ BackendVerdict judge_regions(const Graph& graph, const Execution& execution,
 void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole role, Verdict& verdict) {
   BackendVerdict& backend = role == BackendRole::baseline ? verdict.baseline : verdict.candidate;
   mark_disagreement(graph, found, backend);
-  backend.verdict = gravest(backend.regions);
+  backend.verdict = most_severe(backend.regions);
   if (!verdict.finding) verdict.fail({role, found.region});
 }
 
@@ -253,8 +253,8 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   mark_disagreement(graph, candidate.disagreement, verdict.candidate);
   mark_identical(graph, *baseline.plan, *candidate.plan, same, verdict.baseline);
   mark_identical(graph, *candidate.plan, *baseline.plan, same, verdict.candidate);
-  verdict.baseline.verdict = gravest(verdict.baseline.regions);
-  verdict.candidate.verdict = gravest(verdict.candidate.regions);
+  verdict.baseline.verdict = most_severe(verdict.baseline.regions);
+  verdict.candidate.verdict = most_severe(verdict.candidate.regions);
   compare_outputs(graph, *baseline.trace, *candidate.trace, verdict);
   verdict.verdict = std::max(verdict.baseline.verdict, verdict.candidate.verdict);
   if (verdict.verdict <= VerdictClass::reassociation)

@@ -109,7 +109,7 @@ TEST_F(Judge, RegionsWithTheSameBitsAreIdentical) {
   }
 }
 
-// Zeros of either sign are lawful there, so every element is exact, and still the bits differ.
+// Zeros of either sign are correct there, so every element is exact, and still the bits differ.
 TEST_F(Judge, ARegionThatLosesTheSignOfZeroIsNotIdentical) {
   const TensorType type{Dtype::f16, {2}};
   Builder b;
@@ -160,7 +160,7 @@ TEST_F(Judge, SameBitsAreInherited) {
 }
 
 // Wrong bits that the baseline has as well prove nothing.
-TEST_F(Judge, NothingIsInheritedFromAGuiltyBaseline) {
+TEST_F(Judge, NothingIsInheritedFromAFailingBaseline) {
   Trace wrong = baseline_, same = candidate({});
   tamper(wrong, value("m"), 3, 100);
   same.values[static_cast<size_t>(value("m"))] = wrong.values[static_cast<size_t>(value("m"))];
@@ -217,7 +217,7 @@ TEST_F(Judge, UndeclaredRoundingsAreFindings) {
   EXPECT_EQ(verdict.signature_text(), "precision_policy-cpu_fused-gate-bf16-undeclared_rounding");
 }
 
-TEST_F(Judge, ADefectIsBlamedOnItsRegion) {
+TEST_F(Judge, ADefectNamesItsRegion) {
   Trace trace = candidate({"s"});
   tamper(trace, value("y"), 17, 9);
   const Verdict verdict = run(trace);
@@ -253,7 +253,7 @@ TEST_F(Judge, NaNIsExceptional) {
   EXPECT_EQ(verdict.signature_text(), "exceptional-cpu_fused-gate-bf16-nan");
 }
 
-TEST_F(Judge, AGuiltyBaselineIsBlamedWhenTheCandidateIsNot) {
+TEST_F(Judge, AFailingBaselineIsNamedIfTheCandidatePasses) {
   Trace wrong = baseline_;
   tamper(wrong, value("y"), 0, 50);
   const Verdict verdict = run(candidate({}), wrong);

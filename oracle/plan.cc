@@ -20,18 +20,18 @@ std::optional<Disagreement> difference(Disagreement blank, const TensorPtr& a, c
   return blank;
 }
 
-// The region that caused the overwriting of this source.
-size_t culprit_of(const Graph& graph, const Plan& plan, ValueId source) {
+// The region that overwrites this source: the one that computes its next value, else the first reader.
+size_t writer_of(const Graph& graph, const Plan& plan, ValueId source) {
   const auto input_count = static_cast<int>(graph.inputs().size());
   const ValueId next =
       graph.is_state(source) ? graph.states()[static_cast<size_t>(source - input_count)].next : -1;
-  size_t culprit = plan.regions.size();
+  size_t first_reader = plan.regions.size();
   for (size_t r = plan.regions.size(); r-- > 0;) {
     if (!contains(plan.regions[r].inputs, source)) continue;
     if (contains(plan.regions[r].outputs, next)) return r;
-    culprit = r;
+    first_reader = r;
   }
-  return culprit < plan.regions.size() ? culprit : 0;
+  return first_reader < plan.regions.size() ? first_reader : 0;
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ std::optional<Disagreement> overwritten_source(const Graph& graph, const Plan& p
                                                std::span<const TensorPtr> given, const Trace& trace) {
   for (size_t i = 0; i < given.size(); ++i) {
     const auto v = static_cast<ValueId>(i);
-    const Disagreement blank{Disagreement::Kind::source, culprit_of(graph, plan, v), v, 0, 0, 0};
+    const Disagreement blank{Disagreement::Kind::source, writer_of(graph, plan, v), v, 0, 0, 0};
     if (auto found = difference(blank, given[i], trace.values[i])) return found;
   }
   return std::nullopt;

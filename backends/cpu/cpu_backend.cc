@@ -45,7 +45,7 @@ class CpuBackend : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
   std::string_view doc() const override {
-    return "Unfused: a kernel per op, rounded where the graph says; needs no GPU.";
+    return "Unfused: one kernel for each op, rounded as in the graph. Needs no GPU.";
   }
   std::optional<std::string> unavailable() const override { return {}; }
 

@@ -140,7 +140,7 @@ class CpuFusedBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu_fused"; }
   std::string_view doc() const override {
-    return "fused: the rewritten plan with a GPU's fused algorithms, on one CPU thread";
+    return "Fused: the rewritten graph, with the fused algorithms of GPU kernels on one CPU thread.";
   }
   std::optional<std::string> unavailable() const override { return {}; }
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {

@@ -1,5 +1,5 @@
-// Every planted fault is live: on some graph it changes bits, first in a region of the pattern that it must
-// be blamed on. And it stays in its pattern: no other region computes anything else.
+// Every fault has an effect: on some graph it changes bits, first in a region of its pattern. It changes no
+// results of regions of other patterns.
 #include "backends/faults.h"
 
 #include <gtest/gtest.h>

@@ -13,8 +13,9 @@ class CudaBackend final : public Backend {
  public:
   std::string_view name() const override { return "cuda"; }
   std::string_view doc() const override {
-    return "Unfused on a GPU: products by cuBLAS, softmax and activations by cuDNN, a kernel per op for the "
-           "rest.";
+    return "Unfused, on a GPU: products by cuBLAS, softmax and activations by cuDNN, one kernel for each "
+           "other "
+           "op.";
   }
   std::optional<std::string> unavailable() const override { return why_no_device(); }
 

@@ -56,8 +56,8 @@ class CudaFusedBackend final : public Backend {
  public:
   std::string_view name() const override { return "cuda_fused"; }
   std::string_view doc() const override {
-    return "Fused on a GPU: the rewritten plan with flash attention, GEMM epilogues, Welford and chain "
-           "kernels.";
+    return "Fused, on a GPU: the rewritten graph, with kernels for flash attention, GEMM epilogues, Welford "
+           "normalisation and pointwise chains.";
   }
   std::optional<std::string> unavailable() const override { return why_no_device(); }
 

@@ -83,7 +83,7 @@ constexpr GraphRecipe kNearMisses[] = {
 
 Pattern einsum_to_gemm_pattern() {
   return {"einsum_to_gemm",
-          "einsum with batch, row, column and summed letters -> one batched matrix product",
+          "einsum that is a matrix product -> one batched matrix product",
           match,
           kExamples,
           kNearMisses,

@@ -68,7 +68,7 @@ constexpr GraphRecipe kNearMisses[] = {
 
 Pattern einsum_to_pointwise_pattern() {
   return {"einsum_to_pointwise",
-          "einsum that is no matrix product -> multiply, then reduce",
+          "einsum that is not a matrix product -> multiply, then reduce",
           match,
           kExamples,
           kNearMisses,

@@ -259,12 +259,9 @@ constexpr GraphRecipe kNearMisses[] = {
 }  // namespace
 
 Pattern gate_pattern() {
-  return {"gate",
-          "relu, gelu, silu or sigmoid of one value times another -> one loop, without other pointwise ops",
-          match,
-          kExamples,
-          kNearMisses,
-          kGuards};
+  return {"gate",      "relu, gelu, silu or sigmoid of one value, times another value -> one loop",
+          match,       kExamples,
+          kNearMisses, kGuards};
 }
 
 }  // namespace fusesmith::backends

@@ -127,9 +127,9 @@ TEST(RunCase, OfEquallyGraveStepsTheFurthestApartIsShownThenTheEarliest) {
   const Verdict earliest = run({{0, 100}, {1, -200}});
   EXPECT_EQ(earliest.step, 0);
   EXPECT_EQ(earliest.max_difference, 100);
-  const Verdict lawful_later = run({{1, 100}});
-  EXPECT_EQ(lawful_later.step, 1) << "a later step with its difference is lawful, and no graver for it";
-  EXPECT_EQ(lawful_later.unequal, 6);
+  const Verdict later_difference = run({{1, 100}});
+  EXPECT_EQ(later_difference.step, 1) << "a later step that starts from the wrong state is not more severe";
+  EXPECT_EQ(later_difference.unequal, 6);
 }
 
 TEST(RunCase, StopIsAskedBetweenSteps) {

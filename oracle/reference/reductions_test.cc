@@ -59,7 +59,7 @@ TEST(Reductions, EveryOrderStaysInBounds) {
   }
 }
 
-TEST(Reductions, ALostOrDoubledTermIsConvicted) {
+TEST(Reductions, ALostOrDoubledTermIsOutOfBounds) {
   Rng rng(2);
   for (size_t n : {size_t{3}, size_t{17}, size_t{1000}}) {
     const std::vector<float> x = random_row(n, 1, rng);

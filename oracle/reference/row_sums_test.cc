@@ -147,7 +147,7 @@ TEST(RowSums, StatisticsInLanes) {
 }
 
 // In any order, n - 1 for n is within the bound of rows of 4096: (n + 5) u is 1 / n there.
-TEST(RowSums, AnUnbiasedVarianceIsConvicted) {
+TEST(RowSums, AnUnbiasedVarianceIsOutOfBounds) {
   for (Variance variance : {Variance::two_pass, Variance::welford}) {
     for (size_t n : {2048, 4096, 9001}) {
       const std::vector<float> x = rows(n)[0].x;
@@ -180,7 +180,7 @@ TEST(RowSums, SoftmaxInLanes) {
   }
 }
 
-TEST(RowSums, AnExtraZeroLogitIsConvicted) {
+TEST(RowSums, AnExtraZeroLogitIsOutOfBounds) {
   constexpr size_t kKeys = 5000;
   const std::vector<float> x = rows(kKeys)[0].x;
   const float max = *std::max_element(x.begin(), x.end());

@@ -18,8 +18,8 @@ constexpr std::string_view kGuards[] = {
 // A state seen through nodes that move its slices along one axis.
 struct Moved {
   ValueId state = -1;
-  std::optional<int64_t>
-      shift;               // slice i is slice (i + shift) mod size of the state; nothing: no such number
+  // Slice i is slice (i + shift) mod size of the state; empty: there is no such number.
+  std::optional<int64_t> shift;
   std::vector<int> nodes;  // without the root
 };
 
@@ -235,13 +235,12 @@ std::optional<Match> match(const MatchContext& context, int n) {
 }  // namespace
 
 Pattern cache_update_in_place_pattern() {
-  return {
-      kName,
-      "a state's next value that is the old one, shifted or not, with new rows -> an update where it stands",
-      match,
-      cache_update_examples(),
-      cache_update_near_misses(),
-      kGuards};
+  return {kName,
+          "the next value of a state: the old one, shifted or not, with new rows -> an update in place",
+          match,
+          cache_update_examples(),
+          cache_update_near_misses(),
+          kGuards};
 }
 
 }  // namespace fusesmith::backends
