@@ -1,0 +1,122 @@
+"""The graph of a case as an ONNX model. Every value keeps its name."""
+
+import numpy as np
+import onnx_ops
+from onnx import TensorProto, helper
+from protocol import Unsupported
+
+OPSET = 23
+IR_VERSION = 11
+ONNX_TYPES = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16,
+              "i32": TensorProto.INT32, "bool": TensorProto.BOOL}
+
+
+def bf16_bits(values):
+    """f32 values rounded to bf16, to nearest even; NaN stays NaN."""
+    values = np.asarray(values, np.float32)
+    bits = values.view(np.uint32)
+    rounded = ((bits.astype(np.uint64) + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    return np.where(np.isnan(values), np.uint16(0x7FC0), rounded).astype(np.uint16)
+
+
+def stored(values, dtype):
+    """Numbers as the storage of a float dtype."""
+    with np.errstate(over="ignore"):
+        return bf16_bits(values) if dtype == "bf16" else np.asarray(values, {"f32": "f4", "f16": "f2"}[dtype])
+
+
+class Builder:
+    """Collects nodes and constants. Names that it makes contain a colon, which no name of a case does."""
+
+    def __init__(self):
+        self.made = []  # [op, inputs, outputs, attributes, name of the node]
+        self.initializers = []
+        self.owner = ""  # the node of the case that is being lowered
+
+    def nodes(self, op, inputs, count, **attributes):
+        outputs = [f"{self.owner}:{len(self.made)}.{i}" for i in range(count)]
+        self.made.append([op, list(inputs), outputs, attributes, f"{self.owner}:{len(self.made)}"])
+        return outputs
+
+    def node(self, op, inputs, **attributes):
+        return self.nodes(op, inputs, 1, **attributes)[0]
+
+    def tensor(self, onnx_type, shape, data):
+        name = f"{self.owner}:c{len(self.initializers)}"
+        self.initializers.append(helper.make_tensor(name, onnx_type, shape, data.tobytes(), raw=True))
+        return name
+
+    def constant(self, array):
+        return self.tensor(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape, array)
+
+    def full(self, shape, value, dtype):
+        return self.tensor(ONNX_TYPES[dtype], shape, stored(np.full(shape, value, np.float64), dtype))
+
+    def number(self, value, dtype):
+        return self.full([], value, dtype)
+
+    def onnx_type(self, dtype):
+        return ONNX_TYPES[dtype]
+
+    def cast(self, name, dtype):
+        return self.node("Cast", [name], to=ONNX_TYPES[dtype])
+
+    def rename(self, since, names):
+        for made in self.made[since:]:
+            made[1] = [names.get(name, name) for name in made[1]]
+            made[2] = [names.get(name, name) for name in made[2]]
+
+
+def factor_is_exact(node, dtype):
+    """Whether the factor, rounded to f32 as the op says, is a number of the dtype."""
+    factor = np.float32(node["factor"])
+    narrow = stored(factor, dtype)
+    widened = (narrow.astype(np.uint32) << 16).view(np.float32) if dtype == "bf16" else np.float32(narrow)
+    return widened == factor
+
+
+def rounds_in_between(node, dtype, types):
+    """Whether the lowering in 16 bits would round more than once."""
+    if node["op"] == "scale":
+        return not factor_is_exact(node, dtype)
+    if node["op"] == "linear":
+        return len(types) == 3 and len(types[0].shape) != 2
+    return node["op"] in onnx_ops.SEVERAL_ROUNDINGS
+
+
+def lower(b, graph, node, in_f32):
+    """Adds the node; `in_f32` has the (op, dtype) that compute in f32 because no kernel has the dtype."""
+    if node["op"] not in onnx_ops.LOWERINGS:
+        raise Unsupported(f"no kernel for {node['op']}")
+    names = node.get("inputs", [])
+    types = [graph.types[name] for name in names]
+    targets = graph.outputs_of(node)
+    b.owner, since = node["name"], len(b.made)
+    narrow = next((kind.dtype for kind in types if kind.is_16_bit), None)
+    wide = narrow and node["op"] != "cast" and (
+        node.get("upcast") or (node["op"], narrow) in in_f32 or rounds_in_between(node, narrow, types))
+    if wide:
+        names = [b.cast(name, "f32") if kind.is_16_bit else name for name, kind in zip(names, types, strict=True)]
+    dtype = "f32" if wide or not narrow else narrow
+    made = onnx_ops.LOWERINGS[node["op"]](b, node, names, types, dtype)
+    if wide:
+        made = [b.cast(name, narrow) for name in made]
+    own = {name for entry in b.made[since:] for name in entry[2]}
+    made = [name if name in own else b.node("Identity", [name]) for name in made]
+    b.rename(since, dict(zip(made, targets, strict=True)))
+
+
+def build(graph, results, in_f32):
+    """A model that returns `results`."""
+    b = Builder()
+    for node in graph.nodes:
+        lower(b, graph, node, in_f32)
+    nodes = [helper.make_node(op, inputs, outputs, name=name, **attributes)
+             for op, inputs, outputs, attributes, name in b.made]
+
+    def described(names):
+        return [helper.make_tensor_value_info(name, ONNX_TYPES[graph.types[name].dtype], graph.types[name].shape)
+                for name in names]
+
+    body = helper.make_graph(nodes, "case", described(graph.inputs), described(results), b.initializers)
+    return helper.make_model(body, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""ONNX Runtime as a worker, on its CPU provider: ort_worker.py LEVEL[-OPTIMIZER...]
+
+LEVEL is a graph optimization level: off, basic, extended or all. OPTIMIZER names an optimizer to leave out, as
+`disabled_optimizers` of InferenceSession takes it (all-GeluFusionL2).
+
+With `off` every value of the graph is an output of the model, and every node is judged by itself. Where ONNX or the
+provider has no bf16 kernel of an op, the model casts to f32 and back; for f16, ONNX Runtime inserts such casts itself.
+"""
+
+import ctypes
+import re
+import sys
+
+import numpy as np
+from protocol import (
+    Executor,
+    Unavailable,
+    Unsupported,
+    measured_arithmetic,
+    node_plan,
+    opaque_plan,
+    redirect_standard_output,
+    serve,
+)
+
+replies = redirect_standard_output()
+
+LEVELS = {"off": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED",
+          "all": "ORT_ENABLE_ALL"}
+# How InferenceSession says that no kernel has a dtype: the provider's kernels, or the types that ONNX allows. Nodes
+# are named NODE:NUMBER (onnx_model.py).
+NO_KERNEL = re.compile(r"Could not find an implementation for (?P<op>\w+)\(\d+\) node with name '(?P<node>[^':]+)")
+NO_TYPE = re.compile(r"of operator \((?P<op>\w+)\) in node \((?P<node>[^():]+)")
+
+
+class OrtExecutor(Executor):
+    def __init__(self, text):
+        super().__init__()
+        level, *disabled = text.split("-")
+        if level not in LEVELS:
+            raise Unavailable(f'unknown level "{level}", expected one of {", ".join(LEVELS)}')
+        self.name = f"ort:{text}"
+        self.by_node = level == "off"
+        self.disabled = disabled
+        import onnx_model
+        import onnxruntime
+
+        self.ort, self.onnx_model = onnxruntime, onnx_model
+        self.session_options = onnxruntime.SessionOptions()
+        self.session_options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVELS[level])
+        self.session_options.log_severity_level = 3
+        # Idle threads that spin take the processor from other workers; no result depends on it.
+        self.session_options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self.in_f32 = set()  # (op, dtype) that no kernel has
+        self.session = self.graph = self.results = None
+
+    def versions(self):
+        import onnx
+
+        return {**super().versions(), "onnxruntime": self.ort.__version__, "onnx": onnx.__version__}
+
+    def compile(self, graph):
+        self.graph = graph
+        self.results = graph.all_values() if self.by_node else graph.results()
+        self.session = self.make_session()
+        arithmetic = measured_arithmetic("onnxruntime")
+        return node_plan(graph, arithmetic) if self.by_node else opaque_plan(arithmetic)
+
+    def make_session(self):
+        """Tries again with an op in f32 for each (op, dtype) that has no kernel."""
+        while True:
+            model = self.onnx_model.build(self.graph, self.results, self.in_f32)
+            try:
+                return self.ort.InferenceSession(model.SerializeToString(), self.session_options,
+                                                 providers=["CPUExecutionProvider"],
+                                                 disabled_optimizers=self.disabled)
+            except Exception as error:
+                self.note_missing_kernel(error)
+
+    def note_missing_kernel(self, error):
+        found = NO_KERNEL.search(str(error)) or NO_TYPE.search(str(error))
+        if not found:
+            raise error
+        node = next(node for node in self.graph.nodes if node["name"] == found["node"])
+        dtypes = [self.graph.types[name].dtype for name in node.get("inputs", [])]
+        narrow = next((dtype for dtype in dtypes if dtype in ("f16", "bf16")), None)
+        if narrow is None or (node["op"], narrow) in self.in_f32:
+            raise Unsupported(f"{found['op']} in {dtypes[0] if dtypes else 'i32'} has no CPU kernel") from error
+        self.in_f32.add((node["op"], narrow))
+
+    def run(self, loaded):
+        """Outputs are read from ONNX Runtime's own memory: numpy has no bf16 to return them in."""
+        feeds = {name: self.to_ort(name, loaded[name]) for name in self.graph.inputs}
+        made = self.session.run_with_ort_values(self.results, feeds)
+        return {name: self.to_numpy(name, value) for name, value in zip(self.results, made, strict=True)}
+
+    def to_ort(self, name, array):
+        """Shares memory with the buffer."""
+        kind = self.graph.types[name]
+        if kind.dtype != "bf16":
+            return self.ort.OrtValue.ortvalue_from_numpy(array)
+        bf16 = self.onnx_model.ONNX_TYPES["bf16"]
+        return self.ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, bf16)
+
+    def to_numpy(self, name, value):
+        kind = self.graph.types[name]
+        if kind.dtype != "bf16":
+            return np.asarray(value.numpy())
+        shape = tuple(value.shape())
+        count = int(np.prod(shape, dtype=np.int64))
+        memory = (ctypes.c_uint16 * count).from_address(value.data_ptr())
+        return np.array(memory, np.uint16).reshape(shape)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    serve(lambda: OrtExecutor(sys.argv[1]), replies)
+
+
+if __name__ == "__main__":
+    main()

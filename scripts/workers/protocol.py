@@ -1,0 +1,308 @@
+"""The worker's side of docs/workers.md: frames, tensors and the loop that answers requests.
+
+A worker script calls `redirect_standard_output()` before it imports the library that it drives, then
+`serve(make_executor)`. `make_executor` imports the library, so that a missing one is answered as `unavailable`.
+Tensors are numpy arrays; a bf16 tensor is an array of its bits (uint16), because numpy has no bf16.
+"""
+
+import contextlib
+import json
+import os
+import struct
+import sys
+import traceback
+
+import numpy as np
+
+MAGIC = b"FSM1"
+PREFIX = struct.Struct("<4sIQ")
+MAX_HEADER = 1 << 24
+FILE_FROM = 1 << 20  # payloads of this many bytes go through a file where fusesmith offers one
+STORAGE = {"f32": np.float32, "f16": np.float16, "bf16": np.uint16, "i32": np.int32, "bool": np.bool_}
+
+
+class Unsupported(Exception):
+    """The library has no kernel for the graph: a verdict of its own, counted by this text."""
+
+
+class Unavailable(Exception):
+    """The worker cannot start: a mode that does not exist, a library that is missing."""
+
+
+class Type:
+    """`bf16[4,16]` taken apart."""
+
+    def __init__(self, text):
+        self.text = text
+        self.dtype, _, dims = text.rstrip("]").partition("[")
+        self.shape = tuple(int(dim) for dim in dims.split(",") if dim)
+
+    @property
+    def storage(self):
+        return np.dtype(STORAGE[self.dtype])
+
+    @property
+    def nbytes(self):
+        return int(np.prod(self.shape, dtype=np.int64)) * self.storage.itemsize
+
+    @property
+    def is_float(self):
+        return self.dtype in ("f32", "f16", "bf16")
+
+    @property
+    def is_16_bit(self):
+        return self.dtype in ("f16", "bf16")
+
+
+class Graph:
+    """A request to compile: the graph of a case file, the type of every value, and the options."""
+
+    def __init__(self, request):
+        graph = request["graph"]
+        self.inputs = [value["name"] for value in graph.get("inputs", []) + graph.get("states", [])]
+        self.nodes = graph["nodes"]
+        self.types = {name: Type(text) for name, text in request["types"].items()}
+        self.options = request.get("options", {})
+        self.outputs = list(graph["outputs"])
+        self.next_states = [state["next"] for state in graph.get("states", [])]
+
+    def outputs_of(self, node):
+        name = node["name"]
+        if name in self.types:
+            return [name]
+        count = 0
+        while f"{name}.{count}" in self.types:
+            count += 1
+        return [f"{name}.{i}" for i in range(count)]
+
+    def all_values(self):
+        return [value for node in self.nodes for value in self.outputs_of(node)]
+
+    def results(self):
+        """What an opaque program returns: graph outputs and next states, each once, no inputs."""
+        inputs = set(self.inputs)
+        return [value for value in dict.fromkeys(self.outputs + self.next_states) if value not in inputs]
+
+
+class Executor:
+    """What a worker implements. Exceptions from `run` are verdicts on the program that is judged."""
+
+    name = "worker"
+    device = "cpu"
+
+    def __init__(self):
+        self.buffers = {}
+        self.retired = {}
+
+    def versions(self):
+        return {"numpy": np.__version__}
+
+    def compile(self, graph):
+        """Returns the plan, or raises Unsupported. A run of the program belongs here if its first run compiles."""
+        raise NotImplementedError
+
+    def load(self, arrays, same_buffers):
+        """Fresh copies of the inputs, for the program to read: in the buffers of the run before, or in others.
+
+        The retired buffers stay allocated, or the allocator would hand out their addresses again.
+        """
+        if not same_buffers or set(self.buffers) != set(arrays):
+            self.retired = self.buffers
+            self.buffers = {name: np.empty_like(array) for name, array in arrays.items()}
+        for name, array in arrays.items():
+            self.buffers[name][...] = array
+        return self.buffers
+
+    def run(self, loaded):
+        """Computes one step and returns numpy arrays by name."""
+        raise NotImplementedError
+
+    def read_back(self, loaded):
+        """The inputs as they are after the run."""
+        return loaded
+
+
+def redirect_standard_output():
+    """Returns the stream for replies. Whatever libraries print to descriptor 1 goes to standard error."""
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return replies
+
+
+def read_exactly(stream, count):
+    data = bytearray()
+    while len(data) < count:
+        part = stream.read(count - len(data))
+        if not part:
+            raise EOFError
+        data += part
+    return bytes(data)
+
+
+def read_frame(stream):
+    """Returns (header, payload), or raises EOFError."""
+    magic, header_size, payload_size = PREFIX.unpack(read_exactly(stream, PREFIX.size))
+    if magic != MAGIC or header_size > MAX_HEADER:
+        raise ValueError(f"no frame: it begins with {magic!r}")
+    header = json.loads(read_exactly(stream, header_size).decode("utf-8"))
+    payload = read_exactly(stream, payload_size)
+    if "payload_file" in header:
+        with open(header["payload_file"], "rb") as file:
+            payload = read_exactly(file, header["payload_bytes"])
+    return header, payload
+
+
+def write_frame(stream, header, payload=b"", reply_file=None):
+    if reply_file and len(payload) >= FILE_FROM:
+        with open(reply_file, "wb") as file:
+            file.write(payload)
+        header = {**header, "payload_file": reply_file, "payload_bytes": len(payload)}
+        payload = b""
+    text = json.dumps(header).encode("utf-8")
+    stream.write(PREFIX.pack(MAGIC, len(text), len(payload)))
+    stream.write(text)
+    stream.write(payload)
+    stream.flush()
+
+
+def unpack_tensors(header, payload):
+    arrays, at = {}, 0
+    for tensor in header["tensors"]:
+        kind = Type(tensor["type"])
+        end = at + kind.nbytes
+        arrays[tensor["name"]] = np.frombuffer(payload[at:end], dtype=kind.storage).reshape(kind.shape)
+        at = end
+    return arrays
+
+
+def pack_tensors(arrays, types):
+    """`types` has the type that the graph gives each value; a result of another one is sent with what it has, so
+    that fusesmith reports it."""
+    tensors, parts = [], []
+    for name, array in arrays.items():
+        expected = types[name]
+        text = expected.text
+        if array.dtype != expected.storage or array.shape != expected.shape:
+            dtype = expected.dtype if array.dtype == expected.storage else dtype_name(array.dtype)
+            text = f"{dtype}[{','.join(map(str, array.shape))}]"
+        tensors.append({"name": name, "type": text})
+        parts.append(np.ascontiguousarray(array).tobytes())
+    return tensors, b"".join(parts)
+
+
+def dtype_name(dtype):
+    for name, storage in STORAGE.items():
+        if np.dtype(storage) == dtype:
+            return name
+    return str(dtype)
+
+
+def overwritten_inputs(sent, read_back):
+    """One problem for each input whose bits changed, with its first changed element."""
+    problems = []
+    for name, before in sent.items():
+        after = np.ascontiguousarray(read_back[name]).reshape(-1)
+        bits = f"u{before.dtype.itemsize}"
+        changed = np.flatnonzero(before.reshape(-1).view(bits) != after.view(bits))
+        if changed.size:
+            problems.append({"kind": "source_overwritten", "value": name, "element": int(changed[0])})
+    return problems
+
+
+OUT_OF_MEMORY_TEXTS = ("out of memory", "can't allocate memory", "RESOURCE_EXHAUSTED", "bad allocation", "bad_alloc",
+                       "Failed to allocate memory")
+
+
+def error_reply(error):
+    traceback.print_exception(error)
+    what = f"{type(error).__name__}: {error}"
+    no_memory = isinstance(error, MemoryError) or any(text in what for text in OUT_OF_MEMORY_TEXTS)
+    return {"type": "error", "kind": "out_of_memory" if no_memory else "failed", "what": one_line(what)}
+
+
+def one_line(text, limit=500):
+    return " ".join(text.split())[:limit]
+
+
+class Server:
+    """Answers requests with one executor."""
+
+    def __init__(self, make_executor):
+        self.make_executor = make_executor
+        self.executor = None
+        self.graph = None
+
+    def answer(self, request, payload):
+        """Returns (header, payload)."""
+        handlers = {"hello": self.hello, "compile": self.compile, "run": self.run}
+        handler = handlers.get(request.get("type"))
+        if handler is None:
+            return {"type": "error", "kind": "failed", "what": f"unknown request {request.get('type')!r}"}, b""
+        try:
+            return handler(request, payload)
+        except Exception as error:  # whatever the program raises is a verdict, and the worker goes on
+            return error_reply(error), b""
+
+    def hello(self, _request, _payload):
+        try:
+            self.executor = self.executor or self.make_executor()
+        except (ImportError, OSError, Unavailable) as error:
+            return {"type": "error", "kind": "unavailable", "what": one_line(str(error))}, b""
+        ours = self.executor
+        return {"type": "hello", "protocol": 1, "name": ours.name, "versions": ours.versions(),
+                "device": ours.device, "files": True}, b""
+
+    def compile(self, request, _payload):
+        self.graph = Graph(request)
+        self.executor.buffers = {}  # those of another graph: a name may have another type now
+        try:
+            plan = self.executor.compile(self.graph)
+        except Unsupported as reason:
+            return {"type": "unsupported", "why": one_line(str(reason), 200)}, b""
+        return {"type": "plan", **plan}, b""
+
+    def run(self, request, payload):
+        sent = unpack_tensors(request, payload)
+        loaded = self.executor.load(sent, request.get("buffers") == "same")
+        results = self.executor.run(loaded)
+        problems = overwritten_inputs(sent, self.executor.read_back(loaded))
+        tensors, data = pack_tensors(results, self.graph.types)
+        return {"type": "results", "tensors": tensors, "problems": problems}, data
+
+
+def serve(make_executor, replies):
+    """Answers requests until standard input ends."""
+    server = Server(make_executor)
+    requests = os.fdopen(os.dup(0), "rb")
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
+            request, payload = read_frame(requests)
+            reply, data = server.answer(request, payload)
+            write_frame(replies, reply, data, request.get("reply_file"))
+    # Libraries' threads may still run; nothing of this process is needed any more.
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def measured_arithmetic(library):
+    """Errors of the library's functions, as scripts/workers/measure.py found them (measured.json)."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "measured.json")
+    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
+        return json.load(file).get(library, {}).get("arithmetic", {})
+    return {}
+
+
+def opaque_plan(arithmetic):
+    """One region in all: a compiler may keep or drop every implicit rounding."""
+    return {"regions": "whole_graph", "contract": {"roundings": "any", "arithmetic": arithmetic}}
+
+
+def node_plan(graph, arithmetic):
+    """One region per node that keeps its rounding. `sdpa` is one kernel here, which stores no inner value."""
+    kept = {"roundings": "kept", "arithmetic": arithmetic}
+    if all(node["op"] != "sdpa" for node in graph.nodes):
+        return {"regions": "each_node", "contract": kept}
+    loose = {"roundings": "any", "arithmetic": arithmetic}
+    regions = [{"nodes": [node["name"]], "patterns": [], "contract": loose if node["op"] == "sdpa" else kept}
+               for node in graph.nodes]
+    return {"regions": regions, "contract": kept}

@@ -1,0 +1,266 @@
+"""Every op of docs/ops.md in PyTorch: the native op where there is one, because that is what is judged.
+
+LOWERINGS maps an op to a function of (node, types of its inputs) that returns a function of tensors. PyTorch has no
+native op for `rope` and `softcap`: they compute in f32 and round once, as docs/ops.md says.
+"""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from protocol import Unsupported
+
+DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "bool": torch.bool}
+
+
+def in_f32(function):
+    """Computes in f32 and rounds the result once to the dtype of the first operand."""
+    return lambda x, *others: function(x.float(), *(other.float() for other in others)).to(x.dtype)
+
+
+def simple(function):
+    return lambda _node, _types: function
+
+
+def number(value):
+    return {"inf": math.inf, "-inf": -math.inf}.get(value, value)
+
+
+def matmul(node, _types):
+    flip_a, flip_b = node["transpose_a"], node["transpose_b"]
+    return lambda a, b: torch.matmul(a.mT if flip_a else a, b.mT if flip_b else b)
+
+
+def einsum(node, _types):
+    equation = node["equation"]
+    return lambda a, b: torch.einsum(equation, a, b)
+
+
+def scale(node, _types):
+    factor = float(node["factor"])
+    return (lambda x: x / factor) if node["inverse"] else (lambda x: x * factor)
+
+
+def gelu(node, _types):
+    form = "none" if node["form"] == "erf" else "tanh"
+    return lambda x: F.gelu(x, approximate=form)
+
+
+def softcap(node, _types):
+    cap = float(np.float32(node["cap"]))
+    return in_f32(lambda x: cap * torch.tanh(x / cap))
+
+
+def layer_norm(node, types):
+    eps, width = node["eps"], types[0].shape[-1:]
+    return lambda x, weight=None, bias=None: F.layer_norm(x, width, weight, bias, eps)
+
+
+def rms_norm(node, types):
+    eps, width = node["eps"], types[0].shape[-1:]
+    return lambda x, weight=None: F.rms_norm(x, width, weight, eps)
+
+
+def group_norm(node, _types):
+    groups, eps = node["groups"], node["eps"]
+    # Not F.group_norm: it refuses groups of one element, which the op itself computes.
+    return lambda x, weight=None, bias=None: torch.group_norm(x, groups, weight, bias, eps)
+
+
+def reduction(function):
+    def lower(node, _types):
+        axes, keepdims = tuple(node["axes"]), node["keepdims"]
+        return lambda x: function(x, axes, keepdims)
+
+    return lower
+
+
+def var_mean(node, _types):
+    axes, keepdims, correction = tuple(node["axes"]), node["keepdims"], node["correction"]
+    return lambda x: torch.var_mean(x, axes, correction=correction, keepdim=keepdims)
+
+
+def masked_fill(node, types):
+    # Rounded here, because masked_fill refuses a number beyond the dtype instead of writing an infinity.
+    value = torch.tensor(number(node["value"]), dtype=torch.float64, device="cpu").to(DTYPES[types[0].dtype]).item()
+    inverted = node["inverted"]
+    return lambda x, mask: x.masked_fill(~mask if inverted else mask, value)
+
+
+def slice_(node, _types):
+    axis, where = node["axis"], slice(node["start"], node["stop"], node["step"])
+
+    def run(x):
+        index = [slice(None)] * x.dim()
+        index[axis] = where
+        return x[tuple(index)]
+
+    return run
+
+
+def gather(_node, types):
+    if len(types[0].shape) == 2 and types[0].is_float:
+        return lambda table, indices: F.embedding(indices, table)
+    return lambda table, indices: table[indices]
+
+
+def index_copy(node, _types):
+    axis = node["axis"]
+    return lambda x, index, source: torch.index_copy(x, axis, index.long(), source)
+
+
+def arange(node, _types):
+    start, step = node["start"], node["step"]
+    stop = start + node["count"] * step
+    return lambda: torch.arange(start, stop, step, dtype=torch.int32)
+
+
+def hidden_keys(rows, cols, alignment, window, shows_future):
+    """True where docs/ops.md's causal_mask hides a key."""
+    own = torch.arange(rows)[:, None] + (cols - rows if alignment == "bottom_right" else 0)
+    key = torch.arange(cols)[None, :]
+    hidden = torch.zeros((rows, cols), dtype=torch.bool) if shows_future else key > own
+    return hidden | (key <= own - window) if window else hidden
+
+
+def causal_mask(node, _types):
+    given = [node[key] for key in ("rows", "cols", "alignment", "window", "shows_future")]
+    return lambda: hidden_keys(*given)
+
+
+def rope(node, _types):
+    def half(x, cos, sin):
+        a, b = x.chunk(2, -1)
+        return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
+
+    def interleaved(x, cos, sin):
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack((a * cos - b * sin, b * cos + a * sin), -1).flatten(-2)
+
+    return in_f32(half if node["pairing"] == "half" else interleaved)
+
+
+def nan_without_key(out, no_key):
+    """PyTorch's attention returns 0 for a query that no key is shown to (torch._safe_softmax); the op says NaN."""
+    return out.masked_fill(no_key, math.nan)
+
+
+def sdpa(node, types):
+    """F.scaled_dot_product_attention. Masks that it cannot make itself become boolean masks."""
+    queries, keys, mask = types[0].shape[-2], types[1].shape[-2], node["mask"]
+    if node["softcap"]:
+        return composed_attention(node, types)
+    options = {"scale": node["scale"] or None, "enable_gqa": node["grouped_heads"]}
+    static = mask == "causal" or node["window"]
+    if mask == "causal" and not node["window"] and (node["alignment"] == "top_left" or queries == keys):
+        options["is_causal"] = True
+        static = False
+
+    def run(q, k, v, shown=None):
+        if static:
+            shown = ~hidden_keys(queries, keys, node["alignment"], node["window"], mask == "none")
+        if shown is None:
+            return F.scaled_dot_product_attention(q, k, v, **options)
+        shown = shown[(None,) * (2 - shown.dim())] if shown.dim() < 2 else shown
+        no_key = ~shown.any(-1, keepdim=True) if shown.dtype == torch.bool else (shown == -math.inf).all(-1, True)
+        return nan_without_key(F.scaled_dot_product_attention(q, k, v, attn_mask=shown, **options), no_key)
+
+    return in_f32_if_asked(run, node, types)
+
+
+def in_f32_if_asked(run, node, types):
+    if not node["upcast"] or types[0].dtype == "f32":
+        return run
+    dtype = DTYPES[types[0].dtype]
+
+    def widened(*operands):
+        return run(*(x.float() if x.dtype == dtype else x for x in operands)).to(dtype)
+
+    return widened
+
+
+def composed_attention(node, types):
+    """Attention with soft capping, which scaled_dot_product_attention lacks: the ops of its definition one by one."""
+    factor = node["scale"] or 1 / math.sqrt(types[0].shape[-1])
+    cap = float(np.float32(node["softcap"]))
+    queries, keys, mask = types[0].shape[-2], types[1].shape[-2], node["mask"]
+
+    def run(q, k, v, given=None):
+        if node["grouped_heads"]:
+            times = q.shape[-3] // k.shape[-3]
+            k, v = k.repeat_interleave(times, -3), v.repeat_interleave(times, -3)
+        scores = torch.matmul(q, k.mT) * factor
+        scores = (cap * torch.tanh(scores.float() / cap)).to(scores.dtype)
+        if mask == "additive":
+            scores = scores + given
+        elif mask == "boolean":
+            scores = scores.masked_fill(~given, -math.inf)
+        elif mask == "causal" or node["window"]:
+            hidden = hidden_keys(queries, keys, node["alignment"], node["window"], mask == "none")
+            scores = scores.masked_fill(hidden, -math.inf)
+        return torch.matmul(F.softmax(scores, -1), v)
+
+    return in_f32_if_asked(run, node, types)
+
+
+def cast(node, _types):
+    dtype = DTYPES[node["dtype"]]
+    return lambda x: x.to(dtype)
+
+
+LOWERINGS = {
+    "einsum": einsum,
+    "matmul": matmul,
+    "linear": simple(F.linear),
+    "add": simple(torch.add),
+    "sub": simple(torch.sub),
+    "mul": simple(torch.mul),
+    "div": simple(torch.div),
+    "maximum": simple(torch.maximum),
+    "scale": scale,
+    "relu": simple(F.relu),
+    "gelu": gelu,
+    "silu": simple(F.silu),
+    "sigmoid": simple(torch.sigmoid),
+    "tanh": simple(torch.tanh),
+    "exp": simple(torch.exp),
+    "sqrt": simple(torch.sqrt),
+    "rsqrt": simple(torch.rsqrt),
+    "softcap": softcap,
+    "softmax": lambda node, _types: lambda x: F.softmax(x, node["axis"]),
+    "layer_norm": layer_norm,
+    "rms_norm": rms_norm,
+    "group_norm": group_norm,
+    "reduce_sum": reduction(torch.sum),
+    "reduce_mean": reduction(torch.mean),
+    "reduce_max": reduction(torch.amax),
+    "var_mean": var_mean,
+    "logsumexp": reduction(torch.logsumexp),
+    "dropout": simple(lambda x: F.dropout(x, 0.0)),
+    "cast": cast,
+    "reshape": lambda node, _types: lambda x: x.reshape(node["shape"]),
+    "permute": lambda node, _types: lambda x: x.permute(node["dims"]),
+    "unsqueeze": lambda node, _types: lambda x: x.unsqueeze(node["axis"]),
+    "squeeze": lambda node, _types: lambda x: x.squeeze(node["axis"]),
+    "broadcast_to": lambda node, _types: lambda x: x.expand(node["shape"]),
+    "slice": slice_,
+    "chunk": lambda node, _types: lambda x: x.chunk(node["chunks"], node["axis"]),
+    "concat": lambda node, _types: lambda *parts: torch.cat(parts, node["axis"]),
+    "roll": lambda node, _types: lambda x: torch.roll(x, node["shift"], node["axis"]),
+    "flip": lambda node, _types: lambda x: torch.flip(x, node["axes"]),
+    "gather": gather,
+    "index_copy": index_copy,
+    "arange": arange,
+    "where": simple(torch.where),
+    "masked_fill": masked_fill,
+    "causal_mask": causal_mask,
+    "rope": rope,
+    "sdpa": sdpa,
+}
+
+
+def lower(node, types):
+    if node["op"] not in LOWERINGS:
+        raise Unsupported(f"no kernel for {node['op']}")
+    return LOWERINGS[node["op"]](node, types)

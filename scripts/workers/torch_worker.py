@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""PyTorch as a worker: torch_worker.py MODE[+SWITCH...]
+
+MODE is eager, or a backend of torch.compile: aot_eager, aot_eager_decomp_partition, inductor. Switches:
+  cuda                              on the GPU instead of the CPU
+  emulate_precision_casts           inductor keeps the roundings of 16-bit values
+  math, flash, efficient, cudnn     only this backend of scaled_dot_product_attention
+"""
+
+import contextlib
+import sys
+
+from protocol import (
+    Executor,
+    Unavailable,
+    Unsupported,
+    measured_arithmetic,
+    node_plan,
+    opaque_plan,
+    redirect_standard_output,
+    serve,
+)
+
+replies = redirect_standard_output()
+
+MODES = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
+ATTENTION = {"math": "MATH", "flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
+# What PyTorch says where it has no kernel for a dtype, or not in the backend that a switch asks for.
+NO_KERNEL_TEXTS = ("not implemented for", "No available kernel")
+
+
+def parse_mode(text):
+    mode, *switches = text.split("+")
+    if mode not in MODES:
+        raise Unavailable(f'unknown mode "{mode}", expected one of {", ".join(MODES)}')
+    known = {"cuda", "emulate_precision_casts", *ATTENTION}
+    for switch in switches:
+        if switch not in known:
+            raise Unavailable(f'unknown switch "{switch}", expected one of {", ".join(sorted(known))}')
+    return mode, set(switches)
+
+
+class Program:
+    """The graph as a Python function of its inputs, which torch.compile can trace."""
+
+    def __init__(self, graph, results, torch_ops):
+        self.inputs, self.results = graph.inputs, results
+        self.steps = []
+        for node in graph.nodes:
+            types = [graph.types[name] for name in node.get("inputs", [])]
+            step = torch_ops.lower(node, types)
+            self.steps.append((step, tuple(node.get("inputs", [])), tuple(graph.outputs_of(node))))
+
+    def __call__(self, *inputs):
+        values = dict(zip(self.inputs, inputs, strict=True))
+        for step, sources, targets in self.steps:
+            made = step(*[values[source] for source in sources])
+            if len(targets) == 1:
+                values[targets[0]] = made[0] if isinstance(made, tuple) else made
+            else:
+                values.update(zip(targets, made, strict=True))
+        return tuple(values[name] for name in self.results)
+
+
+class TorchExecutor(Executor):
+    def __init__(self, text):
+        super().__init__()
+        self.mode, self.switches = parse_mode(text)
+        self.name = f"torch:{text}"
+        import torch
+        import torch_ops
+
+        self.torch, self.ops = torch, torch_ops
+        if "cuda" in self.switches:
+            if not torch.cuda.is_available():
+                raise Unavailable("torch.cuda.is_available() is False")
+            self.device = torch.cuda.get_device_name()
+            torch.set_default_device("cuda")
+        if "emulate_precision_casts" in self.switches:
+            import torch._inductor.config
+
+            torch._inductor.config.emulate_precision_casts = True
+        self.program = None
+        self.graph = None
+        self.on_device = self.retired_on_device = None  # the inputs on the GPU, now and in the run before
+
+    def versions(self):
+        return {**super().versions(), "torch": self.torch.__version__}
+
+    def attention(self):
+        """The context in which the program runs."""
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        chosen = [getattr(SDPBackend, ATTENTION[switch]) for switch in self.switches if switch in ATTENTION]
+        return sdpa_kernel(chosen) if chosen else contextlib.nullcontext()
+
+    def compile(self, graph):
+        torch = self.torch
+        # The documented switch for both devices; a case's policy says whether tf32 is allowed.
+        torch.set_float32_matmul_precision("high" if graph.options.get("tf32") else "highest")
+        self.graph, self.on_device = graph, None
+        results = graph.all_values() if self.mode == "eager" else graph.results()
+        self.program = Program(graph, results, self.ops)
+        if self.mode != "eager":
+            torch._dynamo.reset()
+            self.program = torch.compile(self.program, backend=self.mode, fullgraph=True, dynamic=False)
+        self.warm_up()
+        arithmetic = {**measured_arithmetic("torch"), "tf32": bool(graph.options.get("tf32")), "variance": "welford"}
+        return node_plan(graph, arithmetic) if self.mode == "eager" else opaque_plan(arithmetic)
+
+    def warm_up(self):
+        """torch.compile compiles in the first run; and only a run tells which kernels are missing."""
+        types = [self.graph.types[name] for name in self.graph.inputs]
+        zeros = [self.torch.zeros(kind.shape, dtype=self.ops.DTYPES[kind.dtype]) for kind in types]
+        try:
+            self.call(zeros)
+        except (NotImplementedError, RuntimeError) as error:
+            text = str(error)
+            if isinstance(error, NotImplementedError) or any(part in text for part in NO_KERNEL_TEXTS):
+                raise Unsupported(text) from error
+            raise
+
+    def call(self, tensors):
+        with self.torch.no_grad(), self.attention():
+            return self.program(*tensors)
+
+    def load(self, arrays, same_buffers):
+        super().load(arrays, same_buffers)
+        tensors = [self.to_torch(name) for name in self.graph.inputs]
+        if "cuda" not in self.switches:
+            return tensors
+        if same_buffers and self.on_device:
+            for old, new in zip(self.on_device, tensors, strict=True):
+                old.copy_(new)
+        else:
+            self.retired_on_device = self.on_device
+            self.on_device = [tensor.cuda() for tensor in tensors]
+        return self.on_device
+
+    def to_torch(self, name):
+        """Shares memory with the buffer."""
+        bits = self.torch.from_numpy(self.buffers[name])
+        return bits.view(self.torch.bfloat16) if self.graph.types[name].dtype == "bf16" else bits
+
+    def to_numpy(self, tensor):
+        tensor = tensor.detach().cpu().contiguous()
+        return (tensor.view(self.torch.uint16) if tensor.dtype == self.torch.bfloat16 else tensor).numpy()
+
+    def run(self, loaded):
+        results = self.call(loaded)
+        names = self.graph.all_values() if self.mode == "eager" else self.graph.results()
+        return {name: self.to_numpy(tensor) for name, tensor in zip(names, results, strict=True)}
+
+    def read_back(self, loaded):
+        return {name: self.to_numpy(tensor) for name, tensor in zip(self.graph.inputs, loaded, strict=True)}
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    serve(lambda: TorchExecutor(sys.argv[1]), replies)
+
+
+if __name__ == "__main__":
+    main()
