@@ -9,7 +9,6 @@ import math
 import numpy as np
 import torch
 import torch.nn.functional as F
-from protocol import Unsupported
 
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "bool": torch.bool}
 
@@ -258,9 +257,3 @@ LOWERINGS = {
     "rope": rope,
     "sdpa": sdpa,
 }
-
-
-def lower(node, types):
-    if node["op"] not in LOWERINGS:
-        raise Unsupported(f"no kernel for {node['op']}")
-    return LOWERINGS[node["op"]](node, types)

@@ -10,6 +10,7 @@ MODE is eager, or a backend of torch.compile: aot_eager, aot_eager_decomp_partit
 import contextlib
 import sys
 
+from program import Program
 from protocol import (
     Executor,
     Unavailable,
@@ -38,28 +39,6 @@ def parse_mode(text):
         if switch not in known:
             raise Unavailable(f'unknown switch "{switch}", expected one of {", ".join(sorted(known))}')
     return mode, set(switches)
-
-
-class Program:
-    """The graph as a Python function of its inputs, which torch.compile can trace."""
-
-    def __init__(self, graph, results, torch_ops):
-        self.inputs, self.results = graph.inputs, results
-        self.steps = []
-        for node in graph.nodes:
-            types = [graph.types[name] for name in node.get("inputs", [])]
-            step = torch_ops.lower(node, types)
-            self.steps.append((step, tuple(node.get("inputs", [])), tuple(graph.outputs_of(node))))
-
-    def __call__(self, *inputs):
-        values = dict(zip(self.inputs, inputs, strict=True))
-        for step, sources, targets in self.steps:
-            made = step(*[values[source] for source in sources])
-            if len(targets) == 1:
-                values[targets[0]] = made[0] if isinstance(made, tuple) else made
-            else:
-                values.update(zip(targets, made, strict=True))
-        return tuple(values[name] for name in self.results)
 
 
 class TorchExecutor(Executor):
@@ -100,7 +79,7 @@ class TorchExecutor(Executor):
         torch.set_float32_matmul_precision("high" if graph.options.get("tf32") else "highest")
         self.graph, self.on_device = graph, None
         results = graph.all_values() if self.mode == "eager" else graph.results()
-        self.program = Program(graph, results, self.ops)
+        self.program = Program(graph, results, self.ops.LOWERINGS)
         if self.mode != "eager":
             torch._dynamo.reset()
             self.program = torch.compile(self.program, backend=self.mode, fullgraph=True, dynamic=False)

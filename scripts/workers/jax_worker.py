@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""JAX as a worker, on the CPU: jax_worker.py MODE
+
+MODE is op_by_op (jax.disable_jit: every primitive is compiled alone) or jit (the graph is compiled as a whole).
+"""
+
+import os
+import sys
+
+import numpy as np
+from program import Program
+from protocol import (
+    Executor,
+    Unavailable,
+    measured_arithmetic,
+    node_plan,
+    opaque_plan,
+    redirect_standard_output,
+    serve,
+)
+
+replies = redirect_standard_output()
+
+MODES = ("op_by_op", "jit")
+
+
+class JaxExecutor(Executor):
+    def __init__(self, mode):
+        super().__init__()
+        if mode not in MODES:
+            raise Unavailable(f'unknown mode "{mode}", expected one of {", ".join(MODES)}')
+        self.name = f"jax:{mode}"
+        self.by_node = mode == "op_by_op"
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        import jax
+        import jax_ops
+
+        self.jax, self.ops = jax, jax_ops
+        self.program = self.graph = self.results = None
+
+    def versions(self):
+        import jaxlib
+
+        return {**super().versions(), "jax": self.jax.__version__, "jaxlib": jaxlib.__version__}
+
+    def compile(self, graph):
+        self.graph = graph
+        self.results = graph.all_values() if self.by_node else graph.results()
+        self.program = Program(graph, self.results, self.ops.LOWERINGS)
+        arithmetic = {**measured_arithmetic("jax"), "variance": "two_pass"}
+        if self.by_node:
+            return node_plan(graph, arithmetic)
+        types = [graph.types[name] for name in graph.inputs]
+        shapes = [self.jax.ShapeDtypeStruct(kind.shape, self.ops.DTYPES[kind.dtype]) for kind in types]
+        self.program = self.jax.jit(self.program).lower(*shapes).compile()
+        return opaque_plan(arithmetic)
+
+    def run(self, loaded):
+        arrays = [self.to_jax(name, loaded[name]) for name in self.graph.inputs]
+        if self.by_node:
+            with self.jax.disable_jit():
+                made = self.program(*arrays)
+        else:
+            made = self.program(*arrays)
+        return {name: self.to_numpy(array) for name, array in zip(self.results, made, strict=True)}
+
+    def to_jax(self, name, array):
+        """A copy: JAX's arrays never change, so that it may keep what it gets without one."""
+        if self.graph.types[name].dtype == "bf16":
+            array = array.view(self.ops.DTYPES["bf16"].dtype)
+        return self.jax.numpy.array(array)
+
+    def to_numpy(self, array):
+        array = np.asarray(array)
+        return array.view(np.uint16) if array.dtype == self.ops.DTYPES["bf16"].dtype else array
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    serve(lambda: JaxExecutor(sys.argv[1]), replies)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+"""A graph as one Python function of its inputs, which torch.compile and jax.jit can trace."""
+
+from protocol import Unsupported
+
+
+class Program:
+    """`lowerings` maps an op to a function of (node, types of its inputs) that returns a function of tensors."""
+
+    def __init__(self, graph, results, lowerings):
+        self.inputs, self.results = graph.inputs, results
+        self.steps = []
+        for node in graph.nodes:
+            if node["op"] not in lowerings:
+                raise Unsupported(f"no kernel for {node['op']}")
+            sources = tuple(node.get("inputs", []))
+            step = lowerings[node["op"]](node, [graph.types[name] for name in sources])
+            self.steps.append((step, sources, tuple(graph.outputs_of(node))))
+
+    def __call__(self, *inputs):
+        values = dict(zip(self.inputs, inputs, strict=True))
+        for step, sources, targets in self.steps:
+            made = step(*[values[source] for source in sources])
+            values.update(zip(targets, made if isinstance(made, (tuple, list)) else (made,), strict=True))
+        return tuple(values[name] for name in self.results)
