@@ -169,7 +169,7 @@ class WorkerTest:
 
     @classmethod
     def setUpClass(cls):
-        cls.log = tempfile.TemporaryFile()
+        cls.log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         cls.worker = Worker(cls.script, cls.mode, cls.log)
         if cls.worker.hello["type"] == "error":
             cls.worker.close()
