@@ -15,10 +15,17 @@
 
 namespace fusesmith::backends {
 
+// How long a worker process may take, in seconds (docs/workers.md).
+struct Deadlines {
+  double compile = 60;  // also to start
+  double run = 10;
+};
+
 struct CompileOptions {
   std::vector<std::string> skip_patterns;  // names of rewrite patterns that are turned off
   Faults faults;
   bool tf32 = false;
+  Deadlines deadlines = {};
 };
 
 // A compiled graph; independent of the Graph's lifetime. Not thread-safe.

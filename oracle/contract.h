@@ -70,6 +70,7 @@ struct Deviation {
     drop,  // the value stays in f32; its rounding to `dtype` does not happen
     move,  // instead it is rounded to `dtype` at another place, on a scale of at most 1 / value: off by
            // `relative` of each element, or by half of the smallest subnormal of `dtype`
+    maybe,  // for each reader and element, its rounding may happen or not: what covers both
     add,   // a value inside one op, which the graph does not name, is rounded to `dtype`: the op's result is
            // off by `relative` of each element and by half of the smallest subnormal of `dtype`
   };
@@ -94,13 +95,16 @@ struct Contract {
   Arithmetic arithmetic;
   std::vector<Deviation> deviations;
   std::vector<Slack> slacks;
+  // Any implicit rounding inside the region may be left out: that of every 16-bit value that is computed and
+  // read in it, but not that of a cast. Of compilers whose fusion is not known.
+  bool any_rounding = false;
   // Products whose left operand is divided by the sum of its row only afterwards. Partial sums of a row
   // may reach sum |b|, so that they may overflow where the normalised product does not.
   std::vector<std::string> unnormalised;
   bool operator==(const Contract&) const = default;
 };
 
-// "drop scores", "move p": the name of a deviation in reports and case files.
+// "drop scores", "move p", "may drop x": the name of a deviation in reports and case files.
 std::string to_string(const Deviation& deviation);
 
 }  // namespace fusesmith::oracle

@@ -53,6 +53,11 @@ Bounded round_inner(Bounded value, const Op& op, const std::string& name, const 
   const double relative = context.slack(name) + (deviation ? deviation->relative : 0);
   // A moved rounding may produce subnormals of its dtype: it is then off by up to half of the smallest
   // one.
+  if (deviation && deviation->kind == Deviation::Kind::maybe) {
+    if (relative > 0) pass_on(value, false, false, relative);
+    pass_on_either(value, computed);
+    return value;
+  }
   const bool moved = deviation && deviation->kind == Deviation::Kind::move;
   const double absolute = moved ? half_subnormal(deviation->dtype) : 0;
   if (computed || relative > 0) pass_on(value, computed, deviation == nullptr, relative, absolute);

@@ -42,6 +42,8 @@ std::string to_string(const Deviation& deviation) {
       return "drop " + deviation.value;
     case Deviation::Kind::move:
       return "move " + deviation.value;
+    case Deviation::Kind::maybe:
+      return "may drop " + deviation.value;
     case Deviation::Kind::add:
       return "add " + deviation.value;
   }

@@ -14,16 +14,17 @@ constexpr double kTelling = 5;  // standard score above which bits speak for a r
 class RegionJudge {
  public:
   RegionJudge(const Graph& graph, const Region& region, const Trace& trace, const RegionJudgeOptions& options)
-      : graph_(graph), region_(region), trace_(trace), options_(options) {}
+      : graph_(graph), region_(region), trace_(trace), options_(options), declared_(region.contract.deviations) {
+    if (region.contract.any_rounding) declared_ = joined(declared_, undeclared(false));
+  }
 
   void run(RegionVerdict& verdict) {
     const Comparison strict = read({});
     if (strict.lawful()) return accept(verdict, strict, {}, true);
-    const Deviations& declared = region_.contract.deviations;
-    if (try_deviations(verdict, declared, true)) return show_violation(verdict, strict);
+    if (try_deviations(verdict, declared_, true)) return show_violation(verdict, strict);
     const Deviations implicit = undeclared(false);
     if (!implicit.empty() && (try_deviations(verdict, implicit, false) ||
-                              try_deviations(verdict, joined(declared, implicit), false)))
+                              try_deviations(verdict, joined(declared_, implicit), false)))
       return show_violation(verdict, strict);
     if (skipped_cast(verdict, strict)) return;
     set_out_of_bounds(verdict, strict);
@@ -66,7 +67,8 @@ class RegionJudge {
   }
 
   // All of them, else (a kernel may use only part of what it may) every subset of a few, all but one or one
-  // alone of many.
+  // All of them, else (a kernel may use only part of what it may) every subset of a few; of many, all but one
+  // or one alone. Of a compiler whose choice is not known, at last what covers every subset.
   std::optional<Deviations> lawful_subset(const Deviations& candidates) const {
     const size_t n = candidates.size();
     if (n == 0) return std::nullopt;
@@ -82,13 +84,25 @@ class RegionJudge {
       for (uint32_t mask = (uint32_t{1} << n) - 1; mask-- > 1;) {
         if (auto chosen = lawful([&](size_t i) { return (mask >> i & 1) != 0; })) return chosen;
       }
-      return std::nullopt;
     }
+    if (region_.contract.any_rounding) {
+      Deviations covering = optional_ones(candidates);
+      return read(covering).lawful() ? std::optional(std::move(covering)) : std::nullopt;
+    }
+    if (n <= 4) return std::nullopt;
     for (size_t one = 0; one < n; ++one) {
       if (auto chosen = lawful([&](size_t i) { return i != one; })) return chosen;
       if (auto chosen = lawful([&](size_t i) { return i == one; })) return chosen;
     }
     return std::nullopt;
+  }
+
+  // The same, each of which may happen or not, for every reader and element: covers all subsets.
+  static Deviations optional_ones(Deviations dropped) {
+    for (Deviation& d : dropped) {
+      if (d.kind == Deviation::Kind::drop) d.kind = Deviation::Kind::maybe;
+    }
+    return dropped;
   }
 
   static Deviations joined(Deviations a, const Deviations& b) {
@@ -113,9 +127,9 @@ class RegionJudge {
   }
 
   bool all_declared(const Deviations& used) const {
-    const Deviations& declared = region_.contract.deviations;
-    return std::all_of(used.begin(), used.end(), [&](const Deviation& d) {
-      return std::find(declared.begin(), declared.end(), d) != declared.end();
+    return std::all_of(used.begin(), used.end(), [&](Deviation d) {
+      if (d.kind == Deviation::Kind::maybe) d.kind = Deviation::Kind::drop;
+      return std::find(declared_.begin(), declared_.end(), d) != declared_.end();
     });
   }
 
@@ -125,7 +139,7 @@ class RegionJudge {
     for (const InnerRounding& inner : inner_roundings(graph_, region_)) {
       const auto declares = [&](const Deviation& d) { return d.value == inner.value; };
       const bool declared =
-          std::any_of(region_.contract.deviations.begin(), region_.contract.deviations.end(), declares);
+          std::any_of(declared_.begin(), declared_.end(), declares);
       if (!declared && inner.is_explicit == casts)
         found.push_back({Deviation::Kind::drop, inner.value, inner.dtype, 0, ""});
     }
@@ -137,7 +151,7 @@ class RegionJudge {
   bool skipped_cast(RegionVerdict& verdict, const Comparison& strict) const {
     const Deviations casts = undeclared(true);
     if (casts.empty()) return false;
-    const Deviations declared = joined(casts, region_.contract.deviations);
+    const Deviations declared = joined(casts, declared_);
     std::optional<Deviations> lawful = lawful_subset(casts);
     if (!lawful) lawful = lawful_subset(declared);
     if (!lawful) lawful = lawful_subset(joined(declared, undeclared(false)));
@@ -162,8 +176,10 @@ class RegionJudge {
 
   // Of the readings that are allowed, the one that leaves the fewest elements outside.
   Comparison nearest_allowed(const Comparison& strict) const {
-    if (region_.contract.deviations.empty()) return strict;
-    Comparison declared = read(region_.contract.deviations);
+    if (declared_.empty()) return strict;
+    // A compiler may leave out any of them, so its evidence is against the interval that covers all readings.
+    if (region_.contract.any_rounding) return read(optional_ones(declared_));
+    Comparison declared = read(declared_);
     const bool nearer = declared.outside + declared.outside_special < strict.outside + strict.outside_special;
     return nearer ? std::move(declared) : strict;
   }
@@ -181,6 +197,7 @@ class RegionJudge {
   const Region& region_;
   const Trace& trace_;
   const RegionJudgeOptions& options_;
+  Deviations declared_;
 };
 
 }  // namespace

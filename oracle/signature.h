@@ -52,9 +52,12 @@ enum class Symptom : uint8_t {
   exchange_differs,
   input_changed,  // the trace holds other inputs than the run was given
   thrown,         // the backend threw an exception
+  died,           // this one and the next two: a worker process ended, was late, or broke its protocol
+  timed_out,
+  bad_reply,
   device_error,   // the device fails whenever the case runs alone
 };
-inline constexpr std::array<std::string_view, 19> kSymptomNames = {"",
+inline constexpr std::array<std::string_view, 22> kSymptomNames = {"",
                                                                    "out_of_bounds",
                                                                    "nan",
                                                                    "infinity",
@@ -72,6 +75,9 @@ inline constexpr std::array<std::string_view, 19> kSymptomNames = {"",
                                                                    "exchange_differs",
                                                                    "input_changed",
                                                                    "thrown",
+                                                                   "died",
+                                                                   "timed_out",
+                                                                   "bad_reply",
                                                                    "device_error"};
 static_assert(kSymptomNames.size() == static_cast<size_t>(Symptom::device_error) + 1);
 std::string_view name(Symptom symptom);

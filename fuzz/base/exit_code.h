@@ -9,6 +9,7 @@ namespace fusesmith::fuzz {
 enum ExitCode : int {
   kClean = 0,
   kUsage = 1,  // or a file that cannot be read
+  kTimeout = 70,
   kOutOfMemory = 71,
   kInterrupted = 72,
   kCannotWrite = 73,
@@ -18,7 +19,7 @@ enum ExitCode : int {
 
 // Of two cases' codes the one that their command ends with: what stopped it comes first, then the gravest.
 constexpr int graver(int a, int b) {
-  for (const int code : {kDeviceUnhealthy, kInterrupted, kCannotWrite, kFindings, kOutOfMemory, kUsage}) {
+  for (const int code : {kDeviceUnhealthy, kInterrupted, kCannotWrite, kFindings, kTimeout, kOutOfMemory, kUsage}) {
     if (a == code || b == code) return code;
   }
   return kClean;

@@ -37,6 +37,8 @@ std::optional<Problem> check_choice(const Flag& flag, const std::string& word) {
   for (const auto& [choice, why] : flag.missing_choices) {
     if (word == choice) return refuse(flag, word + ": " + std::string(why));
   }
+  const auto begins = [&](std::string_view prefix) { return word.starts_with(prefix); };
+  if (std::any_of(flag.prefixes.begin(), flag.prefixes.end(), begins)) return {};
   const auto& choices = flag.choices;
   if (choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end()) return {};
   return refuse(flag, std::string("expected ") + (choices.size() > 1 ? "one of " : "") + list_text(choices) +

@@ -31,6 +31,8 @@ struct Flag {
   Unit unit = Unit::none;
   double lo = 0, hi = 9e15;               // of numbers, inclusive
   std::vector<std::string> choices = {};  // of strings and list elements; empty: any
+  // Choices that begin so, with anything after it.
+  std::vector<std::string_view> prefixes = {};
   // Choices that this build lacks, each with the reason why; they are refused with it.
   std::vector<std::pair<std::string_view, std::string_view>> missing_choices = {};
   std::string_view missing = {};  // why this build lacks the flag: it is not offered, and refused with this

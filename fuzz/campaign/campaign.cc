@@ -366,7 +366,7 @@ int run_campaign(CampaignOptions options, Console& console) {
     if (value->empty()) *value = WorkDirectory::recorded(options.workdir, key);
     if (!find_backend(*value)) value->clear();
   }
-  if (const auto why = options.judge.unavailable()) return fail(console, kName, *why, kDeviceUnhealthy);
+  if (const auto why = options.judge.cannot_run()) return fail(console, kName, why->why, why->code);
   const Judging judging(options.judge);
   options.judge.baseline = judging.baseline;
   options.judge.candidate = judging.candidate;

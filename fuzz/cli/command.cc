@@ -18,6 +18,7 @@
   COMMAND(explain)                  \
   COMMAND(generate)                 \
   COMMAND(list)                     \
+  COMMAND(check_worker)             \
   COMMAND(calibrate)
 
 namespace fusesmith::fuzz {
@@ -49,8 +50,9 @@ constexpr std::string_view kEnd =
     "  fusesmith explain fusesmith-work/findings/*/min.json\n"
     "                                                    explain what the campaign found\n"
     "\n"
-    "Exit codes: 0 no finding, 1 wrong usage or a file that cannot be read, 71 out of memory,\n"
-    "72 interrupted, 73 a file cannot be written, 76 the GPU is missing, or it failed, 77 at least one\n"
+    "Exit codes: 0 no finding, 1 wrong usage or a file that cannot be read, 70 timeout,\n"
+    "71 out of memory, 72 interrupted, 73 a file cannot be written, 76 the GPU is missing, or it failed,\n"
+    "77 at least one "
     "finding.\n";
 
 const Command* find_command(std::string_view name) {

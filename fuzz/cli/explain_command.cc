@@ -158,7 +158,7 @@ int code_of(const Verdict& verdict) {
 // Exit code: that of the most severe case. A file that cannot be read does not stop the others, a device that
 // failed does.
 int run(ExplainFlags& flags, Console& console) {
-  if (const auto why = flags.judge.unavailable()) return fail(console, "explain", *why, kDeviceUnhealthy);
+  if (const auto why = flags.judge.cannot_run()) return fail(console, "explain", why->why, why->code);
   const InterruptGuard guard(InterruptGuard::First::ends);  // there is nothing to keep
   const size_t columns = flags.wide ? kAllColumns : kColumns;
   std::string_view separator;

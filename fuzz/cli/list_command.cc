@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/remote/worker_names.h"
 #include "backends/rewrite/pattern.h"
 #include "fuzz/base/table.h"
 #include "fuzz/cli/command.h"
@@ -58,6 +59,9 @@ Rows backend_rows() {
     rows.push_back(
         {std::string(backend->name()), !why_not, why_not.value_or(""), std::string(backend->doc())});
   }
+  // Whether a worker can run is known only once it is started: `check-worker` does that.
+  for (const WorkerKind& kind : worker_kinds())
+    rows.push_back({std::string(kind.prefix) + std::string(kind.value), Json(), "", std::string(kind.doc)});
   return rows;
 }
 
@@ -115,6 +119,7 @@ std::string json_text(const Listing& listing, const Rows& rows) {
 }
 
 std::string cell_text(const Json& cell) {
+  if (cell.is_null()) return "";
   if (cell.is_boolean()) return cell.get<bool>() ? "yes" : "no";
   return cell.get<std::string>();
 }

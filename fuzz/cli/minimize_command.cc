@@ -202,7 +202,7 @@ int run(MinimizeFlags& flags, Console& console) {
     return fail(console, kName, "--output: expected one case, got " + std::to_string(flags.files.size()));
   if (has_stdin && flags.output.empty())
     return fail(console, kName, "a case on standard input needs --output=MIN.json");
-  if (const auto why = flags.judge.unavailable()) return fail(console, kName, *why, kDeviceUnhealthy);
+  if (const auto why = flags.judge.cannot_run()) return fail(console, kName, why->why, why->code);
   const InterruptGuard guard;
   int code = kClean;
   Json cases = Json::array();

@@ -165,7 +165,8 @@ class Replay {
   void take(const Replayed& replayed) {
     ++judged_;
     const bool out_of_memory = replayed.run.verdict.verdict == VerdictClass::out_of_memory;
-    if (!replayed.reasons.empty()) code_ = graver(code_, kFindings);
+    const bool timeout = replayed.run.verdict.verdict == VerdictClass::timeout;
+    if (!replayed.reasons.empty()) code_ = graver(code_, timeout ? kTimeout : kFindings);
     if (out_of_memory && !replayed.expected) code_ = graver(code_, kOutOfMemory);
     if (flags_.json)
       cases_.push_back(json_of(replayed));
@@ -196,7 +197,8 @@ FlagTable ReplayFlags::table() {
       "for its min.json.\n"
       "\n"
       "Exit codes: 0 no finding; 77 a finding that the file does not expect, an expectation (`expect`) "
-      "that is not met, or, with --bitwise, an unequal output; else 71 memory ran out; else 1 a file "
+      "that is not met, or, with --bitwise, an unequal output; else 70 a worker did not answer in time; else "
+      "71 memory ran out; else 1 a file "
       "cannot be read (the other files are still replayed). 72 interrupted: the current case is finished "
       "first, and is not reported if steps of it were still to come; a second signal ends at once. 76 "
       "the GPU is missing, or it failed (the remaining files are not replayed).";
@@ -229,7 +231,7 @@ FlagTable ReplayFlags::table() {
 // has unequal outputs; else 71 when memory ran out; else 1 when a file could not be read; else 0. 72 when
 // interrupted, 76 when the device failed: the rest is not replayed.
 int run(ReplayFlags& flags, Console& console) {
-  if (const auto why = flags.judge.unavailable()) return fail(console, "replay", *why, kDeviceUnhealthy);
+  if (const auto why = flags.judge.cannot_run()) return fail(console, "replay", why->why, why->code);
   Replay replay(flags, console);
   for (const std::string& argument : flags.files) replay.add(argument);
   return replay.finish();

@@ -12,7 +12,7 @@ namespace fusesmith::fuzz {
 namespace {
 
 CompileOptions compile_options(const Case& judged, const RunOptions& options) {
-  return {judged.policy.skip_patterns, options.faults, judged.policy.tf32};
+  return {judged.policy.skip_patterns, options.faults, judged.policy.tf32, options.deadlines};
 }
 
 class Explainer {

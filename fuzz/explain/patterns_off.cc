@@ -47,7 +47,8 @@ std::optional<PatternOff> run_without(const std::string& pattern, const Case& te
                                       const Judging& judging) {
   const Graph& graph = test_case.graph;
   if (test_case.steps > 1 || !test_case.stand_ins.empty()) return {};
-  CompileOptions options{test_case.policy.skip_patterns, judging.options.faults, test_case.policy.tf32};
+  CompileOptions options{test_case.policy.skip_patterns, judging.options.faults, test_case.policy.tf32,
+                         judging.options.deadlines};
   options.skip_patterns.push_back(pattern);
   const auto program = find_backend(judging.candidate)->compile(graph, options);
   if (!program) return {};

@@ -1,4 +1,5 @@
-// The one list of backends: what --baseline, --candidate and `list backends` know.
+// The one list of backends: what --baseline, --candidate and `list backends` know, beside the kinds of workers
+// (backends/remote/worker_names.h).
 #pragma once
 
 #include <span>
@@ -10,7 +11,8 @@ namespace fusesmith::fuzz {
 
 std::span<const Backend* const> all_backends();
 
-// The backend of that name, or null.
+// The backend of that name, or null. A name of a worker ("torch:eager") becomes a backend when it is first
+// asked for, whether or not the worker can run; its processes live until the program ends.
 const Backend* find_backend(std::string_view name);
 
 // For tests: heads the list while it lives, so that it also hides another of its name. No command may be

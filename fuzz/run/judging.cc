@@ -3,7 +3,9 @@
 #include <exception>
 #include <new>
 
+#include "backends/remote/worker_names.h"
 #include "backends/rewrite/pattern.h"
+#include "backends/worker_error.h"
 #include "fuzz/base/table.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/known_names.h"
@@ -16,6 +18,12 @@ std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   for (const Backend* backend : all_backends()) names.emplace_back(backend->name());
   return names;
+}
+
+std::vector<std::string_view> worker_prefixes() {
+  std::vector<std::string_view> prefixes;
+  for (const WorkerKind& kind : worker_kinds()) prefixes.push_back(kind.prefix);
+  return prefixes;
 }
 
 std::vector<std::string> pattern_names() {
@@ -79,6 +87,24 @@ Verdict crash(const Judging& judging, const Case& test_case, const std::string& 
   return verdict;
 }
 
+// A worker that did not answer as it should. The signature names the backend that it is of.
+Verdict worker_failure(const Judging& judging, const Case& test_case, const WorkerError& error) {
+  using Kind = WorkerError::Kind;
+  const std::string reason = error.backend() + ": " + error.what();
+  if (error.kind() == Kind::out_of_memory)
+    return broken(VerdictClass::out_of_memory, judging, test_case, reason);
+  const Symptom symptom = error.kind() == Kind::died        ? Symptom::died
+                          : error.kind() == Kind::timed_out ? Symptom::timed_out
+                          : error.kind() == Kind::bad_reply ? Symptom::bad_reply
+                                                            : Symptom::thrown;
+  Verdict verdict = crash(judging, test_case, reason, symptom);
+  if (symptom == Symptom::timed_out) verdict.verdict = VerdictClass::timeout;
+  if (symptom == Symptom::bad_reply) verdict.verdict = VerdictClass::defect;
+  verdict.signature->verdict = verdict.verdict;
+  verdict.signature->backend = error.backend();
+  return verdict;
+}
+
 CaseRun without_programs(Verdict verdict) {
   CaseRun run;
   run.verdict = std::move(verdict);
@@ -91,16 +117,19 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
   flags.push_back({.name = "baseline",
                    .target = &baseline,
                    .value = "NAME",
-                   .doc = "The backend to compare with; see `fusesmith list backends`.",
+                   .doc = "The backend to compare with, or a worker, such as torch:eager; see `fusesmith list "
+                          "backends`.",
                    .default_text = "cuda if a GPU is available, otherwise cpu",
                    .choices = backend_names(),
+                   .prefixes = worker_prefixes(),
                    .missing_choices = missing_backends()});
   flags.push_back({.name = "candidate",
                    .target = &candidate,
                    .value = "NAME",
-                   .doc = "The backend under test.",
+                   .doc = "The backend under test, or a worker.",
                    .default_text = "cuda_fused if a GPU is available, otherwise cpu_fused",
                    .choices = backend_names(),
+                   .prefixes = worker_prefixes(),
                    .missing_choices = missing_backends()});
   flags.push_back({.name = "policy",
                    .target = &policy,
@@ -122,14 +151,28 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
                    .missing = kFaultsBuilt ? ""
                                            : "this build contains no faults; configure with "
                                              "-DFUSESMITH_FAULTS=ON (preset dev)"});
+  flags.push_back({.name = "compile_timeout",
+                   .target = &compile_timeout,
+                   .value = "SECONDS",
+                   .doc = "How long a worker may take to start, and to compile a graph.",
+                   .unit = Flag::Unit::seconds,
+                   .lo = 0.01});
+  flags.push_back({.name = "run_timeout",
+                   .target = &run_timeout,
+                   .value = "SECONDS",
+                   .doc = "How long a worker may take to run a graph once.",
+                   .unit = Flag::Unit::seconds,
+                   .lo = 0.01});
 }
 
-JudgeFlags JudgeFlags::beside_case() const { return {baseline, candidate, "", {}, faults}; }
+JudgeFlags JudgeFlags::beside_case() const {
+  return {baseline, candidate, "", {}, faults, compile_timeout, run_timeout};
+}
 
 std::string JudgeFlags::text() const {
   std::string text;
   const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) text += std::string(" --") + name + "=" + value;
+    if (!value.empty()) text += std::string(" --") + name + "=" + shell_quoted(value);
   };
   add("baseline", baseline);
   add("candidate", candidate);
@@ -139,15 +182,23 @@ std::string JudgeFlags::text() const {
   return text;
 }
 
-std::optional<std::string> JudgeFlags::unavailable() const {
+std::optional<CannotRun> JudgeFlags::cannot_run() const {
   const std::pair<const char*, const std::string&> chosen[] = {{"baseline", baseline},
                                                                {"candidate", candidate}};
   for (const auto& [flag, name] : chosen) {
+    const std::string place = std::string("--") + flag + "=" + name;
+    const bool worker = worker_kind(name) != nullptr;
+    if (worker) {
+      if (const auto spec = worker_spec(name); !spec)
+        return CannotRun{std::string("--") + flag + ": " + spec.problem(), kUsage};
+    }
     const Backend* backend = find_backend(name);
     const auto why = backend ? backend->unavailable() : std::nullopt;
+    if (why && worker) return CannotRun{place + " cannot run on this machine: " + *why, kUsage};
     if (why)
-      return std::string("--") + flag + "=" + name + " cannot run on this machine: " + *why +
-             "; `fusesmith list backends` shows the available ones";
+      return CannotRun{
+          place + " cannot run on this machine: " + *why + "; `fusesmith list backends` shows the available ones",
+          kDeviceUnhealthy};
   }
   return {};
 }
@@ -161,6 +212,7 @@ Judging::Judging(const JudgeFlags& flags)
       why_not(why_not_run(baseline, candidate)) {
   options.faults = Faults(flags.faults);
   options.skip_patterns = flags.skip_patterns;
+  options.deadlines = {flags.compile_timeout, flags.run_timeout};
   if (flags.policy == "lawful") options.implicit_casts = Policy::ImplicitCasts::may_elide;
   if (flags.policy == "strict") options.implicit_casts = Policy::ImplicitCasts::strict;
 }
@@ -193,6 +245,8 @@ CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>&
       throw;
     }
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, error.what()));
+  } catch (const WorkerError& error) {
+    return without_programs(worker_failure(*this, test_case, error));
   } catch (const std::bad_alloc&) {
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, "out of memory"));
   } catch (const std::exception& error) {

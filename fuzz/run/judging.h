@@ -8,11 +8,17 @@
 #include <vector>
 
 #include "backends/device_error.h"
+#include "fuzz/base/exit_code.h"
 #include "fuzz/base/flags.h"
 #include "fuzz/run/device_watch.h"
 #include "fuzz/run/run_case.h"
 
 namespace fusesmith::fuzz {
+
+struct CannotRun {
+  std::string why;  // one line
+  int code;         // kDeviceUnhealthy, or of a worker kUsage
+};
 
 struct JudgeFlags {
   std::string baseline;  // empty: the case's `expect`, else the default pair
@@ -20,6 +26,8 @@ struct JudgeFlags {
   std::string policy;  // empty: the case's own
   std::vector<std::string> skip_patterns;
   std::vector<std::string> faults;
+  double compile_timeout = Deadlines{}.compile;  // seconds, of workers
+  double run_timeout = Deadlines{}.run;
 
   // Appends its rows.
   void add_to(std::vector<Flag>& flags);
@@ -27,8 +35,8 @@ struct JudgeFlags {
   JudgeFlags beside_case() const;
   // " --candidate=cpu_fused --faults=x": what was set, ready to be pasted after a command.
   std::string text() const;
-  // One line when a backend that these flags name cannot run on this machine now.
-  std::optional<std::string> unavailable() const;
+  // When a backend that these flags name cannot run on this machine now.
+  std::optional<CannotRun> cannot_run() const;
 };
 
 // "cuda" and "cuda_fused" in builds that have them, where they can run; else "cpu" and "cpu_fused".

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/remote/worker_names.h"
 #include "backends/rewrite/pattern.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/metamorphic.h"
@@ -18,8 +19,7 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-constexpr std::string_view kRemote = "remote:";
-constexpr std::string_view kDeviations[] = {"drop ", "move ", "add "};
+constexpr std::string_view kDeviations[] = {"drop ", "may drop ", "move ", "add "};
 
 std::string element(const char* list, size_t i) {
   return std::string(list) + "[" + std::to_string(i) + "]: ";
@@ -44,7 +44,11 @@ Names backend_names() {
 std::optional<Problem> unknown_backend(const Expect& expect) {
   for (size_t i = 0; i < expect.backends.size(); ++i) {
     const std::string& name = expect.backends[i];
-    if (name.starts_with(kRemote) && name.size() > kRemote.size()) continue;
+    if (worker_kind(name)) {
+      if (const auto spec = worker_spec(name); !spec)
+        return Problem{element("expect.backends", i) + spec.problem()};
+      continue;
+    }
     if (auto problem = check(element("expect.backends", i), "backend", name, backend_names())) return problem;
   }
   return {};

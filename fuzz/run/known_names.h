@@ -10,7 +10,7 @@
 
 namespace fusesmith::fuzz {
 
-// Every name that all_backends() may have, in whatever build; besides them, "remote:" with a command.
+// Every name that all_backends() may have, in whatever build; besides them, those of workers.
 inline constexpr std::string_view kBackendsOfAllBuilds[] = {"cpu", "cpu_fused", "cuda", "cuda_fused"};
 
 // The first name that is not known: "expect.verdict: unknown verdict "defct" (did you mean "defect"?), ...".

@@ -39,7 +39,8 @@ StepRun run_step(Program& program, const Graph& graph, const Tensors& inputs, Te
 // Null, with the verdict set, where the backend cannot.
 std::unique_ptr<Program> compile(const Backend& backend, const Case& test_case, const RunOptions& options,
                                  Verdict& verdict) {
-  CompileOptions compile_options{test_case.policy.skip_patterns, options.faults, test_case.policy.tf32};
+  CompileOptions compile_options{test_case.policy.skip_patterns, options.faults, test_case.policy.tf32,
+                                 options.deadlines};
   auto program = backend.compile(test_case.graph, compile_options);
   if (program) return std::move(*program);
   verdict.verdict = VerdictClass::unsupported;

@@ -19,6 +19,7 @@ struct RunOptions {
   Faults faults;
   std::vector<std::string> skip_patterns;               // beside those that the case itself turns off
   std::optional<Policy::ImplicitCasts> implicit_casts;  // in place of the case's
+  Deadlines deadlines;
   JudgeOptions judge;
   std::function<bool()> stop;  // asked between steps; true ends the case by throwing Interrupted
 };

@@ -57,7 +57,7 @@ SUBFOLDERS = {
 
 # Where headers from outside may appear: (header, files).
 OUTSIDE = [
-    (r"nlohmann/", r"(graph|minimizer|fuzz)/"),
+    (r"nlohmann/", r"(graph|minimizer|fuzz|backends/remote)/"),
     (r"(spdlog|fmt)/", r"fuzz/"),
     (r"CLI/", r"fuzz/"),
     (r"(unsupported/)?Eigen/", r"(oracle|backends)/"),

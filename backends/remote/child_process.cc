@@ -1,0 +1,207 @@
+#include "backends/remote/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): not every libc declares it
+
+namespace fusesmith::backends {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr size_t kKeptErrors = 4096;
+constexpr milliseconds kExitPatience{500};
+
+void close_if_open(int& descriptor) {
+  if (descriptor >= 0) close(descriptor);
+  descriptor = -1;
+}
+
+void make_nonblocking(int descriptor) {
+  fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+}
+
+// The ends of the three streams; [0] is the parent's.
+struct Streams {
+  std::array<int, 2> input = {-1, -1}, output = {-1, -1}, errors = {-1, -1};
+
+  // Closed on exec, so that no other child inherits them and keeps them open.
+  bool open() {
+    // A socket for the input: writing to it can be told not to raise SIGPIPE.
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input.data()) != 0) return false;
+    return pipe2(output.data(), O_CLOEXEC) == 0 && pipe2(errors.data(), O_CLOEXEC) == 0;
+  }
+  void close_child_ends() {
+    close_if_open(input[1]);
+    close_if_open(output[1]);
+    close_if_open(errors[1]);
+  }
+  void close_all() {
+    close_child_ends();
+    close_if_open(input[0]);
+    close_if_open(output[0]);
+    close_if_open(errors[0]);
+  }
+};
+
+// Returns 0 or an errno.
+int spawn(const std::vector<std::string>& command, const Streams& streams, pid_t& id) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&actions, streams.input[1], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, streams.output[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, streams.errors[1], STDERR_FILENO);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const int error = posix_spawnp(&id, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vector<std::string>& command) {
+  if (command.empty() || command[0].empty()) return Problem{"no command to start"};
+  Streams streams;
+  if (!streams.open()) {
+    const int error = errno;
+    streams.close_all();
+    return Problem{std::string("cannot make pipes: ") + std::strerror(error)};
+  }
+  std::unique_ptr<ChildProcess> child(new ChildProcess());
+  if (const int error = spawn(command, streams, child->id_); error != 0) {
+    streams.close_all();
+    child->id_ = -1;
+    return Problem{"cannot start '" + command[0] + "': " + std::strerror(error)};
+  }
+  streams.close_child_ends();
+  child->input_ = streams.input[0];
+  child->output_ = streams.output[0];
+  child->errors_ = streams.errors[0];
+  for (const int descriptor : {child->input_, child->output_, child->errors_}) make_nonblocking(descriptor);
+  return child;
+}
+
+ChildProcess::~ChildProcess() {
+  close_if_open(input_);
+  if (id_ > 0) ended_within(kExitPatience);
+  kill();
+  close_if_open(output_);
+  close_if_open(errors_);
+}
+
+bool ChildProcess::wait_for(int events, int descriptor, Clock::time_point deadline) {
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    std::array<pollfd, 2> polled = {pollfd{descriptor, static_cast<short>(events), 0},
+                                    pollfd{errors_, POLLIN, 0}};
+    const int ready = poll(polled.data(), polled.size(), static_cast<int>(std::min<int64_t>(left, 1000)));
+    if (ready < 0 && errno != EINTR) return true;
+    if (polled[1].revents != 0) read_errors();
+    if (polled[0].revents != 0) return true;
+  }
+}
+
+void ChildProcess::read_errors() {
+  std::array<char, 4096> buffer;
+  for (;;) {
+    const ssize_t count = errors_ < 0 ? 0 : ::read(errors_, buffer.data(), buffer.size());
+    if (count == 0) return close_if_open(errors_);
+    if (count < 0) return;
+    error_text_.append(buffer.data(), static_cast<size_t>(count));
+    if (error_text_.size() > 2 * kKeptErrors) error_text_.erase(0, error_text_.size() - kKeptErrors);
+  }
+}
+
+ChildProcess::Io ChildProcess::write(std::span<const std::byte> bytes, Clock::time_point deadline) {
+  while (!bytes.empty()) {
+    const ssize_t count = send(input_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count > 0) {
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (!wait_for(POLLOUT, input_, deadline)) return Io::timed_out;
+    } else if (errno != EINTR) {
+      return Io::closed;
+    }
+  }
+  return Io::done;
+}
+
+ChildProcess::Io ChildProcess::read(std::span<std::byte> bytes, Clock::time_point deadline) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::read(output_, bytes.data(), bytes.size());
+    if (count > 0) {
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    } else if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      if (!wait_for(POLLIN, output_, deadline)) return Io::timed_out;
+    } else if (count == 0 || errno != EINTR) {
+      return Io::closed;
+    }
+  }
+  return Io::done;
+}
+
+// The group first: once the process is waited for, its id may become another's.
+void ChildProcess::kill() {
+  if (id_ <= 0) return;
+  ::kill(-id_, SIGKILL);
+  while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  id_ = -1;
+}
+
+bool ChildProcess::ended_within(milliseconds patience) {
+  const auto deadline = Clock::now() + patience;
+  while (!ended_ && id_ > 0) {
+    siginfo_t info{};
+    const int result = waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT);
+    if (result == 0 && info.si_pid == id_) ended_ = info;
+    if (ended_ || Clock::now() >= deadline) break;
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+  return ended_.has_value();
+}
+
+bool ChildProcess::end() {
+  close_if_open(input_);
+  return ended_within(std::chrono::seconds(5));
+}
+
+std::string ChildProcess::how_it_ended() {
+  if (!ended_within(milliseconds(1000))) return "";
+  if (ended_->si_code == CLD_EXITED) return "exit code " + std::to_string(ended_->si_status);
+  return "signal " + std::to_string(ended_->si_status) + " (" + strsignal(ended_->si_status) + ")";
+}
+
+std::string ChildProcess::last_errors() {
+  read_errors();
+  const size_t size = std::min(error_text_.size(), kKeptErrors);
+  return error_text_.substr(error_text_.size() - size);
+}
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,66 @@
+// A child process with pipes to its standard streams, in a process group of its own. The one place that
+// starts, awaits and ends processes.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/result.h"
+
+namespace fusesmith::backends {
+
+class ChildProcess {
+ public:
+  using Clock = std::chrono::steady_clock;
+  enum class Io {
+    done,
+    closed,     // the process ended, or closed the stream
+    timed_out,  // the deadline passed first
+  };
+
+  // The program is looked for in PATH. The problem says why it could not be started.
+  static Result<std::unique_ptr<ChildProcess>> start(const std::vector<std::string>& command);
+
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  // Closes the standard input, gives the process a moment to exit, then kills its group.
+  ~ChildProcess();
+
+  // All of the bytes, to standard input and from standard output. Meanwhile whatever the process writes to
+  // standard error is read, so that neither waits for the other.
+  Io write(std::span<const std::byte> bytes, Clock::time_point deadline);
+  Io read(std::span<std::byte> bytes, Clock::time_point deadline);
+
+  // Closes standard input; whether the process then ends within 5 s.
+  bool end();
+
+  // Sends SIGKILL to the whole group and waits for the process. Nothing but last_errors() may follow.
+  void kill();
+
+  // "exit code 3", "signal 11 (Segmentation fault)"; empty while it runs. Waits up to a second for a process
+  // that has closed its streams.
+  std::string how_it_ended();
+  // The last lines that it wrote to standard error, at most 4 KiB.
+  std::string last_errors();
+
+ private:
+  ChildProcess() = default;
+  bool wait_for(int events, int descriptor, Clock::time_point deadline);
+  void read_errors();
+  bool ended_within(std::chrono::milliseconds patience);
+
+  pid_t id_ = -1;
+  int input_ = -1, output_ = -1, errors_ = -1;
+  std::optional<siginfo_t> ended_;  // how, once it has
+  std::string error_text_;
+};
+
+}  // namespace fusesmith::backends

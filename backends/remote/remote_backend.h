@@ -1,0 +1,16 @@
+// A backend whose graphs are computed by worker processes (docs/workers.md): one for each program that lives
+// at the same time. Workers are kept for the next program.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/backend.h"
+#include "backends/remote/worker_names.h"
+
+namespace fusesmith::backends {
+
+// Its programs throw WorkerError, from compile() on.
+std::unique_ptr<Backend> make_remote_backend(WorkerSpec spec, std::string_view doc);
+
+}  // namespace fusesmith::backends

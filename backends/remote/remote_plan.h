@@ -1,0 +1,15 @@
+// The plan that a worker answers to `compile`: regions of the graph with their contracts.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "graph/result.h"
+#include "oracle/plan.h"
+
+namespace fusesmith::backends {
+
+// The problem names the place and what was expected there: a node that is missing or in two regions, regions
+// in an order in which they cannot run, an unknown key or a number out of range.
+Result<Plan> parse_plan(const Graph& graph, const nlohmann::json& reply);
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,93 @@
+#include "backends/remote/worker_names.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace fusesmith::backends {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr WorkerKind kKinds[] = {
+    {"remote:", "COMMAND", "", "Any program that speaks the worker protocol (docs/workers.md)."},
+    {"torch:", "MODE", "torch_worker.py",
+     "PyTorch: eager, aot_eager, aot_eager_decomp_partition, inductor."},
+    {"ort:", "LEVEL", "ort_worker.py",
+     "ONNX Runtime on the CPU, with graph optimizations off, basic, extended or all."},
+    {"jax:", "MODE", "jax_worker.py", "JAX on the CPU: op_by_op, jit."},
+    {"python:", "FILE.py:FUNCTION", "function_worker.py", "A Python function of tensors."},
+};
+
+std::string environment(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value && *value ? value : otherwise;
+}
+
+// FUSESMITH_WORKERS, else where they are installed, else the source tree that this was built from.
+std::string workers_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path installed = program.parent_path().parent_path() / "share" / "fusesmith" / "workers";
+  const bool is_there = !error && fs::exists(installed, error);
+  return environment("FUSESMITH_WORKERS", is_there ? installed.string() : FUSESMITH_WORKERS_SOURCE);
+}
+
+// Words at spaces; '...' and "..." group, a backslash takes the next character as it is (not within '...').
+Result<std::vector<std::string>> split_command(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word += text[++i];
+      in_word = true;
+    } else if (quote ? c == quote : c == '\'' || c == '"') {
+      quote = quote ? 0 : c;
+      in_word = true;
+    } else if (c == ' ' && !quote) {
+      if (in_word) words.push_back(std::move(word));
+      word.clear();
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (quote) return Problem{std::string("a quote (") + quote + ") is not closed"};
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+}  // namespace
+
+std::span<const WorkerKind> worker_kinds() { return kKinds; }
+
+const WorkerKind* worker_kind(std::string_view name) {
+  for (const WorkerKind& kind : kKinds) {
+    if (name.starts_with(kind.prefix)) return &kind;
+  }
+  return nullptr;
+}
+
+Result<WorkerSpec> worker_spec(std::string_view name) {
+  const WorkerKind* kind = worker_kind(name);
+  if (!kind) return Problem{"'" + std::string(name) + "' names no worker"};
+  const std::string_view rest = name.substr(kind->prefix.size());
+  WorkerSpec spec{std::string(name), {}};
+  if (kind->script.empty()) {
+    auto words = split_command(rest);
+    if (!words) return Problem{std::string(name) + ": " + words.problem()};
+    spec.command = std::move(*words);
+  } else if (!rest.empty()) {
+    spec.command = {environment("FUSESMITH_PYTHON", "python3"),
+                    (fs::path(workers_folder()) / kind->script).string(), std::string(rest)};
+  }
+  if (spec.command.empty()) {
+    return Problem{std::string(name) + ": expected " + std::string(kind->prefix) + std::string(kind->value)};
+  }
+  return spec;
+}
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,29 @@
+// The names of backends that are worker processes: "remote:COMMAND" and the short forms of our own workers.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "backends/remote/worker_process.h"
+#include "graph/result.h"
+
+namespace fusesmith::backends {
+
+struct WorkerKind {
+  std::string_view prefix;  // "torch:"
+  std::string_view value;   // placeholder of what follows it, for help texts
+  std::string_view script;  // in the folder of workers; empty: what follows is a command
+  std::string_view doc;
+};
+
+// The one list.
+std::span<const WorkerKind> worker_kinds();
+
+// Null where the name is none of a worker.
+const WorkerKind* worker_kind(std::string_view name);
+
+// What to start. The problem says what is wrong with the name: nothing follows the prefix, a quote is open.
+Result<WorkerSpec> worker_spec(std::string_view name);
+
+}  // namespace fusesmith::backends

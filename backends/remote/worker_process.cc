@@ -1,0 +1,173 @@
+#include "backends/remote/worker_process.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fusesmith::backends {
+namespace {
+
+using Json = nlohmann::json;
+using Kind = WorkerError::Kind;
+
+constexpr int kProtocol = 1;
+constexpr uint64_t kNoPayload = 0;
+constexpr uint64_t kLargePayload = 1 << 20;  // bytes
+
+std::string seconds_text(double seconds) {
+  std::string text = std::to_string(seconds);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text + " s";
+}
+
+// One line that fits a report.
+std::string one_line(std::string text) {
+  constexpr size_t kMost = 600;
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  if (text.size() > kMost) text = "..." + text.substr(text.size() - kMost);
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  return text;
+}
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+ChildProcess::Clock::time_point after(double seconds) {
+  using Duration = ChildProcess::Clock::duration;
+  return ChildProcess::Clock::now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(const WorkerSpec& spec, double seconds) : spec_(spec) {
+  auto child = ChildProcess::start(spec.command);
+  if (!child) throw WorkerError(Kind::died, spec.name, child.problem());
+  child_ = std::move(*child);
+  hello_ = ask({{"type", "hello"}, {"protocol", kProtocol}}, {}, "hello", kNoPayload, seconds).header;
+  const auto protocol = hello_.find("protocol");
+  if (protocol == hello_.end() || *protocol != kProtocol)
+    fail(Kind::bad_reply, "hello: expected \"protocol\": " + std::to_string(kProtocol));
+  for (const char* key : {"name", "device"}) {
+    if (text_of(hello_, key).empty())
+      fail(Kind::bad_reply, std::string("hello: expected a text in \"") + key + "\"");
+  }
+}
+
+Reply WorkerProcess::ask(Json header, const std::vector<NamedTensor>& tensors, std::string_view expected,
+                  uint64_t max_payload, double seconds) {
+  const auto request = header["type"].get<std::string>();
+  const auto deadline = after(seconds);
+  std::vector<std::span<const std::byte>> payload;
+  if (!tensors.empty() || request == "run") header["tensors"] = Json::array();
+  for (const NamedTensor& t : tensors) {
+    header["tensors"].push_back({{"name", t.name}, {"type", to_string(t.tensor->type)}});
+    payload.emplace_back(t.tensor->bytes);
+  }
+  goes_on_ = false;
+  send(header, std::move(payload), request, max_payload, deadline, seconds);
+  Received received = receive_frame(*child_, max_payload, deadline);
+  if (received.io != ChildProcess::Io::done) fail_io(received.io, request, seconds);
+  if (!received.problem.empty()) fail(Kind::bad_reply, received.problem);
+  return parse(std::move(received.frame), request, expected, max_payload);
+}
+
+// Much data goes through a file where the worker can read one.
+void WorkerProcess::send(Json& header, std::vector<std::span<const std::byte>> payload, const std::string& request,
+                         uint64_t max_payload, ChildProcess::Clock::time_point deadline, double seconds) {
+  uint64_t bytes = 0;
+  for (const auto& part : payload) bytes += part.size();
+  const bool files = hello_.is_object() && hello_.value("files", Json()) == true;
+  if (files && bytes >= kLargePayload) {
+    if (!sent_) sent_ = std::make_unique<SharedFile>("fusesmith-inputs");
+    if (sent_->ok() && sent_->write(payload)) {
+      payload.clear();
+      header["payload_file"] = sent_->path();
+      header["payload_bytes"] = bytes;
+    }
+  }
+  if (files && max_payload >= kLargePayload) {
+    if (!received_) received_ = std::make_unique<SharedFile>("fusesmith-results");
+    if (received_->ok()) header["reply_file"] = received_->path();
+  }
+  const auto io = send_frame(*child_, header.dump(), payload, deadline);
+  if (io != ChildProcess::Io::done) fail_io(io, request, seconds);
+}
+
+void WorkerProcess::take_file(const Json& header, uint64_t max_payload, std::vector<std::byte>& payload) {
+  const auto file = header.find("payload_file");
+  if (file == header.end()) return;
+  const Json bytes = header.value("payload_bytes", Json());
+  if (!received_ || *file != received_->path()) fail(Kind::bad_reply, "\"payload_file\" is not the file it was given");
+  if (!bytes.is_number_unsigned() || bytes.get<uint64_t>() > max_payload)
+    fail(Kind::bad_reply, "\"payload_bytes\": expected a number up to " + std::to_string(max_payload));
+  payload.resize(bytes.get<uint64_t>());
+  if (!received_->read(payload)) fail(Kind::bad_reply, "the file holds less than \"payload_bytes\"");
+}
+
+void WorkerProcess::fail(Kind kind, const std::string& what) {
+  if (!goes_on_) child_->kill();
+  throw WorkerError(kind, spec_.name, what);
+}
+
+void WorkerProcess::fail_io(ChildProcess::Io io, const std::string& request, double seconds) {
+  if (io == ChildProcess::Io::timed_out)
+    fail(Kind::timed_out, "no answer to " + request + " within " + seconds_text(seconds));
+  std::string how = child_->how_it_ended();
+  how = how.empty() ? "the worker closed its standard output" : "the worker ended with " + how;
+  const std::string errors = one_line(child_->last_errors());
+  fail(Kind::died, how + " at " + request + (errors.empty() ? "" : "; its last words: " + errors));
+}
+
+Reply WorkerProcess::parse(Frame frame, const std::string& request, std::string_view expected,
+                           uint64_t max_payload) {
+  Reply reply;
+  reply.header = Json::parse(frame.header, nullptr, false);
+  if (!reply.header.is_object()) fail(Kind::bad_reply, "the header is no JSON object");
+  const std::string type = text_of(reply.header, "type");
+  if (type == "error") fail_as_told(reply.header);
+  if (type != expected && !(request == "compile" && type == "unsupported"))
+    fail(Kind::bad_reply, "expected a reply of type \"" + std::string(expected) + "\", got \"" + type + "\"");
+  take_file(reply.header, max_payload, frame.payload);
+  take_tensors(reply.header, frame.payload, reply);
+  goes_on_ = true;
+  return reply;
+}
+
+void WorkerProcess::fail_as_told(const Json& header) {
+  const std::string kind = text_of(header, "kind"), what = one_line(text_of(header, "what"));
+  if (kind == "unavailable") fail(Kind::died, what);
+  goes_on_ = true;
+  if (kind == "out_of_memory") fail(Kind::out_of_memory, what);
+  if (kind == "failed") fail(Kind::failed, what);
+  goes_on_ = false;
+  fail(Kind::bad_reply, "unknown kind of error \"" + kind + "\"");
+}
+
+void WorkerProcess::take_tensors(const Json& header, std::span<const std::byte> payload, Reply& reply) {
+  const auto list = header.find("tensors");
+  if (list != header.end() && !list->is_array()) fail(Kind::bad_reply, "\"tensors\" is no list");
+  for (const Json& item : list == header.end() ? Json::array() : *list) {
+    const std::string name = item.is_object() ? text_of(item, "name") : "";
+    const auto type = parse_tensor_type(item.is_object() ? text_of(item, "type") : "");
+    if (name.empty() || !type) fail(Kind::bad_reply, "a tensor without a name or a valid type");
+    if (element_count(*type) > kMaxElements) fail(Kind::bad_reply, "'" + name + "' is too large");
+    Tensor tensor(*type);
+    if (tensor.bytes.size() > payload.size())
+      fail(Kind::bad_reply, "the payload ends within '" + name + "' (" + to_string(*type) + ")");
+    std::copy_n(payload.begin(), tensor.bytes.size(), tensor.bytes.begin());
+    const auto is_bool = [](std::byte b) { return std::to_integer<int>(b) <= 1; };
+    if (type->dtype == Dtype::boolean && !std::all_of(tensor.bytes.begin(), tensor.bytes.end(), is_bool))
+      fail(Kind::bad_reply, "'" + name + "' holds a bool other than 0 and 1");
+    payload = payload.subspan(tensor.bytes.size());
+    if (!reply.tensors.emplace(name, std::move(tensor)).second)
+      fail(Kind::bad_reply, "'" + name + "' was sent twice");
+  }
+  if (!payload.empty())
+    fail(Kind::bad_reply, std::to_string(payload.size()) + " bytes of payload belong to no tensor");
+}
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,208 @@
+// The `check-worker` command: whether a worker speaks the protocol, and what it computes of each op.
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/remote/check_protocol.h"
+#include "backends/remote/worker_names.h"
+#include "fuzz/base/interrupt.h"
+#include "fuzz/base/table.h"
+#include "fuzz/cli/command.h"
+#include "fuzz/generate/generator.h"
+#include "fuzz/run/backends.h"
+#include "fuzz/run/judging.h"
+#include "graph/subgraph.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+constexpr std::string_view kName = "check-worker";
+
+struct CheckWorkerFlags {
+  JudgeFlags judge;
+  int64_t samples = 4;
+  uint64_t seed = 1;
+  bool json = false;
+  bool wide = false;
+  std::vector<std::string> worker;
+
+  FlagTable table();
+};
+
+using Json = nlohmann::ordered_json;
+
+// What the worker did with the samples of one op.
+struct OpResult {
+  int64_t passed = 0, unsupported = 0, inconclusive = 0, failed = 0;
+  std::string first_reason, first_failure;
+};
+
+// Single nodes of generated cases, on the inputs that they get there: at most `samples` for each op and
+// dtype.
+class Samples {
+ public:
+  Samples(uint64_t seed, int64_t samples) : seed_(seed), samples_(samples) {}
+
+  // Calls `use` with the op's name and the case; false ends it.
+  void each(const std::function<bool(const std::string& op, const Case&)>& use) {
+    constexpr uint64_t kCases = 2000;  // every op is made many times in these
+    for (uint64_t number = 0; number < kCases; ++number) {
+      const Case whole = generate_case(seed_, 0, number, {});
+      const auto program = find_backend("cpu")->compile(whole.graph, {});
+      std::vector<TensorPtr> inputs;
+      for (Tensor& tensor : make_inputs(whole)) inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
+      for (const State& s : whole.graph.states())
+        inputs.push_back(std::make_shared<const Tensor>(materialize(s.fill, s.type, whole.seed, s.name, 0)));
+      const Trace trace = (*program)->run(inputs);
+      for (size_t n = 0; n < whole.graph.nodes().size(); ++n) {
+        if (!wanted(whole.graph, whole.graph.nodes()[n])) continue;
+        const int nodes[] = {static_cast<int>(n)};
+        const auto part = extract_region(whole, nodes, trace.values);
+        if (part && !use(op_name(whole.graph.nodes()[n]), *part)) return;
+      }
+    }
+  }
+
+ private:
+  static std::string op_name(const Node& node) { return std::string(info(node.op).name); }
+
+  bool wanted(const Graph& graph, const Node& node) {
+    const std::string kind = semantic_name(node.op) + std::string(name(graph.type(node.first_output).dtype));
+    return seen_[kind]++ < samples_;
+  }
+
+  const uint64_t seed_;
+  const int64_t samples_;
+  std::map<std::string, int64_t> seen_;
+};
+
+class WorkerCheck {
+ public:
+  WorkerCheck(const CheckWorkerFlags& flags, std::string worker) : flags_(flags), worker_(std::move(worker)) {}
+
+  bool check_protocol_of(const WorkerSpec& spec) {
+    protocol_ = check_protocol(spec, flags_.judge.compile_timeout);
+    return protocol_.back().problem.empty();
+  }
+
+  void check_ops() {
+    JudgeFlags judge = flags_.judge;
+    judge.baseline = "cpu";
+    judge.candidate = worker_;
+    const Judging judging(judge);
+    Samples(flags_.seed, flags_.samples).each([&](const std::string& op, const Case& test_case) {
+      add(ops_[op], judging.run(test_case).verdict);
+      return !InterruptGuard::interrupted();
+    });
+  }
+
+  bool failed() const {
+    if (!protocol_.back().problem.empty()) return true;
+    return std::any_of(ops_.begin(), ops_.end(), [](const auto& op) { return op.second.failed > 0; });
+  }
+
+  std::string text(size_t columns) const {
+    std::string text;
+    for (const ProtocolCheck& check : protocol_)
+      text += (check.problem.empty() ? "ok      " : "FAILED  ") + check.name +
+              (check.problem.empty() ? "" : ": " + check.problem) + "\n";
+    if (ops_.empty()) return text;
+    Table table({"op", "passed", "unsupported", "inconclusive", "failed", "first reason"});
+    for (const auto& [op, result] : ops_)
+      table.add({op, std::to_string(result.passed), std::to_string(result.unsupported),
+                 std::to_string(result.inconclusive), std::to_string(result.failed),
+                 result.failed > 0 ? result.first_failure : result.first_reason});
+    return text + "\n" + table.text(0, columns);
+  }
+
+  Json json() const {
+    Json protocol = Json::array(), ops = Json::object();
+    for (const ProtocolCheck& check : protocol_)
+      protocol.push_back({{"check", check.name}, {"passed", check.problem.empty()}, {"problem", check.problem}});
+    for (const auto& [op, result] : ops_)
+      ops[op] = {{"passed", result.passed},
+                 {"unsupported", result.unsupported},
+                 {"inconclusive", result.inconclusive},
+                 {"failed", result.failed},
+                 {"first_unsupported", result.first_reason},
+                 {"first_failure", result.first_failure}};
+    return {{"worker", worker_}, {"protocol", protocol}, {"ops", ops}};
+  }
+
+ private:
+  static void add(OpResult& result, const Verdict& verdict) {
+    if (verdict.finding) {
+      if (result.failed++ == 0)
+        result.first_failure = verdict.signature_text() + (verdict.reason.empty() ? "" : ": " + verdict.reason);
+    } else if (verdict.verdict == VerdictClass::unsupported || verdict.verdict == VerdictClass::out_of_memory) {
+      if (result.unsupported++ == 0) result.first_reason = verdict.reason;
+    } else if (verdict.verdict == VerdictClass::inconclusive) {
+      ++result.inconclusive;
+    } else {
+      ++result.passed;
+    }
+  }
+
+  const CheckWorkerFlags& flags_;
+  const std::string worker_;
+  std::vector<ProtocolCheck> protocol_;
+  std::map<std::string, OpResult> ops_;
+};
+
+FlagTable CheckWorkerFlags::table() {
+  FlagTable table;
+  table.command = kName;
+  table.doc = "check that a worker speaks the protocol, and judge it op by op.";
+  table.details =
+      "Starts the worker and checks its answers against docs/workers.md. Then it judges single nodes of "
+      "generated graphs, on the inputs that they get there, with the worker as the candidate, and prints for "
+      "each op how many passed, which the worker does not support, and which failed.\n"
+      "\n"
+      "Exit codes: 0 all passed or unsupported, 1 wrong usage, 72 interrupted, 77 a check failed.";
+  table.positional = {"torch:MODE|ort:LEVEL|jax:MODE|python:FILE.py:FUNCTION|COMMAND", &worker, 1, 1};
+  judge.add_to(table.flags);
+  std::erase_if(table.flags, [](const Flag& flag) {
+    return flag.name != "policy" && flag.name != "compile_timeout" && flag.name != "run_timeout";
+  });
+  table.flags.push_back({.name = "samples",
+                         .target = &samples,
+                         .value = "N",
+                         .doc = "Nodes to judge of each op, with its attributes, and dtype.",
+                         .lo = 1,
+                         .hi = 1e6});
+  table.flags.push_back(
+      {.name = "seed", .target = &seed, .value = "N", .doc = "Which graphs are generated.", .hi = 0x1p64});
+  table.flags.push_back(wide_flag(wide));
+  table.flags.push_back({.name = "json",
+                         .target = &json,
+                         .doc = "Print one JSON object on standard output and nothing else there."});
+  table.examples = {{"check-worker torch:eager", "Check our own worker for PyTorch."},
+                    {"check-worker \"python3 my_worker.py\"", "Check a program of yours."}};
+  return table;
+}
+
+int run(CheckWorkerFlags& flags, Console& console) {
+  const std::string worker =
+      worker_kind(flags.worker[0]) ? flags.worker[0] : "remote:" + flags.worker[0];
+  const auto spec = worker_spec(worker);
+  if (!spec) return fail(console, kName, spec.problem());
+  const InterruptGuard guard;
+  WorkerCheck check(flags, worker);
+  if (check.check_protocol_of(*spec)) check.check_ops();
+  if (flags.json)
+    console.out << check.json().dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  else
+    console.out << check.text(flags.wide ? kAllColumns : kColumns);
+  if (InterruptGuard::interrupted()) return fail(console, kName, "interrupted", kInterrupted);
+  return check.failed() ? kFindings : kClean;
+}
+
+}  // namespace
+
+Command check_worker_command() { return command_of<CheckWorkerFlags>(); }
+
+}  // namespace fusesmith::fuzz
