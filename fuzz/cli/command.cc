@@ -52,8 +52,7 @@ constexpr std::string_view kEnd =
     "\n"
     "Exit codes: 0 no finding, 1 wrong usage or a file that cannot be read, 70 timeout,\n"
     "71 out of memory, 72 interrupted, 73 a file cannot be written, 76 the GPU is missing, or it failed,\n"
-    "77 at least one "
-    "finding.\n";
+    "77 at least one finding.\n";
 
 const Command* find_command(std::string_view name) {
   for (const Command& command : all_commands()) {
