@@ -161,10 +161,13 @@ def rope(node, _types):
 
 
 def sdpa(node, types):
-    """jax.nn.dot_product_attention where it has what the node asks for, else its definition."""
+    """jax.nn.dot_product_attention where it has what the node asks for, else its definition.
+
+    It has no f16 on the CPU ("The precision 'F16_F16_F32' is not supported by dot_general").
+    """
     q, k, v = types[:3]
-    shapes_fit = len(q.shape) <= 4 and k.shape == v.shape
-    run = dot_product_attention(node, types) if shapes_fit and not node["softcap"] else composed_attention(node, types)
+    fits = len(q.shape) <= 4 and k.shape == v.shape and q.dtype != "f16" and not node["softcap"]
+    run = dot_product_attention(node, types) if fits else composed_attention(node, types)
     if not node["upcast"] or not q.is_16_bit:
         return run
 

@@ -32,6 +32,9 @@ LEVELS = {"off": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "OR
 # are named NODE:NUMBER (onnx_model.py).
 NO_KERNEL = re.compile(r"Could not find an implementation for (?P<op>\w+)\(\d+\) node with name '(?P<node>[^':]+)")
 NO_TYPE = re.compile(r"of operator \((?P<op>\w+)\) in node \((?P<node>[^():]+)")
+# Without a bf16 kernel ONNX Runtime replaces these by their definitions in ONNX, whose nodes have no bf16 kernels
+# either, and no names that would say which op is meant.
+REPLACED_WITHOUT_KERNEL = ("gelu", "softmax", "rms_norm", "group_norm", "sdpa")
 
 
 class OrtExecutor(Executor):
@@ -52,7 +55,7 @@ class OrtExecutor(Executor):
         self.session_options.log_severity_level = 3
         # Idle threads that spin take the processor from other workers; no result depends on it.
         self.session_options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self.in_f32 = set()  # (op, dtype) that no kernel has
+        self.in_f32 = {(op, "bf16") for op in REPLACED_WITHOUT_KERNEL}  # (op, dtype) that no kernel has
         self.session = self.graph = self.results = None
 
     def versions(self):
