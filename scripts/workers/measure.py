@@ -3,8 +3,9 @@
 
 Usage: scripts/workers/measure.py [LIBRARY...] [--step=N]      (torch, onnxruntime, jax; default: all; N: 1024)
 
-Every f16 and bf16 value, and every N-th of the 2^32 f32 bit patterns, goes through each function in f32; the error is
-relative to the f64 result, in units of 2^-24, where the result is a normal f32 number. The exponentials of softmax are
+Every f16 and bf16 value, and every N-th of the 2^32 f32 bit patterns, goes through each function in f32. The error is
+relative to the f64 result, in units of 2^-24, beyond the absolute 2^-126 that contracts allow where a step underflows;
+subnormal arguments are left out, and told in `exceptions` if they are read as zeros. The exponentials of softmax are
 measured too, because libraries use faster ones there: softmax of (x, 0) is e / (1 + e), and two roundings of 1 unit
 are subtracted. `measured` has the worst error and where it is; `arithmetic` is what contracts say: the worst over all
 uses, plus 1 because not every f32 value was tried, rounded up. `exceptions` lists the points at which contracts assume
@@ -21,6 +22,7 @@ from scipy.special import erf
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 UNIT = 2.0 ** -24
+SMALLEST = 2.0 ** -126
 EXACT = {"exp": np.exp, "erf": erf, "tanh": np.tanh, "log": np.log, "rsqrt": lambda x: 1 / np.sqrt(x),
          "exp_of_softmax": lambda x: np.exp(x) / (1 + np.exp(x)), "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
 ROUNDINGS = {"exp_of_softmax": 2}  # that are not the function's own
@@ -28,8 +30,8 @@ ROUNDINGS = {"exp_of_softmax": 2}  # that are not the function's own
 COUNTS_FOR = {"exp_of_softmax": "exp", **{name: name for name in ("exp", "erf", "tanh", "log", "rsqrt")}}
 # (argument, result) that contracts assume (oracle/contract.h).
 POINTS = {"exp": [(0, 1), (-105, 0), (-1000, 0)], "erf": [(0, 0), (16, 1), (-16, -1)],
-          "tanh": [(0, 0), (16, 1), (-16, -1)], "rsqrt": [(4.0 ** k, 2.0 ** -k) for k in range(-60, 61)],
-          "sigmoid": [(-1000, 0), (1000, 1)], "log": [(1, 0)]}
+          "tanh": [(0, 0), (16, 1), (-16, -1)], "rsqrt": [(4.0 ** k, 2.0 ** -k) for k in range(-70, 61)],
+          "sigmoid": [(-1000, 0), (1000, 1)], "log": [(1, 0), (2.0 ** -140, np.float32(np.log(2.0 ** -140)))]}
 
 
 def torch_functions():
@@ -73,7 +75,8 @@ def jax_functions():
     functions = {name: getattr(lax, name) for name in names}
     functions = {**functions, "sigmoid": lax.logistic, "softmax": lambda x: jax.nn.softmax(x, -1)}
     compiled = {name: call(jax.jit(function)) for name, function in functions.items()}
-    return jax.__version__, {**compiled, "exp_of_softmax": of_pairs(compiled.pop("softmax"))}
+    compiled["exp_of_softmax"] = of_pairs(compiled.pop("softmax"))
+    return jax.__version__, compiled
 
 
 LIBRARIES = {"torch": torch_functions, "onnxruntime": onnxruntime_functions, "jax": jax_functions}
@@ -101,6 +104,7 @@ def arguments(step):
 
 def in_domain(name, x):
     x = x[np.isfinite(x)]
+    x = x[(np.abs(x) >= SMALLEST) | (x == 0)]
     if name == "exp_of_softmax":
         return x[(x <= 0) & (x > -120)]
     return x[np.abs(x) < 120] if name in ("exp", "sigmoid") else x[x > 0] if name in ("log", "rsqrt") else x
@@ -115,9 +119,10 @@ def worst(name, function, step):
             continue
         with np.errstate(all="ignore"):
             exact = EXACT[name](x.astype(np.float64))
-            normal = (np.abs(exact) >= 2.0 ** -126) & (np.abs(exact) < 3.4e38)
-            error = np.abs(function(x).astype(np.float64) - exact) / np.abs(exact) / UNIT
-        error = np.where(normal, np.nan_to_num(error, nan=np.inf), 0)
+            in_range = (exact != 0) & (np.abs(exact) < 3.4e38)
+            distance = np.abs(function(x).astype(np.float64) - exact)
+            error = np.maximum(distance - SMALLEST, 0) / np.abs(exact) / UNIT
+        error = np.where(in_range, np.nan_to_num(error, nan=np.inf, posinf=np.inf), 0)
         at = int(np.argmax(error))
         if error[at] > largest:
             largest, where = float(error[at]), float(x[at])
