@@ -106,17 +106,17 @@ def lower(b, graph, node, in_f32):
     b.rename(since, dict(zip(made, targets, strict=True)))
 
 
-def build(graph, results, in_f32):
-    """A model that returns `results`."""
+def build(graph, nodes, inputs, results, in_f32):
+    """A model of these nodes of the graph."""
     b = Builder()
-    for node in graph.nodes:
+    for node in nodes:
         lower(b, graph, node, in_f32)
-    nodes = [helper.make_node(op, inputs, outputs, name=name, **attributes)
-             for op, inputs, outputs, attributes, name in b.made]
+    made = [helper.make_node(op, sources, targets, name=name, **attributes)
+            for op, sources, targets, attributes, name in b.made]
 
     def described(names):
         return [helper.make_tensor_value_info(name, ONNX_TYPES[graph.types[name].dtype], graph.types[name].shape)
                 for name in names]
 
-    body = helper.make_graph(nodes, "case", described(graph.inputs), described(results), b.initializers)
+    body = helper.make_graph(made, "case", described(inputs), described(results), b.initializers)
     return helper.make_model(body, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)

@@ -77,19 +77,19 @@ def affine(b, names, size, dtype, count):
 
 def layer_norm(b, node, names, types, dtype):
     operands = [names[0], *affine(b, names, types[0].shape[-1], dtype, 1)]
-    return [b.node("LayerNormalization", operands, axis=-1, epsilon=node["eps"])]
+    return [b.node("LayerNormalization", operands, axis=-1, epsilon=float(node["eps"]))]
 
 
 def rms_norm(b, node, names, types, dtype):
     operands = [names[0], *affine(b, names, types[0].shape[-1], dtype, 1)]
-    return [b.node("RMSNormalization", operands, axis=-1, epsilon=node["eps"])]
+    return [b.node("RMSNormalization", operands, axis=-1, epsilon=float(node["eps"]))]
 
 
 def group_norm(b, node, names, types, dtype):
     shape = types[0].shape
     x = names[0] if len(shape) > 2 else b.node("Unsqueeze", [names[0], ints(b, -1)])
     operands = [x, *affine(b, names, shape[1], dtype, 2)]
-    y = b.node("GroupNormalization", operands, num_groups=node["groups"], epsilon=node["eps"])
+    y = b.node("GroupNormalization", operands, num_groups=node["groups"], epsilon=float(node["eps"]))
     return [y if len(shape) > 2 else b.node("Squeeze", [y, ints(b, -1)])]
 
 
@@ -205,7 +205,7 @@ def sdpa(b, node, names, types, dtype):
     composed: Attention caps after the mask, the op before it."""
     queries, keys, mask = types[0].shape[-2], types[1].shape[-2], node["mask"]
     wide = [four_axes(b, name, kind.shape) for name, kind in zip(names[:3], types[:3], strict=True)]
-    options = {"scale": node["scale"]} if node["scale"] else {}
+    options = {"scale": float(node["scale"])} if node["scale"] else {}
     shown = None
     if mask == "causal" and not node["window"] and (node["alignment"] == "top_left" or queries == keys):
         options["is_causal"] = 1

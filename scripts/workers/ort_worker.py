@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """ONNX Runtime as a worker, on its CPU provider: ort_worker.py LEVEL[-OPTIMIZER...]
 
-LEVEL is a graph optimization level: off, basic, extended or all. OPTIMIZER names an optimizer to leave out, as
-`disabled_optimizers` of InferenceSession takes it (all-GeluFusionL2).
+LEVEL is a graph optimization level: off, basic, extended or all; or op_by_op, which runs every node of the graph as a
+model of its own, without optimizations. OPTIMIZER names an optimizer to leave out, as `disabled_optimizers` of
+InferenceSession takes it (all-GeluFusionL2).
 
-With `off` every value of the graph is an output of the model, and every node is judged by itself. Where ONNX or the
-provider has no bf16 kernel of an op, the model casts to f32 and back; for f16, ONNX Runtime inserts such casts itself.
+Where ONNX or the provider has no bf16 kernel of an op, the model casts to f32 and back; for f16, ONNX Runtime inserts
+such casts itself, and removes pairs of them between nodes: even with `off`, roundings to f16 are dropped, also of
+values that are outputs. Only op_by_op keeps them all.
 """
 
 import ctypes
@@ -26,8 +28,8 @@ from protocol import (
 
 replies = redirect_standard_output()
 
-LEVELS = {"off": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED",
-          "all": "ORT_ENABLE_ALL"}
+LEVELS = {"op_by_op": "ORT_DISABLE_ALL", "off": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", 
+          "extended": "ORT_ENABLE_EXTENDED", "all": "ORT_ENABLE_ALL"}
 # How InferenceSession says that no kernel has a dtype: the provider's kernels, or the types that ONNX allows. Nodes
 # are named NODE:NUMBER (onnx_model.py).
 NO_KERNEL = re.compile(r"Could not find an implementation for (?P<op>\w+)\(\d+\) node with name '(?P<node>[^':]+)")
@@ -44,7 +46,7 @@ class OrtExecutor(Executor):
         if level not in LEVELS:
             raise Unavailable(f'unknown level "{level}", expected one of {", ".join(LEVELS)}')
         self.name = f"ort:{text}"
-        self.by_node = level == "off"
+        self.by_node = level == "op_by_op"
         self.disabled = disabled
         import onnx_model
         import onnxruntime
@@ -56,7 +58,8 @@ class OrtExecutor(Executor):
         # Idle threads that spin take the processor from other workers; no result depends on it.
         self.session_options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self.in_f32 = {(op, "bf16") for op in REPLACED_WITHOUT_KERNEL}  # (op, dtype) that no kernel has
-        self.session = self.graph = self.results = None
+        self.graph = None
+        self.sessions = []  # (session, names of its inputs, names of its results), in the order to run them
 
     def versions(self):
         import onnx
@@ -65,19 +68,25 @@ class OrtExecutor(Executor):
 
     def compile(self, graph):
         self.graph = graph
-        self.results = graph.all_values() if self.by_node else graph.results()
-        self.session = self.make_session()
         arithmetic = measured_arithmetic("onnxruntime")
-        return node_plan(graph, arithmetic) if self.by_node else opaque_plan(arithmetic)
+        if not self.by_node:
+            self.sessions = [self.make_session(graph.nodes, graph.inputs, graph.results())]
+            return opaque_plan(arithmetic)
+        self.sessions = []
+        for node in graph.nodes:
+            inputs = list(dict.fromkeys(node.get("inputs", [])))
+            self.sessions.append(self.make_session([node], inputs, graph.outputs_of(node)))
+        return node_plan(graph, arithmetic)
 
-    def make_session(self):
+    def make_session(self, nodes, inputs, results):
         """Tries again with an op in f32 for each (op, dtype) that has no kernel."""
         while True:
-            model = self.onnx_model.build(self.graph, self.results, self.in_f32)
+            model = self.onnx_model.build(self.graph, nodes, inputs, results, self.in_f32)
             try:
-                return self.ort.InferenceSession(model.SerializeToString(), self.session_options,
-                                                 providers=["CPUExecutionProvider"],
-                                                 disabled_optimizers=self.disabled)
+                session = self.ort.InferenceSession(model.SerializeToString(), self.session_options,
+                                                    providers=["CPUExecutionProvider"],
+                                                    disabled_optimizers=self.disabled)
+                return session, inputs, results
             except Exception as error:
                 self.note_missing_kernel(error)
 
@@ -94,9 +103,13 @@ class OrtExecutor(Executor):
 
     def run(self, loaded):
         """Outputs are read from ONNX Runtime's own memory: numpy has no bf16 to return them in."""
-        feeds = {name: self.to_ort(name, loaded[name]) for name in self.graph.inputs}
-        made = self.session.run_with_ort_values(self.results, feeds)
-        return {name: self.to_numpy(name, value) for name, value in zip(self.results, made, strict=True)}
+        values = {name: self.to_ort(name, loaded[name]) for name in self.graph.inputs}
+        made = {}
+        for session, inputs, results in self.sessions:
+            outputs = session.run_with_ort_values(results, {name: values[name] for name in inputs})
+            made.update(zip(results, outputs, strict=True))
+            values.update(made)
+        return {name: self.to_numpy(name, value) for name, value in made.items()}
 
     def to_ort(self, name, array):
         """Shares memory with the buffer."""

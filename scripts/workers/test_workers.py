@@ -239,6 +239,10 @@ class TorchEagerTest(WorkerTest, unittest.TestCase):
     script, mode = "torch_worker.py", "eager"
 
 
+class OrtOpByOpTest(WorkerTest, unittest.TestCase):
+    script, mode = "ort_worker.py", "op_by_op"
+
+
 class OrtOffTest(WorkerTest, unittest.TestCase):
     script, mode = "ort_worker.py", "off"
 
