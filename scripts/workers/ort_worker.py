@@ -28,7 +28,7 @@ from protocol import (
 
 replies = redirect_standard_output()
 
-LEVELS = {"op_by_op": "ORT_DISABLE_ALL", "off": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", 
+LEVELS = {"op_by_op": "ORT_DISABLE_ALL", "off": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC",
           "extended": "ORT_ENABLE_EXTENDED", "all": "ORT_ENABLE_ALL"}
 # How InferenceSession says that no kernel has a dtype: the provider's kernels, or the types that ONNX allows. Nodes
 # are named NODE:NUMBER (onnx_model.py).
