@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """JAX as a worker, on the CPU: jax_worker.py MODE
 
-MODE is op_by_op (jax.disable_jit: every primitive is compiled alone) or jit (the graph is compiled as a whole).
+MODE is op_by_op (every node is compiled by itself) or jit (the graph is compiled as a whole).
 """
 
+import json
 import os
 import sys
 
@@ -22,6 +23,7 @@ from protocol import (
 replies = redirect_standard_output()
 
 MODES = ("op_by_op", "jit")
+MOST_COMPILED = 4096  # compiled nodes that are kept
 
 
 class JaxExecutor(Executor):
@@ -37,6 +39,7 @@ class JaxExecutor(Executor):
 
         self.jax, self.ops = jax, jax_ops
         self.program = self.graph = self.results = None
+        self.compiled = {}  # nodes by their op, attributes and types: cases share many
 
     def versions(self):
         import jaxlib
@@ -49,26 +52,37 @@ class JaxExecutor(Executor):
         self.program = Program(graph, self.results, self.ops.LOWERINGS)
         arithmetic = {**measured_arithmetic("jax"), "variance": "two_pass"}
         if self.by_node:
+            self.compile_nodes()
             return node_plan(graph, arithmetic)
-        types = [graph.types[name] for name in graph.inputs]
-        shapes = [self.jax.ShapeDtypeStruct(kind.shape, self.ops.DTYPES[kind.dtype]) for kind in types]
-        self.program = self.jax.jit(self.program).lower(*shapes).compile()
+        self.program = self.jax.jit(self.program).lower(*self.shapes(graph.inputs)).compile()
         return opaque_plan(arithmetic)
+
+    def shapes(self, names):
+        types = [self.graph.types[name] for name in names]
+        return [self.jax.ShapeDtypeStruct(kind.shape, self.ops.DTYPES[kind.dtype]) for kind in types]
+
+    def compile_nodes(self):
+        steps = []
+        for node, (step, sources, targets) in zip(self.graph.nodes, self.program.steps, strict=True):
+            attributes = {key: value for key, value in node.items() if key not in ("name", "inputs")}
+            key = json.dumps([attributes, [self.graph.types[name].text for name in sources]], sort_keys=True)
+            if key not in self.compiled:
+                self.compiled[key] = self.jax.jit(step).lower(*self.shapes(sources)).compile()
+            steps.append((self.compiled[key], sources, targets))
+        self.program.steps = steps
+        while len(self.compiled) > MOST_COMPILED:
+            self.compiled.pop(next(iter(self.compiled)))
 
     def run(self, loaded):
         arrays = [self.to_jax(name, loaded[name]) for name in self.graph.inputs]
-        if self.by_node:
-            with self.jax.disable_jit():
-                made = self.program(*arrays)
-        else:
-            made = self.program(*arrays)
+        made = self.program(*arrays)
         return {name: self.to_numpy(array) for name, array in zip(self.results, made, strict=True)}
 
     def to_jax(self, name, array):
         """A copy: JAX's arrays never change, so that it may keep what it gets without one."""
         if self.graph.types[name].dtype == "bf16":
             array = array.view(self.ops.DTYPES["bf16"].dtype)
-        return self.jax.numpy.array(array)
+        return self.jax.device_put(array.copy())
 
     def to_numpy(self, array):
         array = np.asarray(array)
