@@ -67,12 +67,12 @@ inline constexpr const char* kExponentials = "/exponentials";
 // node, or "node/inner" for an inner value of a composite op or of softmax.
 struct Deviation {
   enum class Kind : uint8_t {
-    drop,  // the value stays in f32; its rounding to `dtype` does not happen
-    move,  // instead it is rounded to `dtype` at another place, on a scale of at most 1 / value: off by
-           // `relative` of each element, or by half of the smallest subnormal of `dtype`
+    drop,   // the value stays in f32; its rounding to `dtype` does not happen
+    move,   // instead it is rounded to `dtype` at another place, on a scale of at most 1 / value: off by
+            // `relative` of each element, or by half of the smallest subnormal of `dtype`
     maybe,  // for each reader and element, its rounding may happen or not: what covers both
-    add,   // a value inside one op, which the graph does not name, is rounded to `dtype`: the op's result is
-           // off by `relative` of each element and by half of the smallest subnormal of `dtype`
+    add,    // a value inside one op, which the graph does not name, is rounded to `dtype`: the op's result is
+            // off by `relative` of each element and by half of the smallest subnormal of `dtype`
   };
   Kind kind = Kind::drop;
   std::string value;

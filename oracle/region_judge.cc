@@ -14,7 +14,11 @@ constexpr double kTelling = 5;  // standard score above which bits speak for a r
 class RegionJudge {
  public:
   RegionJudge(const Graph& graph, const Region& region, const Trace& trace, const RegionJudgeOptions& options)
-      : graph_(graph), region_(region), trace_(trace), options_(options), declared_(region.contract.deviations) {
+      : graph_(graph),
+        region_(region),
+        trace_(trace),
+        options_(options),
+        declared_(region.contract.deviations) {
     if (region.contract.any_rounding) declared_ = joined(declared_, undeclared(false));
   }
 
@@ -138,8 +142,7 @@ class RegionJudge {
     Deviations found;
     for (const InnerRounding& inner : inner_roundings(graph_, region_)) {
       const auto declares = [&](const Deviation& d) { return d.value == inner.value; };
-      const bool declared =
-          std::any_of(declared_.begin(), declared_.end(), declares);
+      const bool declared = std::any_of(declared_.begin(), declared_.end(), declares);
       if (!declared && inner.is_explicit == casts)
         found.push_back({Deviation::Kind::drop, inner.value, inner.dtype, 0, ""});
     }

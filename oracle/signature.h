@@ -55,7 +55,7 @@ enum class Symptom : uint8_t {
   died,           // this one and the next two: a worker process ended, was late, or broke its protocol
   timed_out,
   bad_reply,
-  device_error,   // the device fails whenever the case runs alone
+  device_error,  // the device fails whenever the case runs alone
 };
 inline constexpr std::array<std::string_view, 22> kSymptomNames = {"",
                                                                    "out_of_bounds",

@@ -45,6 +45,9 @@ TEST(SymptomNames, KeepTheirSpelling) {
   EXPECT_EQ(name(Symptom::exchange_differs), "exchange_differs");
   EXPECT_EQ(name(Symptom::input_changed), "input_changed");
   EXPECT_EQ(name(Symptom::thrown), "thrown");
+  EXPECT_EQ(name(Symptom::died), "died");
+  EXPECT_EQ(name(Symptom::timed_out), "timed_out");
+  EXPECT_EQ(name(Symptom::bad_reply), "bad_reply");
   EXPECT_EQ(name(Symptom::device_error), "device_error");
   EXPECT_EQ(std::set(kSymptomNames.begin(), kSymptomNames.end()).size(), kSymptomNames.size());
 }

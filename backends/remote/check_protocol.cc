@@ -48,9 +48,8 @@ std::vector<ProtocolCheck> check_protocol(const WorkerSpec& spec, double seconds
     for (int i = 0; i < 3; ++i) worker->ask(small_graph(), {}, "plan", 0, seconds);
     return "";
   });
-  check("ends when its standard input does", [&] {
-    return worker->end() ? "" : "it still runs 5 s after the end of its standard input";
-  });
+  check("ends when its standard input does",
+        [&] { return worker->end() ? "" : "it still runs 5 s after the end of its standard input"; });
   return checks;
 }
 

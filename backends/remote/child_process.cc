@@ -29,9 +29,7 @@ void close_if_open(int& descriptor) {
   descriptor = -1;
 }
 
-void make_nonblocking(int descriptor) {
-  fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
-}
+void make_nonblocking(int descriptor) { fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK); }
 
 // The ends of the three streams; [0] is the parent's.
 struct Streams {

@@ -63,9 +63,12 @@ std::optional<Disagreement::Kind> problem_kind(const Json& name) {
 
 class RemoteProgram : public Program {
  public:
-  RemoteProgram(Graph graph, Plan plan, std::unique_ptr<WorkerProcess> worker, std::shared_ptr<IdleWorkers> pool,
-                double run_seconds)
-      : graph_(std::move(graph)), plan_(std::move(plan)), worker_(std::move(worker)), pool_(std::move(pool)),
+  RemoteProgram(Graph graph, Plan plan, std::unique_ptr<WorkerProcess> worker,
+                std::shared_ptr<IdleWorkers> pool, double run_seconds)
+      : graph_(std::move(graph)),
+        plan_(std::move(plan)),
+        worker_(std::move(worker)),
+        pool_(std::move(pool)),
         run_seconds_(run_seconds) {
     for (const Region& region : plan_.regions) {
       for (const ValueId v : region.outputs) {
@@ -103,7 +106,8 @@ class RemoteProgram : public Program {
     std::vector<NamedTensor> tensors;
     for (size_t i = 0; i < inputs.size(); ++i)
       tensors.push_back({graph_.name(static_cast<ValueId>(i)), inputs[i].get()});
-    Reply reply = worker_->ask({{"type", "run"}, {"buffers", buffers}}, tensors, "results", payload_, run_seconds_);
+    Reply reply =
+        worker_->ask({{"type", "run"}, {"buffers", buffers}}, tensors, "results", payload_, run_seconds_);
     Trace trace;
     trace.values.assign(inputs.begin(), inputs.end());
     trace.values.resize(static_cast<size_t>(graph_.value_count()));

@@ -16,13 +16,15 @@ struct Refused {
   std::string what;
 };
 
-[[noreturn]] void refuse(const std::string& place, const std::string& what) { throw Refused{place + ": " + what}; }
+[[noreturn]] void refuse(const std::string& place, const std::string& what) {
+  throw Refused{place + ": " + what};
+}
 
 // The functions whose errors a contract may state.
 const std::map<std::string, double Arithmetic::*>& function_errors() {
   static const std::map<std::string, double Arithmetic::*> errors = {
-      {"exp", &Arithmetic::exp},   {"erf", &Arithmetic::erf},     {"tanh", &Arithmetic::tanh},
-      {"log", &Arithmetic::log},   {"rsqrt", &Arithmetic::rsqrt}, {"div", &Arithmetic::div},
+      {"exp", &Arithmetic::exp}, {"erf", &Arithmetic::erf},     {"tanh", &Arithmetic::tanh},
+      {"log", &Arithmetic::log}, {"rsqrt", &Arithmetic::rsqrt}, {"div", &Arithmetic::div},
   };
   return errors;
 }
@@ -66,7 +68,8 @@ RemoteContract parse_contract(const Json& json, const std::string& place) {
     } else if (key == "roundings" && (value == "kept" || value == "any")) {
       contract.any_rounding = value == "any";
     } else {
-      refuse(place, key == "roundings" ? "roundings: expected \"kept\" or \"any\"" : "unknown key \"" + key + "\"");
+      refuse(place,
+             key == "roundings" ? "roundings: expected \"kept\" or \"any\"" : "unknown key \"" + key + "\"");
     }
   }
   return contract;
@@ -85,8 +88,8 @@ std::vector<int> parse_nodes(const Graph& graph, const Json& json, const std::st
   return nodes;
 }
 
-Region parse_region(const Graph& graph, const Json& json, const RemoteContract& general, const std::string& place,
-                    bool& any_rounding) {
+Region parse_region(const Graph& graph, const Json& json, const RemoteContract& general,
+                    const std::string& place, bool& any_rounding) {
   if (!json.is_object() || !json.contains("nodes")) refuse(place, "expected an object with \"nodes\"");
   Region region = make_region(graph, parse_nodes(graph, json["nodes"], place + ".nodes"));
   RemoteContract contract = general;
@@ -120,7 +123,8 @@ void check_order(const Graph& graph, const std::vector<Region>& regions) {
     }
     for (const int n : regions[r].nodes) {
       const Node& node = graph.nodes()[static_cast<size_t>(n)];
-      if (known[static_cast<size_t>(node.first_output)]) refuse(place, "'" + node.name + "' is in two regions");
+      if (known[static_cast<size_t>(node.first_output)])
+        refuse(place, "'" + node.name + "' is in two regions");
       std::fill_n(known.begin() + node.first_output, node.output_count, true);
       ++nodes;
     }

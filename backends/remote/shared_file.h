@@ -1,4 +1,5 @@
-// A file in memory that another process opens by its path: large payloads, without copying them through a pipe.
+// A file in memory that another process opens by its path: large payloads, without copying them through a
+// pipe.
 #pragma once
 
 #include <cstddef>

@@ -10,8 +10,7 @@ namespace fs = std::filesystem;
 
 constexpr WorkerKind kKinds[] = {
     {"remote:", "COMMAND", "", "Any program that speaks the worker protocol (docs/workers.md)."},
-    {"torch:", "MODE", "torch_worker.py",
-     "PyTorch: eager, aot_eager, aot_eager_decomp_partition, inductor."},
+    {"torch:", "MODE", "torch_worker.py", "PyTorch: eager, aot_eager, aot_eager_decomp_partition, inductor."},
     {"ort:", "LEVEL", "ort_worker.py",
      "ONNX Runtime on the CPU, with graph optimizations off, basic, extended or all."},
     {"jax:", "MODE", "jax_worker.py", "JAX on the CPU: op_by_op, jit."},

@@ -38,7 +38,8 @@ std::string text_of(const Json& object, const char* key) {
 
 ChildProcess::Clock::time_point after(double seconds) {
   using Duration = ChildProcess::Clock::duration;
-  return ChildProcess::Clock::now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  return ChildProcess::Clock::now() +
+         std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ WorkerProcess::WorkerProcess(const WorkerSpec& spec, double seconds) : spec_(spe
 }
 
 Reply WorkerProcess::ask(Json header, const std::vector<NamedTensor>& tensors, std::string_view expected,
-                  uint64_t max_payload, double seconds) {
+                         uint64_t max_payload, double seconds) {
   const auto request = header["type"].get<std::string>();
   const auto deadline = after(seconds);
   std::vector<std::span<const std::byte>> payload;
@@ -76,8 +77,9 @@ Reply WorkerProcess::ask(Json header, const std::vector<NamedTensor>& tensors, s
 }
 
 // Much data goes through a file where the worker can read one.
-void WorkerProcess::send(Json& header, std::vector<std::span<const std::byte>> payload, const std::string& request,
-                         uint64_t max_payload, ChildProcess::Clock::time_point deadline, double seconds) {
+void WorkerProcess::send(Json& header, std::vector<std::span<const std::byte>> payload,
+                         const std::string& request, uint64_t max_payload,
+                         ChildProcess::Clock::time_point deadline, double seconds) {
   uint64_t bytes = 0;
   for (const auto& part : payload) bytes += part.size();
   const bool files = hello_.is_object() && hello_.value("files", Json()) == true;
@@ -101,7 +103,8 @@ void WorkerProcess::take_file(const Json& header, uint64_t max_payload, std::vec
   const auto file = header.find("payload_file");
   if (file == header.end()) return;
   const Json bytes = header.value("payload_bytes", Json());
-  if (!received_ || *file != received_->path()) fail(Kind::bad_reply, "\"payload_file\" is not the file it was given");
+  if (!received_ || *file != received_->path())
+    fail(Kind::bad_reply, "\"payload_file\" is not the file it was given");
   if (!bytes.is_number_unsigned() || bytes.get<uint64_t>() > max_payload)
     fail(Kind::bad_reply, "\"payload_bytes\": expected a number up to " + std::to_string(max_payload));
   payload.resize(bytes.get<uint64_t>());

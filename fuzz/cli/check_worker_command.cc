@@ -54,7 +54,8 @@ class Samples {
       const Case whole = generate_case(seed_, 0, number, {});
       const auto program = find_backend("cpu")->compile(whole.graph, {});
       std::vector<TensorPtr> inputs;
-      for (Tensor& tensor : make_inputs(whole)) inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
+      for (Tensor& tensor : make_inputs(whole))
+        inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
       for (const State& s : whole.graph.states())
         inputs.push_back(std::make_shared<const Tensor>(materialize(s.fill, s.type, whole.seed, s.name, 0)));
       const Trace trace = (*program)->run(inputs);
@@ -82,7 +83,8 @@ class Samples {
 
 class WorkerCheck {
  public:
-  WorkerCheck(const CheckWorkerFlags& flags, std::string worker) : flags_(flags), worker_(std::move(worker)) {}
+  WorkerCheck(const CheckWorkerFlags& flags, std::string worker)
+      : flags_(flags), worker_(std::move(worker)) {}
 
   bool check_protocol_of(const WorkerSpec& spec) {
     protocol_ = check_protocol(spec, flags_.judge.compile_timeout);
@@ -122,7 +124,8 @@ class WorkerCheck {
   Json json() const {
     Json protocol = Json::array(), ops = Json::object();
     for (const ProtocolCheck& check : protocol_)
-      protocol.push_back({{"check", check.name}, {"passed", check.problem.empty()}, {"problem", check.problem}});
+      protocol.push_back(
+          {{"check", check.name}, {"passed", check.problem.empty()}, {"problem", check.problem}});
     for (const auto& [op, result] : ops_)
       ops[op] = {{"passed", result.passed},
                  {"unsupported", result.unsupported},
@@ -137,8 +140,10 @@ class WorkerCheck {
   static void add(OpResult& result, const Verdict& verdict) {
     if (verdict.finding) {
       if (result.failed++ == 0)
-        result.first_failure = verdict.signature_text() + (verdict.reason.empty() ? "" : ": " + verdict.reason);
-    } else if (verdict.verdict == VerdictClass::unsupported || verdict.verdict == VerdictClass::out_of_memory) {
+        result.first_failure =
+            verdict.signature_text() + (verdict.reason.empty() ? "" : ": " + verdict.reason);
+    } else if (verdict.verdict == VerdictClass::unsupported ||
+               verdict.verdict == VerdictClass::out_of_memory) {
       if (result.unsupported++ == 0) result.first_reason = verdict.reason;
     } else if (verdict.verdict == VerdictClass::inconclusive) {
       ++result.inconclusive;
@@ -186,8 +191,7 @@ FlagTable CheckWorkerFlags::table() {
 }
 
 int run(CheckWorkerFlags& flags, Console& console) {
-  const std::string worker =
-      worker_kind(flags.worker[0]) ? flags.worker[0] : "remote:" + flags.worker[0];
+  const std::string worker = worker_kind(flags.worker[0]) ? flags.worker[0] : "remote:" + flags.worker[0];
   const auto spec = worker_spec(worker);
   if (!spec) return fail(console, kName, spec.problem());
   const InterruptGuard guard;

@@ -194,6 +194,8 @@ std::string sentence(const Verdict& verdict) {
   const std::string evidence = evidence_text(verdict);
   if (verdict.failing_region && is_disagreement(*verdict.failing()))
     return "The kernel is incorrect: " + evidence + ".";
+  if (evidence.empty() && !verdict.reason.empty())
+    return std::string(name(verdict.verdict)) + ": " + verdict.reason + ".";
   return "No correct execution gives this result" + (evidence.empty() ? "" : ": " + evidence) + ".";
 }
 

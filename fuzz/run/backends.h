@@ -1,5 +1,5 @@
-// The one list of backends: what --baseline, --candidate and `list backends` know, beside the kinds of workers
-// (backends/remote/worker_names.h).
+// The one list of backends: what --baseline, --candidate and `list backends` know, beside the kinds of
+// workers (backends/remote/worker_names.h).
 #pragma once
 
 #include <span>

@@ -17,7 +17,7 @@ namespace fusesmith::fuzz {
 
 struct CannotRun {
   std::string why;  // one line
-  int code;         // kDeviceUnhealthy, or of a worker kUsage
+  ExitCode code;    // kDeviceUnhealthy, or of a worker kUsage
 };
 
 struct JudgeFlags {

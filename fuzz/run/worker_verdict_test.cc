@@ -9,7 +9,8 @@ namespace fusesmith::fuzz {
 namespace {
 
 std::string faulty(const std::string& fault) {
-  return std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py' " + fault;
+  return std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py' " +
+         fault;
 }
 
 Case small_case() {
@@ -59,7 +60,7 @@ constexpr Expected kFaults[] = {
     {"zeros", VerdictClass::defect, Symptom::out_of_bounds},
     {"nan_everywhere", VerdictClass::exceptional, Symptom::nan},
     {"first_answer_again", VerdictClass::defect, Symptom::out_of_bounds},
-    {"answer_of_the_call_before", VerdictClass::defect, Symptom::out_of_bounds},
+    {"answer_of_the_call_before", VerdictClass::nondeterministic, Symptom::repeat_differs},
     {"differs_from_run_to_run", VerdictClass::nondeterministic, Symptom::repeat_differs},
     {"overwrites_an_input", VerdictClass::defect, Symptom::source_overwritten},
     {"writes_around_an_output", VerdictClass::defect, Symptom::guard_overwritten},

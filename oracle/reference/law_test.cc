@@ -99,8 +99,8 @@ TEST(Law, EveryOpHasAnExample) {
 // Products that an einsum sums for one element of its result; other examples sum few.
 double terms(const OpCase& example) {
   if (!std::holds_alternative<Einsum>(example.op)) return 1;
-  const double products =
-      static_cast<double>(element_count(example.inputs[0])) * static_cast<double>(element_count(example.inputs[1]));
+  const double products = static_cast<double>(element_count(example.inputs[0])) *
+                          static_cast<double>(element_count(example.inputs[1]));
   return products / static_cast<double>(element_count((*infer(example.op, example.inputs))[0]));
 }
 
