@@ -117,8 +117,9 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
   flags.push_back({.name = "baseline",
                    .target = &baseline,
                    .value = "NAME",
-                   .doc = "The backend to compare with, or a worker, such as torch:eager; see `fusesmith list "
-                          "backends`.",
+                   .doc =
+                       "The backend to compare with, or a worker, such as torch:eager; see `fusesmith list "
+                       "backends`.",
                    .default_text = "cuda if a GPU is available, otherwise cpu",
                    .choices = backend_names(),
                    .prefixes = worker_prefixes(),
@@ -196,9 +197,9 @@ std::optional<CannotRun> JudgeFlags::cannot_run() const {
     const auto why = backend ? backend->unavailable() : std::nullopt;
     if (why && worker) return CannotRun{place + " cannot run on this machine: " + *why, kUsage};
     if (why)
-      return CannotRun{
-          place + " cannot run on this machine: " + *why + "; `fusesmith list backends` shows the available ones",
-          kDeviceUnhealthy};
+      return CannotRun{place + " cannot run on this machine: " + *why +
+                           "; `fusesmith list backends` shows the available ones",
+                       kDeviceUnhealthy};
   }
   return {};
 }
