@@ -13,7 +13,7 @@ TEST(Signature, IsAFileName) {
                                 Symptom::out_of_bounds}),
             "defect-cpu_fused-sdpa.both.causal-bf16-out_of_bounds");
   EXPECT_EQ(to_string(Signature{VerdictClass::crash, "remote:python3 /x/y.py", "a/b", {}, Symptom::thrown}),
-            "crash-remote_python3__x_y.py-a_b-any-thrown");
+            "crash-remote_python3_y.py-a_b-any-thrown");
 }
 
 TEST(VerdictNames, ReadBack) {

@@ -96,7 +96,7 @@ constexpr Expected kFaults[] = {
 INSTANTIATE_TEST_SUITE_P(All, FaultyWorker, testing::ValuesIn(kFaults),
                          [](const auto& fault) { return fault.param.fault; });
 
-TEST(FaultyWorker, IsReplacedForTheNextCase) {
+TEST(FaultyWorkers, IsReplacedForTheNextCase) {
   JudgeFlags flags;
   flags.baseline = "cpu";
   flags.candidate = faulty("exits_at_run");
@@ -108,13 +108,13 @@ TEST(FaultyWorker, IsReplacedForTheNextCase) {
   }
 }
 
-TEST(FaultyWorker, ReasonNamesTheWorkerAndItsLastWords) {
+TEST(FaultyWorkers, ReasonNamesTheWorkerAndItsLastWords) {
   const Verdict verdict = judge_with("exits_at_hello");
   EXPECT_NE(verdict.reason.find("ended with exit code 1 at hello"), std::string::npos) << verdict.reason;
   EXPECT_NE(verdict.reason.find("no such device"), std::string::npos) << verdict.reason;
 }
 
-TEST(FaultyWorker, UnsupportedIsCountedByReason) {
+TEST(FaultyWorkers, UnsupportedIsCountedByReason) {
   Case test_case = *parse_case(R"({"fusesmith": 1, "graph": {
     "inputs": [{"name": "x", "type": "f32[4]", "fill": {"normal": {}}}],
     "nodes": [{"name": "y", "op": "exp", "inputs": ["x"]}], "outputs": ["y"]}})");

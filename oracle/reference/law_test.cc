@@ -104,8 +104,11 @@ double terms(const OpCase& example) {
   return products / static_cast<double>(element_count((*infer(example.op, example.inputs))[0]));
 }
 
-// Results are of order 1 to 10, and the error of a sum grows with its terms.
-double largest_error(const OpCase& example) { return 1e-3 * std::fmax(1, terms(example) / 64); }
+// Results are of order 1 to 10. A sum of K products has (K + 2) u sum |a b|, where |a b| is at most 64 here.
+double largest_error(const OpCase& example) {
+  const double k = terms(example);
+  return std::fmax(1e-3, 64 * kU * k * (k + 2));
+}
 
 TEST(Law, ErrorsAreFiniteAndNonNegative) {
   Rng rng(1);

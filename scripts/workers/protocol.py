@@ -12,7 +12,11 @@ import struct
 import sys
 import traceback
 
-import numpy as np
+# A campaign starts one worker for each of its jobs: each computes with one thread, unless the user says otherwise.
+for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
+import numpy as np  # noqa: E402
 
 MAGIC = b"FSM1"
 PREFIX = struct.Struct("<4sIQ")
