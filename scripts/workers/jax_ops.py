@@ -1,8 +1,9 @@
 """Every op of docs/ops.md in JAX.
 
 LOWERINGS maps an op to a function of (node, types of its inputs) that returns a function of arrays. What jax.nn and
-jax.numpy compose of several primitives rounds after each of them in 16 bits; the op rounds once. So these compute in
-f32 (`in_f32`), as JAX's users do who want that; JAX has norms in none of its own modules.
+jax.numpy compose of several operations rounds after each of them in 16 bits, and so does lax.logistic on the CPU; the
+op rounds once. So these compute in f32 (`in_f32`), as JAX's users do who want that, unless `native_16_bit` is set.
+Norms are in none of JAX's own modules.
 """
 
 import math
@@ -15,9 +16,14 @@ from jax import lax
 DTYPES = {"f32": jnp.float32, "f16": jnp.float16, "bf16": jnp.bfloat16, "i32": jnp.int32, "bool": jnp.bool_}
 
 
+native_16_bit = False  # set by the worker before it lowers a graph: functions get their 16-bit operands as they are
+
+
 def in_f32(function):
     """Computes in f32 and rounds the result once to the dtype of the first operand."""
     def run(x, *others):
+        if native_16_bit:
+            return function(x, *others).astype(x.dtype)
         wide = [other.astype(jnp.float32) for other in (x, *others)]
         return function(*wide).astype(x.dtype)
 
@@ -246,7 +252,7 @@ LOWERINGS = {
     "relu": simple(jax.nn.relu),
     "gelu": gelu,
     "silu": simple(in_f32(jax.nn.silu)),
-    "sigmoid": simple(jax.nn.sigmoid),
+    "sigmoid": simple(in_f32(jax.nn.sigmoid)),
     "tanh": simple(jnp.tanh),
     "exp": simple(jnp.exp),
     "sqrt": simple(jnp.sqrt),

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""JAX as a worker, on the CPU: jax_worker.py MODE
+"""JAX as a worker, on the CPU: jax_worker.py MODE[+native]
 
-MODE is op_by_op (every node is compiled by itself) or jit (the graph is compiled as a whole).
+MODE is op_by_op (every node is compiled by itself) or jit (the graph is compiled as a whole). With +native, functions
+that JAX composes of several operations (softmax, gelu, sigmoid, ...) get 16-bit operands as they are, and round in
+between; else they compute in f32.
 """
 
 import json
@@ -27,17 +29,19 @@ MOST_COMPILED = 4096  # compiled nodes that are kept
 
 
 class JaxExecutor(Executor):
-    def __init__(self, mode):
+    def __init__(self, text):
         super().__init__()
-        if mode not in MODES:
-            raise Unavailable(f'unknown mode "{mode}", expected one of {", ".join(MODES)}')
-        self.name = f"jax:{mode}"
+        mode, *switches = text.split("+")
+        if mode not in MODES or switches not in ([], ["native"]):
+            raise Unavailable(f'unknown mode "{text}", expected one of {", ".join(MODES)}, or one of them +native')
+        self.name = f"jax:{text}"
         self.by_node = mode == "op_by_op"
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
         import jax
         import jax_ops
 
         self.jax, self.ops = jax, jax_ops
+        jax_ops.native_16_bit = bool(switches)
         self.program = self.graph = self.results = None
         self.compiled = {}  # nodes by their op, attributes and types: cases share many
 

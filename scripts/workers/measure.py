@@ -5,11 +5,13 @@ Usage: scripts/workers/measure.py [LIBRARY...] [--step=N]      (torch, onnxrunti
 
 Every f16 and bf16 value, and every N-th of the 2^32 f32 bit patterns, goes through each function in f32. The error is
 relative to the f64 result, in units of 2^-24, beyond the absolute 2^-126 that contracts allow where a step underflows;
-subnormal arguments are left out, and told in `exceptions` if they are read as zeros. The exponentials of softmax are
-measured too, because libraries use faster ones there: softmax of (x, 0) is e / (1 + e), and two roundings of 1 unit
-are subtracted. `measured` has the worst error and where it is; `arithmetic` is what contracts say: the worst over all
+subnormal arguments are left out, and told in `exceptions` if they are read as zeros.
+
+Libraries use other approximations inside of composed functions. The exponential of softmax is measured by softmax of
+(x, 0), which is e / (1 + e), less two roundings of 1 unit; the erf of gelu by the error of gelu relative to x / 2, less
+two roundings. `measured` has the worst error and where it is. `arithmetic` is what contracts say: the worst over all
 uses, plus 1 because not every f32 value was tried, rounded up. `exceptions` lists the points at which contracts assume
-exact results and the function has others.
+exact results and the function has others. A sigmoid and a square root count for nothing in contracts; they are told.
 """
 
 import json
@@ -18,16 +20,19 @@ import os
 import sys
 
 import numpy as np
-from scipy.special import erf
+from scipy.special import erf, erfc
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 UNIT = 2.0 ** -24
 SMALLEST = 2.0 ** -126
 EXACT = {"exp": np.exp, "erf": erf, "tanh": np.tanh, "log": np.log, "rsqrt": lambda x: 1 / np.sqrt(x),
-         "exp_of_softmax": lambda x: np.exp(x) / (1 + np.exp(x)), "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
-ROUNDINGS = {"exp_of_softmax": 2}  # that are not the function's own
+         "exp_of_softmax": lambda x: np.exp(x) / (1 + np.exp(x)),
+         "erf_of_gelu": lambda x: x * erfc(-x / math.sqrt(2)) / 2, "sqrt": np.sqrt,
+         "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
+ROUNDINGS = {"exp_of_softmax": 2, "erf_of_gelu": 2}  # that are not the function's own
 # Which entry of `arithmetic` a function counts for; the others are told only.
-COUNTS_FOR = {"exp_of_softmax": "exp", **{name: name for name in ("exp", "erf", "tanh", "log", "rsqrt")}}
+COUNTS_FOR = {"exp": "exp", "exp_of_softmax": "exp", "erf": "erf", "erf_of_gelu": "erf", "tanh": "tanh", "log": "log",
+              "rsqrt": "rsqrt"}
 # (argument, result) that contracts assume (oracle/contract.h).
 POINTS = {"exp": [(0, 1), (-105, 0), (-1000, 0)], "erf": [(0, 0), (16, 1), (-16, -1)],
           "tanh": [(0, 0), (16, 1), (-16, -1)], "rsqrt": [(4.0 ** k, 2.0 ** -k) for k in range(-70, 61)],
@@ -40,7 +45,8 @@ def torch_functions():
     def call(function):
         return lambda x: function(torch.from_numpy(x)).numpy()
 
-    functions = {name: call(getattr(torch, name)) for name in ("exp", "erf", "tanh", "log", "rsqrt", "sigmoid")}
+    functions = {name: call(getattr(torch, name)) for name in ("exp", "erf", "tanh", "log", "rsqrt", "sqrt", "sigmoid")}
+    functions["erf_of_gelu"] = call(torch.nn.functional.gelu)
     return torch.__version__, {**functions, "exp_of_softmax": of_pairs(call(lambda x: torch.softmax(x, -1)))}
 
 
@@ -57,8 +63,9 @@ def onnxruntime_functions():
         ready = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
         return lambda x: ready.run(None, {"x": x})[0]
 
-    functions = {name: session(op) for name, op in
-                 (("exp", "Exp"), ("erf", "Erf"), ("tanh", "Tanh"), ("log", "Log"), ("sigmoid", "Sigmoid"))}
+    ops = {"exp": "Exp", "erf": "Erf", "tanh": "Tanh", "log": "Log", "sqrt": "Sqrt", "sigmoid": "Sigmoid",
+           "erf_of_gelu": "Gelu"}
+    functions = {name: session(op) for name, op in ops.items()}
     functions["rsqrt"] = session("Sqrt", "Reciprocal")
     return onnxruntime.__version__, {**functions, "exp_of_softmax": of_pairs(session("Softmax", rank=2))}
 
@@ -71,8 +78,9 @@ def jax_functions():
     def call(function):
         return lambda x: np.asarray(function(x))
 
-    names = ("exp", "erf", "tanh", "log", "rsqrt")
+    names = ("exp", "erf", "tanh", "log", "rsqrt", "sqrt")
     functions = {name: getattr(lax, name) for name in names}
+    functions["erf_of_gelu"] = lambda x: jax.nn.gelu(x, approximate=False)
     functions = {**functions, "sigmoid": lax.logistic, "softmax": lambda x: jax.nn.softmax(x, -1)}
     compiled = {name: call(jax.jit(function)) for name, function in functions.items()}
     compiled["exp_of_softmax"] = of_pairs(compiled.pop("softmax"))
@@ -107,7 +115,9 @@ def in_domain(name, x):
     x = x[(np.abs(x) >= SMALLEST) | (x == 0)]
     if name == "exp_of_softmax":
         return x[(x <= 0) & (x > -120)]
-    return x[np.abs(x) < 120] if name in ("exp", "sigmoid") else x[x > 0] if name in ("log", "rsqrt") else x
+    if name in ("exp", "sigmoid", "erf_of_gelu"):
+        return x[np.abs(x) < 120]
+    return x[x > 0] if name in ("log", "rsqrt", "sqrt") else x
 
 
 def worst(name, function, step):
@@ -121,7 +131,8 @@ def worst(name, function, step):
             exact = EXACT[name](x.astype(np.float64))
             in_range = (exact != 0) & (np.abs(exact) < 3.4e38)
             distance = np.abs(function(x).astype(np.float64) - exact)
-            error = np.maximum(distance - SMALLEST, 0) / np.abs(exact) / UNIT
+            scale = np.abs(x.astype(np.float64)) / 2 if name == "erf_of_gelu" else np.abs(exact)
+            error = np.maximum(distance - SMALLEST, 0) / scale / UNIT
         error = np.where(in_range, np.nan_to_num(error, nan=np.inf, posinf=np.inf), 0)
         at = int(np.argmax(error))
         if error[at] > largest:

@@ -84,6 +84,7 @@ class TorchExecutor(Executor):
             torch._dynamo.reset()
             self.program = torch.compile(self.program, backend=self.mode, fullgraph=True, dynamic=False)
         self.warm_up()
+        # RowwiseMoments of layer_norm and group_norm, WelfordOps of var_mean.
         arithmetic = {**measured_arithmetic("torch"), "tf32": bool(graph.options.get("tf32")), "variance": "welford"}
         return node_plan(graph, arithmetic) if self.mode == "eager" else opaque_plan(arithmetic)
 
