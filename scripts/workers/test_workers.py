@@ -259,6 +259,45 @@ class JaxJitTest(WorkerTest, unittest.TestCase):
     script, mode = "jax_worker.py", "jit"
 
 
+class ModesTest(unittest.TestCase):
+    """A small graph in every mode of every library."""
+
+    MODES = {"torch_worker.py": ["eager+math", "aot_eager", "aot_eager_decomp_partition", "inductor",
+                                 "inductor+emulate_precision_casts"],
+             "ort_worker.py": ["op_by_op", "off", "basic", "extended", "all", "all-ConstantFolding"],
+             "jax_worker.py": ["op_by_op", "jit", "jit+native"]}
+    NODES = [{"name": "h", "op": "linear", "inputs": ["x", "w"]}, {"name": "g", "op": "gelu", "inputs": ["h"],
+                                                                   "form": "erf"},
+             {"name": "y", "op": "softmax", "inputs": ["g"], "axis": -1}]
+    TYPES = {"x": "f16[3,8]", "w": "f16[5,8]", "h": "f16[3,5]", "g": "f16[3,5]", "y": "f16[3,5]"}
+
+    def start(self, script, mode):
+        worker = Worker(script, mode, subprocess.DEVNULL)
+        self.addCleanup(worker.close)
+        return worker
+
+    def test_every_mode(self):
+        random = np.random.default_rng(2)
+        arrays = {name: random.standard_normal(Type(self.TYPES[name]).shape).astype(np.float16) for name in "xw"}
+        h = arrays["x"].astype(np.float64) @ arrays["w"].astype(np.float64).T
+        expected = softmax(h * (1 + erf(h / np.sqrt(2))) / 2, -1)
+        for script, modes in self.MODES.items():
+            for mode in modes:
+                with self.subTest(script=script, mode=mode):
+                    worker = self.start(script, mode)
+                    if worker.hello.get("kind") == "unavailable":
+                        continue
+                    plan = worker.compile(self.NODES, self.TYPES, ["x", "w"], ["y"])
+                    self.assertEqual(plan["type"], "plan", plan)
+                    _, got = worker.run(arrays, self.TYPES)
+                    np.testing.assert_allclose(got["y"].astype(np.float64), expected, atol=4e-3)
+
+    def test_unknown_modes_are_unavailable(self):
+        for script, mode in (("torch_worker.py", "egaer"), ("torch_worker.py", "eager+fast"), ("ort_worker.py", "most"),
+                             ("jax_worker.py", "jti")):
+            self.assertEqual(self.start(script, mode).hello["kind"], "unavailable")
+
+
 class FunctionTest(unittest.TestCase):
     """A Python function, with numpy arrays, so that no library is needed."""
 
@@ -295,6 +334,21 @@ class FunctionTest(unittest.TestCase):
     def test_wrong_type_is_sent_as_it_is(self):
         reply, _ = self.run_one(self.start("def f(x): return x[:2].astype('float64')"))
         self.assertEqual(reply["tensors"], [{"name": "y", "type": "float64[2]"}])
+
+    def test_payload_in_files(self):
+        worker = self.start("def f(x): return x + 1")
+        count = 1 << 19
+        types = dict.fromkeys("xy", f"f32[{count}]")
+        worker.compile([{"name": "y", "op": "relu", "inputs": ["x"]}], types, ["x"], ["y"])
+        sent = np.arange(count, dtype=np.float32)
+        with tempfile.NamedTemporaryFile() as request, tempfile.NamedTemporaryFile() as reply:
+            request.write(sent.tobytes())
+            request.flush()
+            header, payload = worker.exchange({
+                "type": "run", "buffers": "new", "tensors": [{"name": "x", "type": types["x"]}],
+                "payload_file": request.name, "payload_bytes": sent.nbytes, "reply_file": reply.name})
+        self.assertEqual((header["payload_file"], header["payload_bytes"]), (reply.name, sent.nbytes))
+        np.testing.assert_array_equal(np.frombuffer(payload, np.float32), sent + 1)
 
     def test_missing_function_is_unavailable(self):
         worker = Worker("function_worker.py", f"{__file__}:nowhere", subprocess.DEVNULL)
