@@ -29,7 +29,7 @@ struct FaultInfo {
   // "rounding". Empty: none of these is at fault, so that naming one is wrong.
   std::string_view cause = "";
 
-  bool strikes(std::string_view backend) const {
+  bool affects(std::string_view backend) const {
     return site == FaultSite::both || backend == (site == FaultSite::cpu_fused ? "cpu_fused" : "cuda_fused");
   }
 };

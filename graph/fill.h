@@ -18,7 +18,7 @@ struct Normal {  // float
   double stddev = 1;
   static constexpr std::string_view name = "normal";
   static constexpr std::string_view doc =
-      "Normal, as the sum of eight 16-bit uniforms (so within 4.9 standard deviations).";
+      "Normal distribution, as the sum of eight 16-bit uniform numbers (at most 4.9 standard deviations).";
   static constexpr auto fields() {
     return std::tuple{Field{"mean", &Normal::mean, RealRange{-1e6, 1e6}},
                       Field{"stddev", &Normal::stddev, RealRange{0, 1e6}}};
@@ -30,7 +30,7 @@ struct Uniform {  // float
   double lo = 0;
   double hi = 1;
   static constexpr std::string_view name = "uniform";
-  static constexpr std::string_view doc = "Uniform in [lo, hi).";
+  static constexpr std::string_view doc = "Uniform distribution in [lo, hi).";
   static constexpr auto fields() {
     return std::tuple{Field{"lo", &Uniform::lo, RealRange{-1e30, 1e30}},
                       Field{"hi", &Uniform::hi, RealRange{-1e30, 1e30}}};
@@ -44,7 +44,7 @@ struct Lattice {  // float: k 2^exponent with integer |k| <= max_abs: products a
   int64_t exponent = 0;
   static constexpr std::string_view name = "lattice";
   static constexpr std::string_view doc =
-      "k 2^exponent, k an integer with |k| <= max_abs: sums of products have no rounding.";
+      "k 2^exponent, where k is an integer with |k| <= max_abs: sums of products are exact.";
   static constexpr auto fields() {
     return std::tuple{Field{"max_abs", &Lattice::max_abs, IntRange{0, 128}},
                       Field{"exponent", &Lattice::exponent, IntRange{-20, 20}}};
@@ -61,9 +61,10 @@ struct Hadamard {  // float, last axis of 2^k elements: products of rows are 0, 
       "value times rows of Hadamard's matrix (Sylvester's: 1 or -1) along the last axis: row i of the axis "
       "before it is the matrix's row i mod `rows`. Different rows are orthogonal.";
   static constexpr auto fields() {
-    return std::tuple{Field{"value", &Hadamard::value, RealRange{-1e6, 1e6}},
-                      Field{"rows", &Hadamard::rows, IntRange{1, 4096}},
-                      Field{"drawn", &Hadamard::drawn, Free{"any of `rows` rows instead, for each row"}}};
+    return std::tuple{
+        Field{"value", &Hadamard::value, RealRange{-1e6, 1e6}},
+        Field{"rows", &Hadamard::rows, IntRange{1, 4096}},
+        Field{"drawn", &Hadamard::drawn, Free{"if true, each row is a random one of `rows` rows"}}};
   }
   bool operator==(const Hadamard&) const = default;
 };
@@ -71,7 +72,7 @@ struct Hadamard {  // float, last axis of 2^k elements: products of rows are 0, 
 struct Tokens {  // i32
   int64_t count = 1;
   static constexpr std::string_view name = "tokens";
-  static constexpr std::string_view doc = "Integers in [0, count), to index a table of that many rows.";
+  static constexpr std::string_view doc = "Integers in [0, count), as indices into a table of `count` rows.";
   static constexpr auto fields() {
     return std::tuple{Field{"count", &Tokens::count, IntRange{1, 1 << 24}, true}};
   }
@@ -91,7 +92,9 @@ struct Special {  // float
   bool infinities = false;
   static constexpr std::string_view name = "special";
   static constexpr std::string_view doc =
-      "Normal, with a share of zeros of both signs, subnormals, tiny, huge values (and infinities, NaN).";
+      "Normal distribution, with a share of zeros of both signs, subnormals, and very small and very large "
+      "values "
+      "(and of infinities and NaN).";
   static constexpr auto fields() {
     return std::tuple{Field{"share", &Special::share, RealRange{0, 1}},
                       Field{"infinities", &Special::infinities, Free{"infinities and NaN too"}}};
@@ -102,7 +105,7 @@ struct Special {  // float
 struct Constant {  // any dtype
   double value = 0;
   static constexpr std::string_view name = "constant";
-  static constexpr std::string_view doc = "One value everywhere, rounded to the dtype.";
+  static constexpr std::string_view doc = "The same value for every element, rounded to the dtype.";
   static constexpr auto fields() {
     return std::tuple{Field{"value", &Constant::value, Free{"or \"inf\", \"-inf\""}, true}};
   }
@@ -113,7 +116,7 @@ struct OneHot {  // any dtype
   int64_t index = 0;
   double value = 1;
   static constexpr std::string_view name = "one_hot";
-  static constexpr std::string_view doc = "Zero everywhere but at one element (row-major index).";
+  static constexpr std::string_view doc = "Zero except for one element (row-major index).";
   static constexpr auto fields() {
     return std::tuple{Field{"index", &OneHot::index, IntRange{0, kMaxElements}},
                       Field{"value", &OneHot::value, Free{"or \"inf\", \"-inf\""}}};
@@ -125,7 +128,7 @@ struct Literal {     // any dtype
   std::string bits;  // hexadecimal, the most significant digit of each element first: 8 digits for f32 and
                      // i32, 4 for 16 bits, 2 for bool
   static constexpr std::string_view name = "literal";
-  static constexpr std::string_view doc = "Exact bit patterns, in hexadecimal, element after element.";
+  static constexpr std::string_view doc = "The bit patterns of all elements, in hexadecimal.";
   static constexpr auto fields() {
     return std::tuple{Field{"bits", &Literal::bits, Free{"hexadecimal digits"}, true}};
   }

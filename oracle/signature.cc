@@ -36,7 +36,7 @@ std::string short_name(const std::string& backend) {
 std::string to_string(const Signature& signature) {
   const std::string dtype(signature.dtype ? name(*signature.dtype) : "any");
   std::string text = std::string(name(signature.verdict)) + "-" + short_name(signature.backend) + "-" +
-                     signature.culprit + "-" + dtype + "-" + std::string(name(signature.symptom));
+                     signature.component + "-" + dtype + "-" + std::string(name(signature.symptom));
   for (char& c : text) {
     const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '_' || c == '-' || c == '.';

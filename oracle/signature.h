@@ -1,5 +1,5 @@
-// What names a finding: the class of its verdict, the backend, what computed the failing region, the dtype
-// and the symptom. Findings with the same signature are taken for the same bug.
+// The signature of a finding: the class of its verdict, the backend, the failing pattern or op, the dtype and
+// the symptom. Findings with the same signature count as the same bug.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ inline constexpr std::array<std::string_view, 11> kVerdictNames = {
 std::string_view name(VerdictClass verdict);
 std::optional<VerdictClass> parse_verdict(std::string_view text);
 
-// How a finding shows.
+// The check that failed, and how.
 enum class Symptom : uint8_t {
   none,
   out_of_bounds,          // a finite value lies outside its interval
@@ -43,7 +43,7 @@ enum class Symptom : uint8_t {
   undeclared_rounding,    // within bounds only with a deviation that the contract does not declare
   declared_rounding,      // the same with a declared one, under the strict policy
   explicit_cast_skipped,  // within bounds only without the rounding of a cast in the graph
-  guard_overwritten,      // this one and the next six: another look at the same run (Disagreement)
+  guard_overwritten,      // this one and the next six: see Disagreement::Kind
   depends_on_unwritten_memory,
   repeat_differs,
   production_differs,
@@ -85,7 +85,7 @@ std::string_view name(Symptom symptom);
 struct Signature {
   VerdictClass verdict = VerdictClass::defect;
   std::string backend;
-  std::string culprit;         // a pattern, an op with its semantic attributes, "inputs" or "graph"
+  std::string component;       // a pattern, an op with its semantic attributes, "inputs" or "graph"
   std::optional<Dtype> dtype;  // none: a finding of no dtype, printed as "any"
   Symptom symptom = Symptom::none;
   bool operator==(const Signature&) const = default;

@@ -23,15 +23,15 @@ void Verdict::fail(FailingRegion region) {
   finding = true;
   verdict = failed.verdict;
   failing_region = region;
-  signature = Signature{failed.verdict, backend.backend, failed.culprit(), failed.dtype, failed.symptom};
+  signature = Signature{failed.verdict, backend.backend, failed.component(), failed.dtype, failed.symptom};
 }
 
-void Verdict::fail(VerdictClass new_verdict, const std::string& culprit, std::optional<Dtype> dtype,
+void Verdict::fail(VerdictClass new_verdict, const std::string& component, std::optional<Dtype> dtype,
                    Symptom symptom) {
   finding = true;
   verdict = new_verdict;
   failing_region.reset();
-  signature = Signature{new_verdict, candidate.backend, culprit, dtype, symptom};
+  signature = Signature{new_verdict, candidate.backend, component, dtype, symptom};
 }
 
 std::string Verdict::signature_text() const { return signature ? to_string(*signature) : ""; }

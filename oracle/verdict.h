@@ -17,9 +17,9 @@ struct ElementEvidence {
   int64_t element = 0;  // row-major index
   double got = 0;
   double want = 0;  // v, the exact result from the inputs that the region got
-  double lo = 0;    // the lawful stored interval
+  double lo = 0;    // the stored values within bounds: [lo, hi]
   double hi = 0;
-  double bound = 0;           // e: how far a lawful execution may be off before it stores
+  double bound = 0;           // e: the largest error of a correct execution before it stores
   int64_t steps_outside = 0;  // ulps of the stored dtype between `got` and the interval; 0 where not finite
 };
 
@@ -38,12 +38,12 @@ struct RegionVerdict {
   int64_t outside = 0;      // elements out of bounds under the reading reported
   double worst_share = 0;   // max |got - want| / (bound + half an ulp)
   double median_share = 0;  // over elements that are not exact
-  int64_t exact = 0;        // elements that had one lawful bit pattern by the exact rule (e = 0)
+  int64_t exact = 0;        // elements with exactly one correct bit pattern (e = 0)
   ElementEvidence worst;
-  bool inherited = false;  // same inputs and outputs, bit for bit, as lawful regions of the baseline
+  bool inherited = false;  // the baseline passed with the same inputs and outputs, bit for bit
 
   // What a signature names it by: the pattern that formed it, else its op.
-  const std::string& culprit() const { return patterns.empty() ? op : patterns.front(); }
+  const std::string& component() const { return patterns.empty() ? op : patterns.front(); }
 };
 
 // Whether it failed in another look at the same run, not by its bound: `worst` then holds both results as
@@ -69,8 +69,8 @@ struct Verdict {
   VerdictClass verdict = VerdictClass::identical;
   bool finding = false;                // under the case's policy
   std::optional<Signature> signature;  // of a finding
-  std::optional<FailingRegion>
-      failing_region;  // that the signature is about; none where it is about no region
+  // The region that the signature is about; empty if it is about no region.
+  std::optional<FailingRegion> failing_region;
   std::string reason;  // unsupported, crash: one line
   BackendVerdict baseline, candidate;
   int64_t step = 0, steps = 1;    // what is above is of this step; what follows is over all of them
@@ -80,11 +80,11 @@ struct Verdict {
   double max_difference = 0;         // infinite where only one is NaN, or one is infinite
   double max_finite_difference = 0;  // over the elements where both are finite
   std::set<std::string> deviations;  // that the candidate's regions use, as text
-  bool exact = false;                // no element of any region had more than one lawful result
+  bool exact = false;                // every element of every region has exactly one correct result
 
   // Makes it a finding: of a region, with the class and the symptom that the region has; or of no region.
   void fail(FailingRegion region);
-  void fail(VerdictClass verdict, const std::string& culprit, std::optional<Dtype> dtype, Symptom symptom);
+  void fail(VerdictClass verdict, const std::string& component, std::optional<Dtype> dtype, Symptom symptom);
 
   // Empty where there is no signature.
   std::string signature_text() const;

@@ -115,7 +115,7 @@ TEST_P(PlantedFault, IsLiveInItsPattern) {
 std::vector<FaultInfo> own_faults() {
   std::vector<FaultInfo> own;
   for (const FaultInfo& fault : all_faults()) {
-    if (fault.strikes("cpu_fused")) own.push_back(fault);
+    if (fault.affects("cpu_fused")) own.push_back(fault);
   }
   return own;
 }

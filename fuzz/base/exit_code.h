@@ -18,7 +18,7 @@ enum ExitCode : int {
 };
 
 // Of two cases' codes the one that their command ends with: what stopped it comes first, then the gravest.
-constexpr int graver(int a, int b) {
+constexpr int more_severe(int a, int b) {
   for (const int code :
        {kDeviceUnhealthy, kInterrupted, kCannotWrite, kFindings, kTimeout, kOutOfMemory, kUsage}) {
     if (a == code || b == code) return code;

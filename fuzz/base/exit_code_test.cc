@@ -9,8 +9,8 @@ TEST(ExitCode, OfSeveralCasesIsTheGravest) {
   const int order[] = {kDeviceUnhealthy, kInterrupted, kCannotWrite, kFindings, kOutOfMemory, kUsage, kClean};
   for (size_t i = 0; i < std::size(order); ++i) {
     for (size_t j = i; j < std::size(order); ++j) {
-      EXPECT_EQ(graver(order[i], order[j]), order[i]);
-      EXPECT_EQ(graver(order[j], order[i]), order[i]);
+      EXPECT_EQ(more_severe(order[i], order[j]), order[i]);
+      EXPECT_EQ(more_severe(order[j], order[i]), order[i]);
     }
   }
 }

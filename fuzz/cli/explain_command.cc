@@ -167,12 +167,12 @@ int run(ExplainFlags& flags, Console& console) {
   for (const std::string& file : flags.files) {
     const auto test_case = read_case_argument(file);
     if (!test_case) {
-      code = graver(code, fail(console, "explain", test_case.problem()));
+      code = more_severe(code, fail(console, "explain", test_case.problem()));
       continue;
     }
     try {
       const Explained explained = explain_case(flags, file, *test_case);
-      code = graver(code, code_of(explained.run.verdict));
+      code = more_severe(code, code_of(explained.run.verdict));
       if (flags.json) {
         cases.push_back(json_of(explained));
       } else {
@@ -180,7 +180,7 @@ int run(ExplainFlags& flags, Console& console) {
         separator = "\n";
       }
     } catch (const DeviceError& error) {
-      code = graver(code, fail_device(console, "explain", file, error));
+      code = more_severe(code, fail_device(console, "explain", file, error));
       break;
     }
   }

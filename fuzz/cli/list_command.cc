@@ -70,7 +70,7 @@ Rows fault_rows() {
   for (const FaultInfo& fault : all_faults()) {
     std::string carriers;
     for (const char* backend : {"cpu_fused", "cuda_fused"}) {
-      if (fault.strikes(backend)) carriers += (carriers.empty() ? "" : ",") + std::string(backend);
+      if (fault.affects(backend)) carriers += (carriers.empty() ? "" : ",") + std::string(backend);
     }
     rows.push_back({std::string(fault.name), std::string(fault.pattern), carriers, std::string(fault.cause),
                     std::string(fault.doc)});

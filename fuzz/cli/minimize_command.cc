@@ -208,7 +208,7 @@ int run(MinimizeFlags& flags, Console& console) {
   Json cases = Json::array();
   for (const std::string& file : flags.files) {
     try {
-      code = graver(code, minimize_file(flags, file, cases, console));
+      code = more_severe(code, minimize_file(flags, file, cases, console));
       if (code == kDeviceUnhealthy) break;
     } catch (const Interrupted&) {
       code =

@@ -157,7 +157,7 @@ class Replay {
       take(replay(flags_, file, *test_case));
     } catch (const DeviceError& error) {
       device_failed_ = true;
-      code_ = graver(code_, fail_device(console_, "replay", file, error));
+      code_ = more_severe(code_, fail_device(console_, "replay", file, error));
     } catch (const Interrupted&) {  // finish() says so
     }
   }
@@ -166,15 +166,17 @@ class Replay {
     ++judged_;
     const bool out_of_memory = replayed.run.verdict.verdict == VerdictClass::out_of_memory;
     const bool timeout = replayed.run.verdict.verdict == VerdictClass::timeout;
-    if (!replayed.reasons.empty()) code_ = graver(code_, timeout ? kTimeout : kFindings);
-    if (out_of_memory && !replayed.expected) code_ = graver(code_, kOutOfMemory);
+    if (!replayed.reasons.empty()) code_ = more_severe(code_, timeout ? kTimeout : kFindings);
+    if (out_of_memory && !replayed.expected) code_ = more_severe(code_, kOutOfMemory);
     if (flags_.json)
       cases_.push_back(json_of(replayed));
     else
       console_.out << text_of(replayed, flags_.wide ? kAllColumns : kColumns) << std::flush;
   }
 
-  void cannot_read(const std::string& problem) { code_ = graver(code_, fail(console_, "replay", problem)); }
+  void cannot_read(const std::string& problem) {
+    code_ = more_severe(code_, fail(console_, "replay", problem));
+  }
 
   const ReplayFlags& flags_;
   Console& console_;

@@ -109,7 +109,7 @@ TEST_P(CachePair, TheHazardIsFoundAndMinimized) {
     ASSERT_TRUE(verdict.finding);
     EXPECT_TRUE(verdict.verdict == VerdictClass::nondeterministic || verdict.verdict == VerdictClass::defect);
     ASSERT_TRUE(verdict.signature);
-    EXPECT_EQ(verdict.signature->culprit, kPattern);
+    EXPECT_EQ(verdict.signature->component, kPattern);
     const Shrunk shrunk =
         shrink(test_case, reproduce(test_case, verdict.signature_text(), faulty), faulty, {});
     EXPECT_TRUE(shrunk.result.fails);

@@ -81,9 +81,9 @@ Verdict broken(VerdictClass verdict, const Judging& judging, const Case& test_ca
 
 Verdict crash(const Judging& judging, const Case& test_case, const std::string& reason, Symptom symptom) {
   Verdict verdict = broken(VerdictClass::crash, judging, test_case, reason);
-  const std::string culprit =
+  const std::string component =
       test_case.graph.nodes().size() == 1 ? semantic_name(test_case.graph.nodes()[0].op) : "graph";
-  verdict.fail(VerdictClass::crash, culprit, {}, symptom);
+  verdict.fail(VerdictClass::crash, component, {}, symptom);
   return verdict;
 }
 

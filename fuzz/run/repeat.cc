@@ -20,7 +20,7 @@ bool is_same_again(CaseRun& run, const Graph& graph, BackendRole role, int64_t n
   if (!found) return true;
   add_disagreement(graph, *found, role, run.verdict);
   const RegionVerdict& region = *run.verdict.failing();
-  run.verdict.reason = "region '" + region.name + "' (" + region.culprit() + ") of " +
+  run.verdict.reason = "region '" + region.name + "' (" + region.component() + ") of " +
                        run.verdict.of(role).backend + " differs in run " + std::to_string(number) +
                        " on the same inputs";
   return false;

@@ -6,8 +6,8 @@
 namespace fusesmith::graph {
 
 struct Add {
-  static constexpr OpInfo info{"add", "a + b, broadcasting; infinities of both signs make NaN.", 2, 2,
-                               OpClass::pointwise};
+  static constexpr OpInfo info{"add", "a + b, broadcasting; the sum of infinities of both signs is NaN.", 2,
+                               2, OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Add&) const = default;
 

@@ -9,9 +9,8 @@ struct Cast {
   Dtype dtype = Dtype::f32;
 
   static constexpr OpInfo info{
-      "cast",
-      "x rounded to the float dtype, to nearest even; what lies beyond the dtype becomes an infinity.", 1, 1,
-      OpClass::pointwise};
+      "cast", "x rounded to the float dtype, to nearest even; values beyond its range become infinities.", 1,
+      1, OpClass::pointwise};
   static constexpr auto fields() {
     return std::tuple{Field{"dtype", &Cast::dtype, Free{"f32, f16 or bf16"}, true}};
   }

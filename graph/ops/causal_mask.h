@@ -28,10 +28,11 @@ struct CausalMask {
     return (!shows_future && j > own) || (window > 0 && j <= own - window);
   }
 
-  static constexpr OpInfo info{"causal_mask",
-                               "bool[rows,cols], true where the key is hidden: it lies in the query's future "
-                               "(unless shows_future), or `window` or more before the query's own key.",
-                               0, 0, OpClass::source};
+  static constexpr OpInfo info{
+      "causal_mask",
+      "bool[rows,cols], true for hidden keys: those after the query (unless shows_future), and those that "
+      "are `window` or more before the query's own key.",
+      0, 0, OpClass::source};
   static constexpr auto fields() {
     return std::tuple{Field{"rows", &CausalMask::rows, IntRange{1, 1 << 16}, true},
                       Field{"cols", &CausalMask::cols, IntRange{1, 1 << 16}, true},

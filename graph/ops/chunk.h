@@ -9,8 +9,9 @@ struct Chunk {
   int64_t axis = 0;
   int64_t chunks = 2;
 
-  static constexpr OpInfo info{"chunk", "The axis cut into `chunks` equal parts, in order, as many outputs.",
-                               1, 1, OpClass::movement};
+  static constexpr OpInfo info{
+      "chunk", "The axis divided into `chunks` equal parts, in order; each part is an output.", 1, 1,
+      OpClass::movement};
   static constexpr auto fields() {
     return std::tuple{Field{"axis", &Chunk::axis, Axis{}, true},
                       Field{"chunks", &Chunk::chunks, IntRange{2, 64}, true}};

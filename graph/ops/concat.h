@@ -8,9 +8,8 @@ namespace fusesmith::graph {
 struct Concat {
   int64_t axis = 0;
 
-  static constexpr OpInfo info{"concat",
-                               "The inputs one after another along the axis; other sizes are equal.", 2, 16,
-                               OpClass::movement};
+  static constexpr OpInfo info{"concat", "The inputs joined along the axis; all other sizes must be equal.",
+                               2, 16, OpClass::movement};
   static constexpr auto fields() { return std::tuple{Field{"axis", &Concat::axis, Axis{}, true}}; }
   bool operator==(const Concat&) const = default;
 

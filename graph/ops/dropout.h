@@ -9,8 +9,9 @@ struct Dropout {
   double p = 0;
 
   static constexpr OpInfo info{
-      "dropout", "x itself: dropout with p = 0, kept in graphs because compilers must see through it.", 1, 1,
-      OpClass::movement};
+      "dropout",
+      "x itself: dropout with p = 0. It is an op because graphs contain it and compilers must remove it.", 1,
+      1, OpClass::movement};
   static constexpr auto fields() { return std::tuple{Field{"p", &Dropout::p, RealRange{0, 0}}}; }
   bool operator==(const Dropout&) const = default;
 

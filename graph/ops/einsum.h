@@ -11,8 +11,8 @@ struct Einsum {
   std::string equation;  // "bid,bdh->bih": lower-case letters, an arrow, no spaces, no ellipsis
 
   static constexpr OpInfo info{"einsum",
-                               "Sum of products of two operands; letters missing from the output are summed, "
-                               "repeated ones read a diagonal; an infinity times 0 is NaN.",
+                               "Sum of products of two operands; letters that are not in the output are "
+                               "summed; a repeated letter selects a diagonal; an infinity times 0 is NaN.",
                                2, 2, OpClass::product};
   static constexpr auto fields() {
     return std::tuple{Field{"equation", &Einsum::equation, Free{"like \"bid,bdh->bih\""}, true}};

@@ -9,8 +9,8 @@
 namespace fusesmith::graph {
 
 struct Exp {
-  static constexpr OpInfo info{"exp", "e^x; -inf gives 0, what lies beyond the dtype inf.", 1, 1,
-                               OpClass::pointwise};
+  static constexpr OpInfo info{"exp", "e^x; exp(-inf) is 0; results beyond the range of the dtype are inf.",
+                               1, 1, OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Exp&) const = default;
 

@@ -8,7 +8,8 @@ namespace fusesmith::graph {
 struct Flip {
   Shape axes;
 
-  static constexpr OpInfo info{"flip", "The axes read backwards.", 1, 1, OpClass::movement};
+  static constexpr OpInfo info{"flip", "The elements along the axes in reverse order.", 1, 1,
+                               OpClass::movement};
   static constexpr auto fields() { return std::tuple{Field{"axes", &Flip::axes, kAxes, true}}; }
   bool operator==(const Flip&) const = default;
 

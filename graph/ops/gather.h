@@ -7,7 +7,7 @@ namespace fusesmith::graph {
 
 struct Gather {
   static constexpr OpInfo info{
-      "gather", "table[indices]: rows of the first axis; every index must be known to be in range.", 2, 2,
+      "gather", "table[indices]: rows of the first axis; every index must be provably in range.", 2, 2,
       OpClass::movement};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Gather&) const = default;

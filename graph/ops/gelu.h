@@ -12,7 +12,7 @@ struct Gelu {
   static constexpr std::string_view kForms[] = {"erf", "tanh"};
   static constexpr OpInfo info{"gelu",
                                "0.5 x (1 + erf(x / sqrt(2))), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 "
-                               "x^3))); -inf is NaN, being multiplied by 0.",
+                               "x^3))); gelu(-inf) is NaN (-inf times 0).",
                                1, 1, OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{Field{"form", &Gelu::form, AnyOf{kForms}}}; }
   bool operator==(const Gelu&) const = default;

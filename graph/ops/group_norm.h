@@ -11,8 +11,8 @@ struct GroupNorm {
 
   static constexpr OpInfo info{
       "group_norm",
-      "(x - mean) / sqrt(var + eps) * weight + bias, statistics over each group of channels "
-      "(axis 1) and all later axes, NaN where it has NaN or an infinity; weight and bias may be left out.",
+      "(x - mean) / sqrt(var + eps) * weight + bias, with statistics over each group of channels (axis 1) "
+      "and all later axes; a group with NaN or an infinity is NaN; weight and bias are optional.",
       1, 3, OpClass::reduction};
   static constexpr auto fields() {
     return std::tuple{Field{"groups", &GroupNorm::groups, IntRange{1, 1 << 16}, true},

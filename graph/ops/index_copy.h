@@ -10,7 +10,7 @@ struct IndexCopy {
 
   static constexpr OpInfo info{"index_copy",
                                "x with slice index[i] along the axis replaced by slice i of source; indices "
-                               "must be known to be in range and distinct.",
+                               "must be provably in range and distinct.",
                                3, 3, OpClass::movement};
   static constexpr auto fields() { return std::tuple{Field{"axis", &IndexCopy::axis, Axis{}, true}}; }
   bool operator==(const IndexCopy&) const = default;

@@ -9,8 +9,8 @@ struct LayerNorm {
   double eps = 1e-5;  // rounded to f32 before use
 
   static constexpr OpInfo info{"layer_norm",
-                               "(x - mean) / sqrt(var + eps) * weight + bias over the last axis, NaN in a "
-                               "row with NaN or an infinity; weight and bias may be left out.",
+                               "(x - mean) / sqrt(var + eps) * weight + bias over the last axis; a row with "
+                               "NaN or an infinity is NaN; weight and bias are optional.",
                                1, 3, OpClass::reduction};
   static constexpr auto fields() { return std::tuple{Field{"eps", &LayerNorm::eps, RealRange{1e-12, 1}}}; }
   bool operator==(const LayerNorm&) const = default;

@@ -7,9 +7,8 @@ namespace fusesmith::graph {
 
 struct Linear {
   static constexpr OpInfo info{"linear",
-                               "x W^T + bias: product and bias are one op, rounded once; bias may be left "
-                               "out; an infinity times 0 is NaN.",
-                               2, 3, OpClass::product};
+                               "x W^T + bias, rounded once; bias is optional; an infinity times 0 is NaN.", 2,
+                               3, OpClass::product};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Linear&) const = default;
 

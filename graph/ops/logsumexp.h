@@ -11,10 +11,10 @@ struct LogSumExp {
   Shape axes;
   bool keepdims = false;
 
-  static constexpr OpInfo info{
-      "logsumexp",
-      "max + log(sum exp(x - max)) over the axes; NaN of NaN; else inf beside inf, and -inf of -inf alone.",
-      1, 1, OpClass::reduction};
+  static constexpr OpInfo info{"logsumexp",
+                               "max + log(sum exp(x - max)) over the axes; NaN if an element is NaN, "
+                               "otherwise inf if one is inf, and -inf if all are -inf.",
+                               1, 1, OpClass::reduction};
   static constexpr auto fields() {
     return std::tuple{Field{"axes", &LogSumExp::axes, kAxes, true},
                       Field{"keepdims", &LogSumExp::keepdims, kKeepdims}};

@@ -13,7 +13,7 @@ struct MaskedFill {
 
   static constexpr OpInfo info{"masked_fill",
                                "x, with `value` where the bool mask is true (false if inverted); the mask "
-                               "broadcasts to x; what it covers does not matter, be it NaN.",
+                               "broadcasts to x; replaced elements have no effect, even if they are NaN.",
                                2, 2, OpClass::select};
   static constexpr auto fields() {
     return std::tuple{Field{"value", &MaskedFill::value, Free{"or \"inf\", \"-inf\""}, true},

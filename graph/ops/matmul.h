@@ -10,8 +10,8 @@ struct Matmul {
   bool transpose_b = false;
 
   static constexpr OpInfo info{"matmul",
-                               "Matrix product over the last two axes, leading axes broadcast; either "
-                               "operand may be read transposed; an infinity times 0 is NaN.",
+                               "Matrix product over the last two axes; leading axes broadcast; either "
+                               "operand may be transposed; an infinity times 0 is NaN.",
                                2, 2, OpClass::product};
   static constexpr auto fields() {
     return std::tuple{Field{"transpose_a", &Matmul::transpose_a, Free{"read a as [k, m]"}},

@@ -6,9 +6,9 @@
 namespace fusesmith::graph {
 
 struct Maximum {
-  static constexpr OpInfo info{"maximum",
-                               "The larger of a and b, broadcasting; NaN where either is; +0 is above -0.", 2,
-                               2, OpClass::select};
+  static constexpr OpInfo info{
+      "maximum", "The larger of a and b, broadcasting; NaN if either is NaN; +0 is larger than -0.", 2, 2,
+      OpClass::select};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Maximum&) const = default;
 

@@ -10,8 +10,8 @@ struct ReduceMax {
   bool keepdims = false;
 
   static constexpr OpInfo info{"reduce_max",
-                               "The largest element over the axes; NaN where one is NaN; +0 is above -0.", 1,
-                               1, OpClass::reduction};
+                               "The largest element over the axes; NaN if one is NaN; +0 is larger than -0.",
+                               1, 1, OpClass::reduction};
   static constexpr auto fields() {
     return std::tuple{Field{"axes", &ReduceMax::axes, kAxes, true},
                       Field{"keepdims", &ReduceMax::keepdims, kKeepdims}};

@@ -11,9 +11,10 @@ struct ReduceMean {
   Shape axes;
   bool keepdims = false;
 
-  static constexpr OpInfo info{
-      "reduce_mean", "The mean over the axes, sum / count; NaN of NaN, and of infinities of both signs.", 1,
-      1, OpClass::reduction};
+  static constexpr OpInfo info{"reduce_mean",
+                               "The mean over the axes, sum / count; NaN if an element is NaN or if there "
+                               "are infinities of both signs.",
+                               1, 1, OpClass::reduction};
   static constexpr auto fields() {
     return std::tuple{Field{"axes", &ReduceMean::axes, kAxes, true},
                       Field{"keepdims", &ReduceMean::keepdims, kKeepdims}};

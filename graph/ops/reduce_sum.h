@@ -9,9 +9,10 @@ struct ReduceSum {
   Shape axes;
   bool keepdims = false;
 
-  static constexpr OpInfo info{"reduce_sum",
-                               "The sum over the axes; NaN of NaN, and of infinities of both signs.", 1, 1,
-                               OpClass::reduction};
+  static constexpr OpInfo info{
+      "reduce_sum",
+      "The sum over the axes; NaN if an element is NaN or if there are infinities of both signs.", 1, 1,
+      OpClass::reduction};
   static constexpr auto fields() {
     return std::tuple{Field{"axes", &ReduceSum::axes, kAxes, true},
                       Field{"keepdims", &ReduceSum::keepdims, kKeepdims}};

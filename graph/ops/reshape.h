@@ -8,7 +8,7 @@ namespace fusesmith::graph {
 struct Reshape {
   Shape shape;
 
-  static constexpr OpInfo info{"reshape", "The same elements in the same order under another shape.", 1, 1,
+  static constexpr OpInfo info{"reshape", "The same elements in the same order with another shape.", 1, 1,
                                OpClass::movement};
   static constexpr auto fields() {
     return std::tuple{Field{"shape", &Reshape::shape, Free{"the new shape, of as many elements"}, true}};

@@ -8,10 +8,11 @@ namespace fusesmith::graph {
 struct RmsNorm {
   double eps = 1e-6;  // rounded to f32 before use
 
-  static constexpr OpInfo info{"rms_norm",
-                               "x / sqrt(mean(x^2) + eps) * weight over the last axis, without a weight too; "
-                               "a row with NaN is NaN; beside an infinity 0, the infinity itself NaN.",
-                               1, 2, OpClass::reduction};
+  static constexpr OpInfo info{
+      "rms_norm",
+      "x / sqrt(mean(x^2) + eps) * weight over the last axis; a row with NaN is NaN; in a row with an "
+      "infinity, finite elements are 0 and infinite ones NaN; weight is optional.",
+      1, 2, OpClass::reduction};
   static constexpr auto fields() { return std::tuple{Field{"eps", &RmsNorm::eps, RealRange{1e-12, 1}}}; }
   bool operator==(const RmsNorm&) const = default;
 

@@ -9,7 +9,7 @@
 namespace fusesmith::graph {
 
 struct Rsqrt {
-  static constexpr OpInfo info{"rsqrt", "1 / sqrt(x); NaN below 0, +-0 gives +-inf, +inf gives 0.", 1, 1,
+  static constexpr OpInfo info{"rsqrt", "1 / sqrt(x); NaN for x < 0; +-inf for +-0; 0 for +inf.", 1, 1,
                                OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Rsqrt&) const = default;

@@ -28,8 +28,8 @@ struct Sdpa {
   static constexpr double kSmallestCap = 0.01;
   static constexpr OpInfo info{
       "sdpa",
-      "softmax(softcap(scale q k^T) + mask) v; a boolean mask is true where a key takes "
-      "part; a row with no key is NaN; a hidden key has weight 0, which makes NaN of an infinity in v.",
+      "softmax(softcap(scale q k^T) + mask) v; a boolean mask is true for visible keys; a row without a "
+      "visible key is NaN; a hidden key has weight 0, so that an infinity in v gives NaN.",
       3, 4, OpClass::composite};
   static constexpr auto fields() {
     return std::tuple{

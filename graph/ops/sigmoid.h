@@ -6,7 +6,7 @@
 namespace fusesmith::graph {
 
 struct Sigmoid {
-  static constexpr OpInfo info{"sigmoid", "1 / (1 + exp(-x)); -inf gives 0, inf 1.", 1, 1,
+  static constexpr OpInfo info{"sigmoid", "1 / (1 + exp(-x)); 0 for -inf, 1 for inf.", 1, 1,
                                OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Sigmoid&) const = default;

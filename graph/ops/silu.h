@@ -6,7 +6,7 @@
 namespace fusesmith::graph {
 
 struct Silu {
-  static constexpr OpInfo info{"silu", "x * sigmoid(x); -inf is NaN, being multiplied by 0.", 1, 1,
+  static constexpr OpInfo info{"silu", "x * sigmoid(x); silu(-inf) is NaN (-inf times 0).", 1, 1,
                                OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Silu&) const = default;

@@ -9,8 +9,8 @@ struct Softmax {
   int64_t axis = -1;
 
   static constexpr OpInfo info{"softmax",
-                               "exp(x - max) / sum exp(x - max) along the axis; a row of -inf alone, or with "
-                               "NaN or +inf, is NaN; -inf in any other is 0.",
+                               "exp(x - max) / sum exp(x - max) along the axis; a row that contains NaN or "
+                               "+inf, or only -inf, is NaN; in other rows the result for -inf is 0.",
                                1, 1, OpClass::reduction};
   static constexpr auto fields() { return std::tuple{Field{"axis", &Softmax::axis, Axis{}}}; }
   bool operator==(const Softmax&) const = default;

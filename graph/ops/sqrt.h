@@ -8,7 +8,7 @@
 namespace fusesmith::graph {
 
 struct Sqrt {
-  static constexpr OpInfo info{"sqrt", "The square root; NaN below 0, -0 stays -0, inf inf.", 1, 1,
+  static constexpr OpInfo info{"sqrt", "The square root; NaN for x < 0; -0 for -0; inf for inf.", 1, 1,
                                OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Sqrt&) const = default;

@@ -8,7 +8,7 @@ namespace fusesmith::graph {
 struct Squeeze {
   int64_t axis = 0;
 
-  static constexpr OpInfo info{"squeeze", "The axis, which must have size 1, removed.", 1, 1,
+  static constexpr OpInfo info{"squeeze", "x without the axis, which must have size 1.", 1, 1,
                                OpClass::movement};
   static constexpr auto fields() { return std::tuple{Field{"axis", &Squeeze::axis, Axis{}, true}}; }
   bool operator==(const Squeeze&) const = default;

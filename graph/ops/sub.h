@@ -6,7 +6,7 @@
 namespace fusesmith::graph {
 
 struct Sub {
-  static constexpr OpInfo info{"sub", "a - b, broadcasting; equal infinities make NaN.", 2, 2,
+  static constexpr OpInfo info{"sub", "a - b, broadcasting; the difference of equal infinities is NaN.", 2, 2,
                                OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Sub&) const = default;

@@ -6,7 +6,7 @@
 namespace fusesmith::graph {
 
 struct Tanh {
-  static constexpr OpInfo info{"tanh", "tanh(x); +-inf gives +-1.", 1, 1, OpClass::pointwise};
+  static constexpr OpInfo info{"tanh", "tanh(x); +-1 for +-inf.", 1, 1, OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Tanh&) const = default;
 

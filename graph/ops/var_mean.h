@@ -14,8 +14,8 @@ struct VarMean {
 
   static constexpr OpInfo info{
       "var_mean",
-      "Two outputs: sum of squared differences from the mean / (count - correction), "
-      "and the mean; NaN of NaN; the variance of infinities, and 0 / 0, is NaN.",
+      "Two outputs: the sum of squared differences from the mean / (count - correction), and the mean; both "
+      "are NaN if an element is NaN; the variance is also NaN if one is infinite, and for 0 / 0.",
       1, 1, OpClass::reduction};
   static constexpr auto fields() {
     return std::tuple{Field{"axes", &VarMean::axes, kAxes, true},

@@ -7,8 +7,8 @@ namespace fusesmith::graph {
 
 struct Where {
   static constexpr OpInfo info{"where",
-                               "a where the condition holds, else b; all three broadcast; what is not taken "
-                               "does not matter, be it NaN.",
+                               "a where the condition is true, otherwise b; all three broadcast; elements "
+                               "that are not selected have no effect, even if they are NaN.",
                                3, 3, OpClass::select};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Where&) const = default;
