@@ -108,6 +108,29 @@ TEST(AnyRounding, WhatNoSubsetGivesFails) {
   }
 }
 
+// An opaque program has one region in all, so the op of its last node would name every failure.
+TEST(AnyRounding, AFailureIsNamedByTheOpThatComputesTheValue) {
+  Builder b;
+  const TensorType type{Dtype::f32, {5}};
+  const ValueId x = b.input("x", type, Normal{});
+  const ValueId first = b.node(Sigmoid{}, {x}, "first");
+  b.output(first);
+  b.output(b.node(Add{}, {x, x}, "last"));
+  const Graph graph = *b.build();
+  Plan plan;
+  plan.regions.push_back(make_region(graph, {0, 1}));
+  plan.regions[0].contract.any_rounding = true;
+  Rng rng(1);
+  const std::vector<Tensor> inputs = {make_tensor(type, [&](int64_t) { return rng.normal(); })};
+  Trace trace = Executor(std::set<std::string>{}).run(graph, inputs);
+  auto wrong = std::make_shared<Tensor>(*trace.values[static_cast<size_t>(first)]);
+  wrong->set(2, 3);
+  trace.values[static_cast<size_t>(first)] = wrong;
+  const RegionVerdict verdict = judge_region(graph, plan, 0, trace, {});
+  EXPECT_EQ(verdict.op, "sigmoid");
+  EXPECT_EQ(verdict.name, "first");
+}
+
 TEST(AnyRounding, ExplicitCastsStay) {
   const Chain chain(true);
   const Trace trace = chain.run({"narrow"});

@@ -219,6 +219,15 @@ RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, c
     check(trace.values[static_cast<size_t>(v)] != nullptr,
           "judge: a region output is missing from the trace");
   RegionJudge(graph, region, trace, options).run(verdict);
+  // An opaque program has one region in all: the op that computes the failing value tells its failures apart.
+  const auto failing = verdict.symptom != Symptom::none ? graph.find(verdict.worst.value) : std::nullopt;
+  const auto producer = failing && region.patterns.empty() ? graph.producer(*failing) : std::nullopt;
+  if (producer) {
+    const Node& node = graph.nodes()[static_cast<size_t>(*producer)];
+    verdict.name = node.name;
+    verdict.op = semantic_name(node.op);
+    verdict.dtype = graph.type(*failing).dtype;
+  }
   return verdict;
 }
 

@@ -144,7 +144,10 @@ std::vector<Region> parse_regions(const Graph& graph, const Json& json, const Re
   if (json == "each_node") {
     for (const int node : all_nodes(graph)) regions.push_back(make_region(graph, {node}));
   } else if (json == "whole_graph") {
-    if (!graph.nodes().empty()) regions.push_back(make_region(graph, all_nodes(graph)));
+    if (graph.nodes().empty()) return regions;
+    regions.push_back(make_region(graph, all_nodes(graph)));
+    // A compiler does not compute what nobody reads.
+    std::erase_if(regions.back().outputs, [&](ValueId v) { return !graph.is_observed(v); });
   } else if (!json.is_array()) {
     refuse("regions", "expected \"each_node\", \"whole_graph\" or a list");
   }
