@@ -194,9 +194,10 @@ std::string sentence(const Verdict& verdict) {
   const std::string evidence = evidence_text(verdict);
   if (verdict.failing_region && is_disagreement(*verdict.failing()))
     return "The kernel is incorrect: " + evidence + ".";
-  if (evidence.empty() && !verdict.reason.empty())
-    return std::string(name(verdict.verdict)) + ": " + verdict.reason + ".";
-  return "No correct execution gives this result" + (evidence.empty() ? "" : ": " + evidence) + ".";
+  if (verdict.signature && verdict.signature->symptom == Symptom::bad_reply)
+    return "The worker does not follow its protocol: " + verdict.reason + ".";
+  const std::string why = evidence.empty() ? verdict.reason : evidence;
+  return "No correct execution gives this result" + (why.empty() ? "" : ": " + why) + ".";
 }
 
 }  // namespace fusesmith::fuzz

@@ -87,7 +87,7 @@ TEST(KnownNames, EveryOtherNameIsRefusedWithItsPlace) {
       {[](Case& c) {
          c.expect->backends = {"remote:", "cpu"};
        },
-       "expect.backends[0]: unknown backend", ""},
+       "expect.backends[0]: remote:: expected remote:COMMAND", ""},
       {[](Case& c) { c.expect->verdict = "defct"; },
        "expect.verdict: unknown verdict \"defct\" (did you mean \"defect\"?), expected one of "
        "\"identical\", ",
