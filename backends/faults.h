@@ -25,8 +25,9 @@ struct FaultInfo {
   std::string_view pattern;  // the pattern that a finding must report
   std::string_view doc;      // the mistake, and the public bug that it reproduces, if any
   FaultSite site = FaultSite::both;
-  // What explain may name as the cause: inner values of the kernel (inner_values.h), separated by commas, or
-  // "rounding". Empty: none of these is at fault, so that naming one is wrong.
+  // What explain may name as the cause: inner values of the kernel (inner_values.h) without their numbers,
+  // operands without their op ("right" of any step), "store" or "rounding", separated by commas. Empty: none
+  // of these is the cause, so that naming one is wrong.
   std::string_view cause = "";
 
   bool affects(std::string_view backend) const {

@@ -21,44 +21,127 @@ Case attention() {
   return made;
 }
 
-// All inner values of the case's last region, on cpu_fused, and of the nodes of that region, on cpu: those of
-// one name are near each other. Returns how many there were; `names` must be among them.
-int expect_near_on_both(const Case& looked, const std::vector<std::string>& names) {
-  const auto cpu = cpu_backend().compile(looked.graph, {}),
-             fused = cpu_fused_backend().compile(looked.graph, {});
-  std::vector<TensorPtr> inputs;
-  for (Tensor& tensor : make_inputs(looked)) inputs.push_back(std::make_shared<Tensor>(std::move(tensor)));
-  const Trace trace = (*cpu)->run(inputs);
-  int shown = 0;
-  const auto& regions = (*fused)->plan().regions;
-  for (size_t r = 0; r < regions.size(); ++r) {
-    Probe own;
+// Inputs, then states.
+std::vector<TensorPtr> sources_of(const Case& looked) {
+  std::vector<TensorPtr> sources;
+  for (Tensor& tensor : make_inputs(looked)) sources.push_back(std::make_shared<Tensor>(std::move(tensor)));
+  for (const State& s : looked.graph.states())
+    sources.push_back(std::make_shared<Tensor>(materialize(s.fill, s.type, looked.seed, s.name, 0)));
+  return sources;
+}
+
+void run_region(const Program& program, size_t region, std::vector<TensorPtr>& values, Probe& probe) {
+  dynamic_cast<const Inspectable&>(program).run_region(region, values, probe);
+}
+
+// The case on cpu_fused, and its nodes on cpu, on the same values.
+struct BothSides {
+  explicit BothSides(const Case& looked)
+      : cpu(std::move(*cpu_backend().compile(looked.graph, {}))),
+        fused(std::move(*cpu_fused_backend().compile(looked.graph, {}))),
+        trace(cpu->run(sources_of(looked))) {}
+
+  const std::vector<Region>& regions() const { return fused->plan().regions; }
+
+  // Of one region of cpu_fused, and of its nodes.
+  std::vector<TensorPtr> run_fused(size_t region, Probe& probe) const {
     std::vector<TensorPtr> values = trace.values;
-    dynamic_cast<const Inspectable&>(**fused).run_region(r, values, own);
-    std::map<std::string, int> times;
-    InnerValues theirs;
-    for (int node : regions[r].nodes) {
-      Probe probe;
-      values = trace.values;
-      dynamic_cast<const Inspectable&>(**cpu).run_region(static_cast<size_t>(node), values, probe);
-      for (const auto& [name, value] : probe.seen) {
-        ++times[name];
-        theirs.insert_or_assign(name, value);
-      }
-    }
+    run_region(*fused, region, values, probe);
+    return values;
+  }
+  std::vector<TensorPtr> run_nodes(size_t region, Probe& probe) const {
+    std::vector<TensorPtr> values = trace.values;
+    for (int node : regions()[region].nodes) run_region(*cpu, static_cast<size_t>(node), values, probe);
+    return values;
+  }
+
+  std::unique_ptr<Program> cpu, fused;
+  Trace trace;
+};
+
+void expect_near(const std::string& name, const Tensor& own, const Tensor& other) {
+  for (int64_t i = 0; i < own.size(); ++i) {
+    if (own.value(i) == other.value(i)) continue;  // infinities too
+    if (!is_computed(own.as<float>()[static_cast<size_t>(i)])) continue;
+    EXPECT_NEAR(own.value(i), other.value(i), 1e-4 * (1 + std::abs(other.value(i)))) << name << " " << i;
+  }
+}
+
+// All inner values of the case's regions on cpu_fused, and those of their nodes on cpu: those of one name are
+// near each other. Returns how many there were; `names` must be among them.
+int expect_near_on_both(const Case& looked, const std::vector<std::string>& names, bool everything = false) {
+  const BothSides both(looked);
+  int shown = 0;
+  for (size_t r = 0; r < both.regions().size(); ++r) {
+    Probe own{.everything = everything}, theirs{.everything = everything};
+    both.run_fused(r, own);
+    both.run_nodes(r, theirs);
     for (const auto& [name, value] : own.seen) {
-      if (times[name] != 1 || theirs.at(name).type != value.type) continue;
+      const auto other = theirs.seen.find(name);
+      EXPECT_TRUE(!everything || other != theirs.seen.end()) << name;
+      if (other == theirs.seen.end() || other->second.type != value.type) continue;
       ++shown;
-      const Tensor& other = theirs.at(name);
-      for (int64_t i = 0; i < value.size(); ++i) {
-        if (value.value(i) == other.value(i)) continue;  // infinities too
-        EXPECT_NEAR(value.value(i), other.value(i), 1e-4 * (1 + std::abs(other.value(i))))
-            << name << " " << i;
-      }
+      expect_near(name, value, other->second);
     }
     for (const std::string& name : names) EXPECT_TRUE(own.seen.contains(name)) << name;
   }
   return shown;
+}
+
+std::vector<Tensor> outputs_of(const Region& region, const std::vector<TensorPtr>& values) {
+  std::vector<Tensor> outputs;
+  for (ValueId v : region.outputs) outputs.push_back(*values[static_cast<size_t>(v)]);
+  return outputs;
+}
+
+// Chosen by a condition, or equal to another operand: another value need not change the output.
+bool may_be_unused(const std::string& name) {
+  return name.find(" of where") != std::string::npos || name.find(" of masked_fill") != std::string::npos ||
+         name.find(" of maximum") != std::string::npos || name == "maximum";
+}
+
+// Both sides go on from what they are given, for each value that both show. Returns how many there were.
+int expect_used_on_both(const Case& looked) {
+  const BothSides both(looked);
+  int used = 0;
+  for (size_t r = 0; r < both.regions().size(); ++r) {
+    const auto run = [&](bool fused, Probe& probe) {
+      return outputs_of(both.regions()[r], fused ? both.run_fused(r, probe) : both.run_nodes(r, probe));
+    };
+    for (const bool fused : {true, false}) {
+      Probe own{.everything = true}, other{.everything = true};
+      const std::vector<Tensor> outputs = run(fused, own);
+      run(!fused, other);
+      for (const auto& [name, value] : own.seen) {
+        if (!other.seen.contains(name)) continue;
+        SCOPED_TRACE(name + (fused ? " on cpu_fused" : " on cpu"));
+        Probe same{.given = {{name, value}}, .everything = true};
+        if (name != "maximum") {
+          EXPECT_EQ(run(fused, same), outputs) << "its own value given";
+        }
+        Probe changed{.given = {{name, value}}, .everything = true};
+        for (float& x : changed.given.at(name).as<float>()) x = std::isfinite(x) ? 3 * x + 1 : x;
+        const std::vector<Tensor> others = run(fused, changed);
+        if (!may_be_unused(name)) {
+          EXPECT_NE(others, outputs);
+        }
+        EXPECT_EQ(changed.seen.at(name), value) << "it shows what it computes, not what it is given";
+        ++used;
+      }
+    }
+  }
+  return used;
+}
+
+std::vector<Case> pattern_examples() {
+  std::vector<Case> cases;
+  for (const Pattern& pattern : all_patterns()) {
+    for (const GraphRecipe& recipe : pattern.examples) {
+      cases.emplace_back();
+      cases.back().graph = recipe.build(Dtype::f32, {2, 2, 5, 7, 9, 6});
+    }
+  }
+  return cases;
 }
 
 TEST(InnerValues, OfOpsAreWhatTheKernelsGoOnFrom) {
@@ -93,16 +176,22 @@ TEST(InnerValues, OfFusedProductsAreTheProductBeforeItsEpilogue) {
 TEST(InnerValues, StandAtTheSamePlaceOnBothSides) {
   expect_near_on_both(attention(), {"scores", "maximum", "sum"});
   int shown = 0;
-  for (const Pattern& pattern : all_patterns()) {
-    for (const GraphRecipe& recipe : pattern.examples) {
-      SCOPED_TRACE(std::string(pattern.name) + ", " + std::string(recipe.name));
-      Case looked;
-      looked.graph = recipe.build(Dtype::f32, {2, 2, 5, 7, 9, 6});
-      if (!looked.graph.states().empty()) continue;
-      shown += expect_near_on_both(looked, {});
-    }
+  for (const Case& looked : pattern_examples()) {
+    if (looked.graph.states().empty()) shown += expect_near_on_both(looked, {});
   }
   EXPECT_GT(shown, 20);
+}
+
+// Operands and results too: of every pattern, in every layout that its examples have.
+TEST(InnerValues, OfEveryStepHaveOneNameAndOnePlaceOnBothSides) {
+  int shown = 0, used = 0;
+  for (const Case& looked : pattern_examples()) {
+    SCOPED_TRACE(to_json(looked));
+    shown += expect_near_on_both(looked, {}, true);
+    used += expect_used_on_both(looked);
+  }
+  EXPECT_GT(shown, 300);
+  EXPECT_GT(used, 2 * 300);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ void compute(const Sdpa& op, Inputs in, Outputs out, const KernelOptions& option
   std::vector<TensorPtr> values(static_cast<size_t>(graph->value_count()));
   for (size_t i = 0; i < in.size(); ++i) values[i] = TensorPtr(TensorPtr(), in[i]);  // borrowed
   for (size_t n = 0; n < graph->nodes().size(); ++n) {
-    const bool shown = std::holds_alternative<Softmax>(graph->nodes()[n].op);
+    const bool shown = detailed(options.probe) || std::holds_alternative<Softmax>(graph->nodes()[n].op);
     run_node(*graph, static_cast<int>(n), values, options.products, shown ? options.probe : nullptr);
   }
   for (size_t i = 0; i < out.size(); ++i) out[i] = *values[static_cast<size_t>(graph->outputs()[i])];

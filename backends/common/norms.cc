@@ -42,9 +42,11 @@ std::optional<Floats> optional_input(Inputs in, size_t i) {
 
 // Rows of n elements, each made by `row(x, y, its number)`, then times weight and plus bias of the element's
 // channel: channels repeat, each with `plane` elements in a row.
-template <class F>
-void norm_rows(Inputs in, Tensor& out, size_t n, size_t plane, size_t channels, F row) {
+template <class T, class F>
+void norm_rows(const T&, Inputs in, Tensor& out, size_t n, size_t plane, size_t channels,
+               const KernelOptions& options, F row) {
   const Floats x(*in[0]);
+  const InnerValue result(detailed(options.probe), T::info.name, x.size(), true);
   const std::optional<Floats> weight = optional_input(in, 1), bias = optional_input(in, 2);
   write_floats(out, [&](std::span<float> y) {
     for (size_t start = 0; start < y.size(); start += n) {
@@ -54,6 +56,7 @@ void norm_rows(Inputs in, Tensor& out, size_t n, size_t plane, size_t channels, 
         for (size_t i = at; weight && i < at + plane; ++i) y[i] *= (*weight)[channel];
         for (size_t i = at; bias && i < at + plane; ++i) y[i] += (*bias)[channel];
       }
+      result(start, y.subspan(start, n));
     }
   });
 }
@@ -63,17 +66,18 @@ void norm_rows(Inputs in, Tensor& out, size_t n, size_t plane, size_t channels, 
 void compute(const LayerNorm& op, Inputs in, Outputs out, const KernelOptions& options) {
   const size_t n = static_cast<size_t>(in[0]->type.shape.back());
   const Statistics statistics(options.probe, static_cast<size_t>(in[0]->size()) / n);
-  norm_rows(in, out[0], n, 1, n, [&, eps = static_cast<float>(op.eps)](auto x, auto y, size_t row) {
-    normalize_row(x, eps, y, row, statistics);
-  });
+  norm_rows(op, in, out[0], n, 1, n, options,
+            [&, eps = static_cast<float>(op.eps)](auto x, auto y, size_t row) {
+              normalize_row(x, eps, y, row, statistics);
+            });
 }
 
 void compute(const RmsNorm& op, Inputs in, Outputs out, const KernelOptions& options) {
   const size_t n = static_cast<size_t>(in[0]->type.shape.back());
   const InnerValue rstd(options.probe, "rstd", static_cast<size_t>(in[0]->size()) / n);
-  norm_rows(in, out[0], n, 1, n, [&, eps = static_cast<float>(op.eps)](auto x, auto y, size_t row) {
-    scale_row(x, eps, y, row, rstd);
-  });
+  norm_rows(
+      op, in, out[0], n, 1, n, options,
+      [&, eps = static_cast<float>(op.eps)](auto x, auto y, size_t row) { scale_row(x, eps, y, row, rstd); });
 }
 
 void compute(const GroupNorm& op, Inputs in, Outputs out, const KernelOptions& options) {
@@ -82,7 +86,7 @@ void compute(const GroupNorm& op, Inputs in, Outputs out, const KernelOptions& o
   const auto plane = static_cast<size_t>(element_count(Shape(shape.begin() + 2, shape.end())));
   const size_t n = channels / static_cast<size_t>(op.groups) * plane;
   const Statistics statistics(options.probe, static_cast<size_t>(in[0]->size()) / n);
-  norm_rows(in, out[0], n, plane, channels,
+  norm_rows(op, in, out[0], n, plane, channels, options,
             [&, eps = static_cast<float>(op.eps)](auto x, auto y, size_t row) {
               normalize_row(x, eps, y, row, statistics);
             });

@@ -2,21 +2,24 @@
 #include "backends/common/float_functions.h"
 #include "backends/common/floats.h"
 #include "backends/common/kernels.h"
+#include "backends/common/shown_step.h"
 #include "backends/common/strided.h"
 
 namespace fusesmith::backends {
 namespace {
 
-template <class F>
-void unary(Inputs in, Outputs out, F f) {
+template <class T, class F>
+void unary(const T& op, Inputs in, Outputs out, const KernelOptions& options, F f) {
+  if (show_elements<1>(op, in, out[0], options, f)) return;
   const Floats x(*in[0]);
   write_floats(out[0], [&](std::span<float> y) {
     for (size_t i = 0; i < y.size(); ++i) y[i] = f(x[i]);
   });
 }
 
-template <class F>
-void binary(Inputs in, Outputs out, F f) {
+template <class T, class F>
+void binary(const T& op, Inputs in, Outputs out, const KernelOptions& options, F f) {
+  if (show_elements<2>(op, in, out[0], options, f)) return;
   const Floats a(*in[0]), b(*in[1]);
   const Shape& shape = out[0].type.shape;
   const Strided<2> space{
@@ -34,57 +37,69 @@ void binary(Inputs in, Outputs out, F f) {
 
 }  // namespace
 
-void compute(const Add&, Inputs in, Outputs out, const KernelOptions&) {
-  binary(in, out, [](float a, float b) { return a + b; });
+void compute(const Add& op, Inputs in, Outputs out, const KernelOptions& options) {
+  binary(op, in, out, options, [](float a, float b) { return a + b; });
 }
-void compute(const Sub&, Inputs in, Outputs out, const KernelOptions&) {
-  binary(in, out, [](float a, float b) { return a - b; });
+void compute(const Sub& op, Inputs in, Outputs out, const KernelOptions& options) {
+  binary(op, in, out, options, [](float a, float b) { return a - b; });
 }
-void compute(const Mul&, Inputs in, Outputs out, const KernelOptions&) {
-  binary(in, out, [](float a, float b) { return a * b; });
+void compute(const Mul& op, Inputs in, Outputs out, const KernelOptions& options) {
+  binary(op, in, out, options, [](float a, float b) { return a * b; });
 }
-void compute(const Div&, Inputs in, Outputs out, const KernelOptions&) {
-  binary(in, out, [](float a, float b) { return a / b; });
+void compute(const Div& op, Inputs in, Outputs out, const KernelOptions& options) {
+  binary(op, in, out, options, [](float a, float b) { return a / b; });
 }
-void compute(const Maximum&, Inputs in, Outputs out, const KernelOptions&) { binary(in, out, maximum); }
+void compute(const Maximum& op, Inputs in, Outputs out, const KernelOptions& options) {
+  binary(op, in, out, options, maximum);
+}
 
-void compute(const Scale& op, Inputs in, Outputs out, const KernelOptions&) {
+void compute(const Scale& op, Inputs in, Outputs out, const KernelOptions& options) {
   const float factor = static_cast<float>(op.factor);
   if (op.inverse)
-    unary(in, out, [=](float x) { return x / factor; });
+    unary(op, in, out, options, [=](float x) { return x / factor; });
   else
-    unary(in, out, [=](float x) { return x * factor; });
+    unary(op, in, out, options, [=](float x) { return x * factor; });
 }
 
-void compute(const Relu&, Inputs in, Outputs out, const KernelOptions&) { unary(in, out, relu); }
-void compute(const Silu&, Inputs in, Outputs out, const KernelOptions&) { unary(in, out, silu); }
-void compute(const Sigmoid&, Inputs in, Outputs out, const KernelOptions&) { unary(in, out, sigmoid); }
-void compute(const Rsqrt&, Inputs in, Outputs out, const KernelOptions&) { unary(in, out, reciprocal_sqrt); }
-void compute(const Tanh&, Inputs in, Outputs out, const KernelOptions&) {
-  unary(in, out, [](float x) { return std::tanh(x); });
+void compute(const Relu& op, Inputs in, Outputs out, const KernelOptions& options) {
+  unary(op, in, out, options, relu);
 }
-void compute(const Exp&, Inputs in, Outputs out, const KernelOptions&) {
-  unary(in, out, [](float x) { return std::exp(x); });
+void compute(const Silu& op, Inputs in, Outputs out, const KernelOptions& options) {
+  unary(op, in, out, options, silu);
 }
-void compute(const Sqrt&, Inputs in, Outputs out, const KernelOptions&) {
-  unary(in, out, [](float x) { return std::sqrt(x); });
+void compute(const Sigmoid& op, Inputs in, Outputs out, const KernelOptions& options) {
+  unary(op, in, out, options, sigmoid);
 }
-void compute(const Softcap& op, Inputs in, Outputs out, const KernelOptions&) {
-  unary(in, out, [cap = static_cast<float>(op.cap)](float x) { return softcap(x, cap); });
+void compute(const Rsqrt& op, Inputs in, Outputs out, const KernelOptions& options) {
+  unary(op, in, out, options, reciprocal_sqrt);
+}
+void compute(const Tanh& op, Inputs in, Outputs out, const KernelOptions& options) {
+  unary(op, in, out, options, [](float x) { return std::tanh(x); });
+}
+void compute(const Exp& op, Inputs in, Outputs out, const KernelOptions& options) {
+  unary(op, in, out, options, [](float x) { return std::exp(x); });
+}
+void compute(const Sqrt& op, Inputs in, Outputs out, const KernelOptions& options) {
+  unary(op, in, out, options, [](float x) { return std::sqrt(x); });
+}
+void compute(const Softcap& op, Inputs in, Outputs out, const KernelOptions& options) {
+  unary(op, in, out, options, [cap = static_cast<float>(op.cap)](float x) { return softcap(x, cap); });
 }
 
-void compute(const Gelu& op, Inputs in, Outputs out, const KernelOptions&) {
+void compute(const Gelu& op, Inputs in, Outputs out, const KernelOptions& options) {
   switch (op.form) {
     case Gelu::Form::erf:
-      return unary(in, out, gelu_erf);
+      return unary(op, in, out, options, gelu_erf);
     case Gelu::Form::tanh:
-      return unary(in, out, gelu_tanh);
+      return unary(op, in, out, options, gelu_tanh);
   }
 }
 
-void compute(const Cast&, Inputs in, Outputs out, const KernelOptions&) {
+void compute(const Cast& op, Inputs in, Outputs out, const KernelOptions& options) {
   const Tensor& x = *in[0];
-  if (is_float(x.type.dtype)) return unary(in, out, [](float value) { return value; });
+  const auto rounded = [dtype = op.dtype](float value) { return static_cast<float>(round_to(dtype, value)); };
+  if (is_float(x.type.dtype) && show_elements<1>(op, in, out[0], options, rounded)) return;
+  if (is_float(x.type.dtype)) return unary(op, in, out, {}, [](float value) { return value; });
   // By way of f32, large integers would be rounded twice.
   for (int64_t i = 0; i < x.size(); ++i) out[0].set(i, x.value(i));
 }

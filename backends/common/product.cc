@@ -1,8 +1,11 @@
 // Products: matmul, linear and einsum, each as one strided product with an f32 accumulator.
 #include "backends/common/product.h"
 
+#include <algorithm>
+
 #include "backends/common/floats.h"
 #include "backends/common/kernels.h"
+#include "backends/common/strided.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -22,21 +25,75 @@ class Operand {
   std::vector<float> rounded_;
 };
 
+// Axes of one operand in the order in which its elements are shown: [batch, m, k] of a, [batch, k, n] of b;
+// without the batch if the operand is the same for all of it.
+struct ShownAxes {
+  ProductAxes Product::*groups[3];
+  Shape ProductAxes::*strides;
+};
+constexpr ShownAxes kLeft{{&Product::batch, &Product::m, &Product::k}, &ProductAxes::a},
+    kRight{{&Product::batch, &Product::k, &Product::n}, &ProductAxes::b};
+
+// What the product reads of one operand, shown to the probe; `product` then reads the returned elements.
+std::vector<float> shown_operand(Probe& probe, std::string_view name, const ShownAxes& axes,
+                                 const float* data, Product& product) {
+  Shape sizes, strides;
+  const Shape& of_batch = product.batch.*axes.strides;
+  const bool shared =
+      std::all_of(of_batch.begin(), of_batch.end(), [](int64_t stride) { return stride == 0; });
+  const std::span<ProductAxes Product::*const> groups = std::span(axes.groups).subspan(shared ? 1 : 0);
+  for (const auto group : groups) {
+    sizes = join(std::move(sizes), (product.*group).sizes);
+    strides = join(std::move(strides), (product.*group).*axes.strides);
+  }
+  std::vector<float> read(static_cast<size_t>(element_count(sizes)));
+  copy_strided(data, sizes, strides, read.data());
+  InnerValue(&probe, name, read.size())(0, read);
+  const Shape dense = strides_of(sizes);
+  auto at = dense.begin();
+  for (const auto group : groups) {
+    for (int64_t& stride : (product.*group).*axes.strides) stride = *at++;
+  }
+  return read;
+}
+
+// The operands of a product, replaced by those that a probe gives.
+struct ShownOperands {
+  std::vector<float> left, right;
+
+  ShownOperands(Probe& probe, const float*& a, const float*& b, Product& product) {
+    const int64_t batch = product.batch.volume(), k = product.k.volume();
+    const int64_t largest = batch * k * std::max(product.m.volume(), product.n.volume());
+    if (largest > static_cast<int64_t>(kMaxDetailElements)) return;
+    left = shown_operand(probe, "left of product", kLeft, a, product);
+    right = shown_operand(probe, "right of product", kRight, b, product);
+    a = left.data();
+    b = right.data();
+  }
+};
+
 // The bias is added to the f32 sum before the one rounding.
 template <class T>
 void compute_product(const T& op, Inputs in, Tensor& out, F32Products products, Probe* probe) {
   const Types types = {in[0]->type, in[1]->type};
-  const Product product = product_of(op, types, out.type);
+  Product product = product_of(op, types, out.type);
   const Operand a(*in[0], products), b(*in[1], products);
-  const InnerValue inner(probe, "product", static_cast<size_t>(out.size()));
+  const float *left = a.data(), *right = b.data();
+  std::optional<ShownOperands> shown;
+  if (detailed(probe)) shown.emplace(*probe, left, right, product);
+  const auto size = static_cast<size_t>(out.size());
   std::optional<Floats> bias;
   if (in.size() > 2) bias.emplace(*in[2]);
+  const InnerValue inner(probe, "product", size, !bias);
+  Probe* const with_bias = bias ? detailed(probe) : nullptr;
+  const InnerValue bias_read(with_bias, "bias of product", size), biased(with_bias, "linear", size, true);
   write_floats(out, [&](std::span<float> y) {
-    multiply(product, a.data(), b.data(), y.data());
-    for (size_t i = 0; probe && i < y.size(); ++i) y[i] = inner(i, y[i]);
+    multiply(product, left, right, y.data());
+    if (probe) inner(0, y);
     for (size_t row = 0; bias && row < y.size(); row += bias->size()) {
-      for (size_t i = 0; i < bias->size(); ++i) y[row + i] += (*bias)[i];
+      for (size_t i = 0; i < bias->size(); ++i) y[row + i] += bias_read(row + i, (*bias)[i]);
     }
+    biased(0, y);
   });
 }
 

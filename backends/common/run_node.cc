@@ -1,6 +1,7 @@
 #include "backends/common/run_node.h"
 
 #include "backends/common/kernels.h"
+#include "backends/common/shown_step.h"
 
 namespace fusesmith::backends {
 
@@ -9,6 +10,7 @@ std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs
   std::vector<Tensor> results;
   results.reserve(outputs.size());
   for (const TensorType& type : outputs) results.emplace_back(type);
+  if (show_movement(op, inputs, results, probe)) return results;
   const KernelOptions options{products, probe};
   std::visit([&](const auto& x) { compute(x, inputs, results, options); }, op);
   return results;

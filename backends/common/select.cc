@@ -1,5 +1,6 @@
 // Select ops: output elements are input elements or a constant, chosen by a bool tensor, bit for bit.
 #include "backends/common/kernels.h"
+#include "backends/common/shown_step.h"
 #include "backends/common/storage.h"
 #include "backends/common/strided.h"
 
@@ -22,7 +23,9 @@ void select(const uint8_t* condition, const T* a, const T* b, std::array<Shape, 
 
 }  // namespace
 
-void compute(const Where&, Inputs in, Outputs out, const KernelOptions&) {
+void compute(const Where& op, Inputs in, Outputs out, const KernelOptions& options) {
+  const auto chosen = [](float condition, float a, float b) { return condition != 0 ? a : b; };
+  if (show_elements<3>(op, in, out[0], options, chosen)) return;
   const Shape& shape = out[0].type.shape;
   const auto strides = [&](size_t i) { return broadcast_strides(in[i]->type.shape, shape); };
   with_storage(out[0].type.dtype, [&]<class T>(std::type_identity<T>) {
@@ -31,7 +34,11 @@ void compute(const Where&, Inputs in, Outputs out, const KernelOptions&) {
   });
 }
 
-void compute(const MaskedFill& op, Inputs in, Outputs out, const KernelOptions&) {
+void compute(const MaskedFill& op, Inputs in, Outputs out, const KernelOptions& options) {
+  const auto filled = [&](float x, float hidden) {
+    return (hidden != 0) != op.inverted ? static_cast<float>(round_to(out[0].type.dtype, op.value)) : x;
+  };
+  if (show_elements<2>(op, in, out[0], options, filled)) return;
   const Shape& shape = out[0].type.shape;
   const Shape own = strides_of(shape), mask = broadcast_strides(in[1]->type.shape, shape),
               one_value(shape.size(), 0);

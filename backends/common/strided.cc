@@ -30,4 +30,12 @@ Shape join(Shape a, const Shape& b) {
   return a;
 }
 
+std::vector<float> spread(const Tensor& tensor, const Shape& strides, const Shape& shape) {
+  std::vector<float> own = to_f32(tensor);
+  if (strides == strides_of(shape)) return own;
+  std::vector<float> all(static_cast<size_t>(element_count(shape)));
+  copy_strided(own.data(), shape, strides, all.data());
+  return all;
+}
+
 }  // namespace fusesmith::backends

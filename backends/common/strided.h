@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "graph/tensor.h"
 
@@ -59,5 +60,8 @@ void copy_strided(const T* from, const Shape& sizes, const Shape& strides, T* to
                  to += count;
                });
 }
+
+// A tensor's elements as f32 (0 or 1 for bool), one for each element of `shape`, read with these strides.
+std::vector<float> spread(const Tensor& tensor, const Shape& strides, const Shape& shape);
 
 }  // namespace fusesmith::backends

@@ -61,7 +61,10 @@ void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs) {
   if (norm.weight) weight.emplace(scope.at(*norm.weight));
   if (norm.bias) bias.emplace(scope.at(*norm.bias));
   std::vector<float> sum(x.size());
+  const StepValues shown(scope.probe, "add", 2, x.size());
   for (size_t i = 0; i < sum.size(); ++i) sum[i] = x[i] + addend[i];
+  for (size_t i = 0; shown.shown() && i < sum.size(); ++i)
+    sum[i] = shown.result(i, shown.operand(0, i, x[i]) + shown.operand(1, i, addend[i]));
   if (outs.size() > 1) {
     const auto kept =
         scope.planted("residual_goes_on_without_addend") ? x.span() : std::span<const float>(sum);
@@ -70,6 +73,7 @@ void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs) {
   const size_t columns = static_cast<size_t>(norm.columns), rows = static_cast<size_t>(norm.rows);
   const bool centred = norm.kind == AddNorm::Kind::layer_norm;
   const InnerValue means(centred ? scope.probe : nullptr, "mean", rows), rstds(scope.probe, "rstd", rows);
+  const InnerValue results(detailed(scope.probe), centred ? "layer_norm" : "rms_norm", x.size(), true);
   write_floats(*outs.back(), [&](std::span<float> y) {
     for (size_t at = 0; at < y.size(); at += columns) {
       const auto own = x.span().subspan(at, columns);
@@ -84,6 +88,7 @@ void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs) {
         if (bias) value += (*bias)[j];
         y[at + j] = faults.added_after ? value + addend[at + j] : value;
       }
+      results(at, y.subspan(at, columns));
     }
   });
 }

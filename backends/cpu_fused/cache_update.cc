@@ -1,9 +1,11 @@
 // CacheUpdate: the new state starts as a copy of the old one; then every run of slices is shifted and
 // overwritten in place.
+#include <algorithm>
 #include <cstring>
 
+#include "backends/common/floats.h"
 #include "backends/cpu_fused/intermittent_fault.h"
-#include "backends/cpu_fused/run_fused.h"
+#include "backends/cpu_fused/step_names.h"
 #include "backends/rewrite/matching/slice_moves.h"
 
 namespace fusesmith::backends {
@@ -50,6 +52,40 @@ std::vector<int64_t> places_of(const CacheUpdate& update, const RegionScope& sco
   return places;
 }
 
+// What the kernel shows: the old state and the new rows as it reads them, the state once it is shifted, and
+// the state that it leaves. Nothing of a state without floats.
+class CacheValues {
+ public:
+  CacheValues(const CacheUpdate& update, const RegionScope& scope, Dtype dtype) : dtype_(dtype) {
+    Probe* const probe = is_float(dtype) ? detailed(scope.probe) : nullptr;
+    if (!probe) return;
+    const StepNames names(scope);
+    const auto size = static_cast<size_t>(update.outer * update.size * update.inner);
+    const auto of_rows = static_cast<size_t>(update.outer * update.count * update.inner);
+    state = InnerValue(probe, names.operand_that_is(update.cache), size);
+    const auto moves_state = [&](const Node* node) { return node && node->inputs[0] == update.cache; };
+    const bool gathers = moves_state(names.find<Gather>());
+    if (update.count > 0 && (gathers || moves_state(names.find<Roll>())))
+      shifted = InnerValue(probe, gathers ? Gather::info.name : Roll::info.name, size);
+    if (update.count > 0) rows = InnerValue(probe, names.operand_that_is(update.rows), of_rows);
+    result = InnerValue(probe, names.last(), size, true);
+  }
+
+  // `count` stored elements, the value's elements from `first` on, go through the probe.
+  void show(const InnerValue& value, int64_t first, std::byte* stored, int64_t count) const {
+    if (!value.shown()) return;
+    std::vector<float> x(static_cast<size_t>(count));
+    load_floats(dtype_, stored, x);
+    value(static_cast<size_t>(first), x);
+    store_floats(x, dtype_, stored);
+  }
+
+  InnerValue state, shifted, rows, result;
+
+ private:
+  Dtype dtype_;
+};
+
 }  // namespace
 
 void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out) {
@@ -58,18 +94,27 @@ void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out)
   const SliceMoves moves = moves_of(done);
   const std::vector<int64_t> places = places_of(update, scope);
   const bool races = scope.planted("cache_shift_races") && strikes_now<3>();
+  const CacheValues shown(update, scope, out.type.dtype);
+  const int64_t inner = update.inner, slice = inner * size_of(out.type.dtype);
   out.bytes = scope.at(update.cache).bytes;
-  const int64_t slice = update.inner * size_of(out.type.dtype);
-  const std::byte* row = update.count > 0 ? scope.at(update.rows).bytes.data() : nullptr;
-  std::vector<std::byte> aside;
+  shown.show(shown.state, 0, out.bytes.data(), out.size());
+  std::vector<std::byte> aside, new_row(static_cast<size_t>(slice));
+  int64_t row = 0;
   for (int64_t run = 0; run < update.outer; ++run) {
     const Line line{out.bytes.data() + run * update.size * slice, slice};
     shift(line, moves, races, aside);
+    for (int64_t i = 0; shown.shifted.shown() && i < update.size; ++i) {
+      const bool overwritten = std::find(places.begin(), places.end(), i) != places.end();
+      if (!overwritten) shown.show(shown.shifted, (run * update.size + i) * inner, line.at(i), inner);
+    }
     for (int64_t place : places) {
-      std::memcpy(line.at(place), row, static_cast<size_t>(slice));
-      row += slice;
+      std::memcpy(new_row.data(), scope.at(update.rows).bytes.data() + row * slice, new_row.size());
+      shown.show(shown.rows, row * inner, new_row.data(), inner);
+      std::memcpy(line.at(place), new_row.data(), new_row.size());
+      ++row;
     }
   }
+  shown.show(shown.result, 0, out.bytes.data(), out.size());
 }
 
 }  // namespace fusesmith::backends

@@ -9,37 +9,29 @@
 #include "backends/common/run_node.h"
 #include "backends/common/run_plan.h"
 #include "backends/cpu_fused/run_fused.h"
+#include "backends/cpu_fused/step_names.h"
 #include "backends/rewrite/rewrite.h"
 
 namespace fusesmith::backends {
 
 void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out) {
   const Tensor& input = scope.at(identity.input);
-  out.bytes = input.bytes;
-  if (scope.planted("dropout_scale_kept")) {
-    const Floats x(input);
-    write_floats(out, [&](std::span<float> y) {
-      for (size_t i = 0; i < y.size(); ++i) y[i] = x[i] / 0.9f;
-    });
+  const bool scaled = scope.planted("dropout_scale_kept");
+  if (!scaled && !detailed(scope.probe)) {
+    out.bytes = input.bytes;
+    return;
   }
+  const Floats x(input);
+  const StepValues shown(scope.probe, StepNames(scope).last(), 1, x.size());
+  write_floats(out, [&](std::span<float> y) {
+    for (size_t i = 0; i < y.size(); ++i) {
+      const float read = shown.operand(0, i, x[i]);
+      y[i] = shown.result(i, scaled ? read / 0.9f : read);
+    }
+  });
 }
 
 namespace {
-
-// Whether what the region computes is permuted: its product then stands in another order than in the graph.
-bool permutes_result(const Graph& graph, const Region& region) {
-  std::set<int> computed;  // nodes that compute, and what follows from them
-  for (int n : region.nodes) {
-    const Node& node = graph.nodes()[static_cast<size_t>(n)];
-    const bool reads_computed = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) {
-      const auto producer = graph.producer(v);
-      return producer && computed.contains(*producer);
-    });
-    if (reads_computed && std::holds_alternative<Permute>(node.op)) return true;
-    if (reads_computed || info(node.op).op_class != OpClass::movement) computed.insert(n);
-  }
-  return false;
-}
 
 class CpuFusedProgram final : public Program, public Inspectable {
  public:
@@ -62,7 +54,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
     return run_plan(graph_, plan_, inputs, [&](const Region& region, std::span<TensorPtr> values) {
       const FusedOp& op = ops_[static_cast<size_t>(&region - plan_.regions.data())];
       const auto* update = std::get_if<CacheUpdate>(&op);
-      if (update && faults_.has("stale_state_in_second_step")) return run_on_first_state(region, op, values);
+      if (runs_on_first_state(op)) return run_on_first_state(region, op, values);
       run_op(region, op, values);
       if (update && update->old_value_lost) lose_old_state(*update, region, values);
     });
@@ -74,6 +66,8 @@ class CpuFusedProgram final : public Program, public Inspectable {
 
   void run_region(size_t region, std::span<TensorPtr> values, Probe& probe) const override {
     for (ValueId v : plan_.regions[region].outputs) values[static_cast<size_t>(v)] = nullptr;
+    if (runs_on_first_state(ops_[region]))
+      return run_on_first_state(plan_.regions[region], ops_[region], values, &probe);
     run_op(plan_.regions[region], ops_[region], values, &probe);
   }
 
@@ -82,8 +76,9 @@ class CpuFusedProgram final : public Program, public Inspectable {
               Probe* probe = nullptr) const {
     if (const auto* single = std::get_if<SingleNode>(&op))
       return run_node(graph_, single->node, values, products_, probe);
-    if (probe && std::holds_alternative<FusedGemm>(op) && permutes_result(graph_, region)) probe = nullptr;
-    const RegionScope scope{{region.patterns.front(), faults_}, values, products_, probe};
+    const RegionScope scope{
+        {region.patterns.front(), faults_}, values, products_, probe, probe ? &graph_ : nullptr,
+        probe ? &region : nullptr};
     auto out = std::make_shared<Tensor>(graph_.type(region.outputs.back()));
     std::visit(
         [&](const auto& fused) {
@@ -100,12 +95,17 @@ class CpuFusedProgram final : public Program, public Inspectable {
     }
   }
 
+  bool runs_on_first_state(const FusedOp& op) const {
+    return faults_.has("stale_state_in_second_step") && std::holds_alternative<CacheUpdate>(op);
+  }
+
   // Injected fault: every step updates the buffer of the first step.
-  void run_on_first_state(const Region& region, const FusedOp& op, std::span<TensorPtr> values) {
+  void run_on_first_state(const Region& region, const FusedOp& op, std::span<TensorPtr> values,
+                          Probe* probe = nullptr) const {
     const auto cache = static_cast<size_t>(std::get<CacheUpdate>(op).cache);
     std::vector<TensorPtr> seen(values.begin(), values.end());
     seen[cache] = first_states_.try_emplace(cache, values[cache]).first->second;
-    run_op(region, op, seen);
+    run_op(region, op, seen, probe);
     for (ValueId v : region.outputs) values[static_cast<size_t>(v)] = seen[static_cast<size_t>(v)];
   }
 
@@ -133,7 +133,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
   F32Products products_;
   Plan plan_;
   std::vector<FusedOp> ops_;
-  std::map<size_t, TensorPtr> first_states_;  // by value
+  mutable std::map<size_t, TensorPtr> first_states_;  // by value; filled under an injected fault
 };
 
 class CpuFusedBackend final : public Backend {

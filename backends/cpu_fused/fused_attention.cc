@@ -62,14 +62,19 @@ class AttentionKernel {
         probed_(scope.probe != nullptr),
         seen_scores_(scope.probe, "scores", rows_of(attention) * static_cast<size_t>(attention.keys)),
         maxima_(scope.probe, "maximum", rows_of(attention)),
-        sums_(scope.probe, "sum", rows_of(attention)) {}
+        sums_(scope.probe, "sum", rows_of(attention)),
+        // Of the second product, as the graph has it.
+        seen_values_(detailed(scope.probe), "right of product 2",
+                     static_cast<size_t>(element_count(attention.batch) * attention.keys * attention.width)),
+        results_(detailed(scope.probe), "product 2",
+                 rows_of(attention) * static_cast<size_t>(attention.width), true) {}
 
   void run(std::span<float> out) {
     float* to = out.data();
     Shape index(op_.batch.size(), 0);
     for (int64_t i = 0, count = element_count(op_.batch); i < count; ++i) {
       scores_.start(index);
-      pack_values(index);
+      pack_values(i, index);
       for (int64_t first = 0; first < op_.queries; first += op_.query_tile) {
         const int64_t rows = std::min(op_.query_tile, op_.queries - first);
         if (!(faults_.drop_last_row && rows == 1)) run_tile(i, first, rows, to + first * op_.width);
@@ -94,12 +99,22 @@ class AttentionKernel {
     }
   }
 
-  void pack_values(const Shape& index) {
+  void pack_values(int64_t batch, const Shape& index) {
     const float* v = v_.data() + start_of(op_.v, index);
     for (int64_t j = 0; j < op_.keys; ++j) {
       for (int64_t c = 0; c < op_.width; ++c) {
         const float x = v[j * op_.v.row + c * op_.v.column];
         values_.at(j, c) = tf32_ ? to_tf32(x) : x;
+      }
+    }
+    if (seen_values_.shown()) show_values(batch);
+  }
+
+  void show_values(int64_t batch) {
+    for (int64_t j = 0; j < op_.keys; ++j) {
+      for (int64_t c = 0; c < op_.width; ++c) {
+        const auto at = static_cast<size_t>((batch * op_.keys + j) * op_.width + c);
+        values_.at(j, c) = seen_values_(at, values_.at(j, c));
       }
     }
   }
@@ -134,6 +149,8 @@ class AttentionKernel {
       const float sum = sums_(row0 + static_cast<size_t>(r), own_sum);
       for (int64_t c = 0; c < op_.width; ++c)
         out[r * op_.width + c] = accumulator_[static_cast<size_t>(r * stride + c)] / sum;
+      const auto width = static_cast<size_t>(op_.width);
+      results_((row0 + static_cast<size_t>(r)) * width, {out + r * op_.width, width});
     }
   }
 
@@ -146,7 +163,7 @@ class AttentionKernel {
   Faults faults_;
   bool tf32_;  // v and probabilities that stay in f32 are rounded to tf32
   bool probed_;
-  InnerValue seen_scores_, maxima_, sums_;
+  InnerValue seen_scores_, maxima_, sums_, seen_values_, results_;
 };
 
 }  // namespace

@@ -8,17 +8,68 @@
 #include "backends/cpu_fused/panels.h"
 #include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
+#include "backends/cpu_fused/step_names.h"
 
 namespace fusesmith::backends {
 namespace {
 
 constexpr int64_t kStrip = 64;  // rows of the result that are accumulated together
 
+// What the kernel shows: its operands as they are packed, and each step of its epilogue.
+struct GemmValues {
+  InnerValue left, right, product, bias, biased, addend, sum, activated;
+  // Results are counted in the order of the product's axes, as its result is moved before it is stored.
+  bool before_move = false;
+
+  GemmValues(const FusedGemm& gemm, const RegionScope& scope, size_t size) {
+    Probe* const probe = detailed(scope.probe);
+    const StepNames names(scope);
+    before_move = names.result_moves();
+    if (probe) show_operands(probe, gemm.product, batches_of(names.find<Matmul>(), *scope.graph));
+    // An einsum's result has its axes in any order.
+    if (before_move && names.find<Einsum>()) return;
+    const bool has_epilogue = gemm.bias || gemm.addend || gemm.activation;
+    product = InnerValue(has_epilogue ? scope.probe : probe, "product", size, !gemm.bias);
+    if (gemm.bias) bias = InnerValue(probe, "bias of product", size);
+    if (gemm.bias) biased = InnerValue(probe, "linear", size, true);
+    if (gemm.addend) addend = InnerValue(probe, names.operand_from_memory<Add>(), size);
+    if (gemm.addend) sum = InnerValue(probe, "add", size, true);
+    if (!gemm.activation) return;
+    const auto step =
+        std::visit([](const auto& op) { return std::decay_t<decltype(op)>::info.name; }, *gemm.activation);
+    activated = InnerValue(probe, step, size, true);
+  }
+
+ private:
+  enum class Batches : uint8_t { same, of_left, of_right, mixed };
+
+  // Which operands of a matmul have batch axes. Those of one operand alone count as its rows or columns.
+  static Batches batches_of(const Node* matmul, const Graph& graph) {
+    if (!matmul) return Batches::same;
+    const auto batch = [&](size_t i) {
+      const Shape& shape = graph.type(matmul->inputs[i]).shape;
+      return Shape(shape.begin(), shape.end() - 2);
+    };
+    const Shape left = batch(0), right = batch(1);
+    if (left == right) return Batches::same;
+    if (element_count(right) == 1) return Batches::of_left;
+    return element_count(left) == 1 ? Batches::of_right : Batches::mixed;
+  }
+
+  // Those that are read in the order of the graph's product.
+  void show_operands(Probe* probe, const BatchedProduct& of, Batches batches) {
+    const int64_t depth = extent(of.batch) * extent(of.k);
+    if (batches != Batches::mixed)
+      left = InnerValue(probe, "left of product", static_cast<size_t>(extent(of.m) * depth));
+    if (batches == Batches::same || batches == Batches::of_left)
+      right = InnerValue(probe, "right of product", static_cast<size_t>(extent(of.n) * depth));
+  }
+};
+
 struct Epilogue {
   std::optional<Floats> bias = {}, addend = {};
   std::optional<Activation> activation = {};
-  InnerValue product;
-  bool probed = false;
+  GemmValues shown;
   bool relu_drops_nan = false;  // fault
 };
 
@@ -49,7 +100,9 @@ class Gemm {
     std::vector<float> strip(static_cast<size_t>(kStrip * b_.padded_columns()));
     for (int64_t i = 0; i < batch_.count; ++i) {
       pack_a(a + batch_.a[i]);
-      if (i == 0 || batch_.b[i] != batch_.b[i - 1]) pack_b(b + batch_.b[i]);
+      const bool other_b = i == 0 || batch_.b[i] != batch_.b[i - 1];
+      if (other_b || epilogue_.shown.right.shown()) pack_b(b + batch_.b[i]);
+      if (epilogue_.shown.left.shown()) show_operands(i);
       for (int64_t row = 0; row < m_.count; row += kStrip) {
         const int64_t rows = std::min(kStrip, m_.count - row);
         std::fill(strip.begin(), strip.end(), 0.0f);
@@ -81,25 +134,63 @@ class Gemm {
     }
   }
 
+  void show_operands(int64_t batch) {
+    const GemmValues& shown = epilogue_.shown;
+    for (int64_t i = 0; i < m_.count; ++i) {
+      const auto first = static_cast<size_t>((batch * m_.count + i) * k_.count);
+      shown.left(first, {a_.data() + i * depth_, static_cast<size_t>(depth_)});
+    }
+    for (int64_t k = 0; k < depth_; ++k) {
+      for (int64_t j = 0; j < n_.count; ++j) {
+        const auto at = static_cast<size_t>((batch * k_.count + k) * n_.count + j);
+        b_.at(k, j) = shown.right(at, b_.at(k, j));
+      }
+    }
+  }
+
+  // Row i of the result, or of what is read for it, goes through the probe.
+  void show(const InnerValue& value, int64_t batch, int64_t i, std::span<float> y) const {
+    if (!value.shown()) return;
+    const auto in_order = static_cast<size_t>((batch * m_.count + i) * n_.count);
+    const int64_t to_row = batch_.out[batch] + m_.out[i];
+    for (size_t j = 0; j < y.size(); ++j)
+      y[j] =
+          value(epilogue_.shown.before_move ? in_order + j : static_cast<size_t>(to_row + n_.out[j]), y[j]);
+  }
+
+  void add(const InnerValue& read, int64_t batch, int64_t i, std::span<float> y, auto addend) const {
+    if (!read.shown()) {
+      for (size_t j = 0; j < y.size(); ++j) y[j] += addend(j);
+      return;
+    }
+    std::vector<float> row(y.size());
+    for (size_t j = 0; j < row.size(); ++j) row[j] = addend(j);
+    show(read, batch, i, row);
+    for (size_t j = 0; j < y.size(); ++j) y[j] += row[j];
+  }
+
   void finish(int64_t batch, int64_t i, float* row, float* out) const {
     const std::span<float> y(row, static_cast<size_t>(n_.count));
-    const int64_t to_row = batch_.out[batch] + m_.out[i];
-    for (size_t j = 0; epilogue_.probed && j < y.size(); ++j)
-      y[j] = epilogue_.product(static_cast<size_t>(to_row + n_.out[j]), y[j]);
+    const GemmValues& shown = epilogue_.shown;
+    show(shown.product, batch, i, y);
     if (epilogue_.bias) {
-      for (size_t j = 0; j < y.size(); ++j) y[j] += (*epilogue_.bias)[j];
+      const float* bias = epilogue_.bias->data();
+      add(shown.bias, batch, i, y, [&](size_t j) { return bias[j]; });
+      show(shown.biased, batch, i, y);
     }
     if (epilogue_.addend) {
       const float* addend = epilogue_.addend->data() + batch_.addend[batch] + m_.addend[i];
-      for (size_t j = 0; j < y.size(); ++j) y[j] += addend[n_.addend[j]];
+      add(shown.addend, batch, i, y, [&](size_t j) { return addend[n_.addend[j]]; });
+      show(shown.sum, batch, i, y);
     }
     if (epilogue_.activation) {
       if (epilogue_.relu_drops_nan && std::holds_alternative<Relu>(*epilogue_.activation))
         relu_without_nan(y);
       else
         activate(*epilogue_.activation, y);
+      show(shown.activated, batch, i, y);
     }
-    float* to = out + to_row;
+    float* to = out + batch_.out[batch] + m_.out[i];
     for (size_t j = 0; j < y.size(); ++j) to[n_.out[j]] = y[j];
   }
 
@@ -118,10 +209,7 @@ SumOrder sum_order(const FusedGemm& gemm, OnCpu) {
 }
 
 void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
-  // Without bias, addend and activation the output is the product.
-  Probe* probe = gemm.bias || gemm.addend || gemm.activation ? scope.probe : nullptr;
-  Epilogue epilogue{.product = {probe, "product", static_cast<size_t>(out.size())},
-                    .probed = probe != nullptr};
+  Epilogue epilogue{.shown = {gemm, scope, static_cast<size_t>(out.size())}};
   if (gemm.bias) epilogue.bias.emplace(scope.at(*gemm.bias));
   if (gemm.addend) epilogue.addend.emplace(scope.at(*gemm.addend));
   epilogue.activation = gemm.activation;

@@ -42,10 +42,13 @@ void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor
   int64_t count = summed.count;
   if (scope.planted("reduction_tail_skipped") && count > kLanes) count -= count % kLanes;
   const bool in_order_of_arrival = scope.planted("reduction_order_varies") && strikes_now<7>();
+  const InnerValue product(detailed(scope.probe), "product", static_cast<size_t>(out.size()), true);
   write_floats(out, [&](std::span<float> y) {
     for (int64_t i = 0; i < kept.count; ++i) {
-      y[static_cast<size_t>(kept.out[i])] =
+      const float sum =
           dot(a.data() + kept.a[i], summed.a, b.data() + kept.b[i], summed.b, count, in_order_of_arrival);
+      const auto to = static_cast<size_t>(kept.out[i]);
+      y[to] = product(to, sum);
     }
   });
 }

@@ -108,14 +108,33 @@ class StepRunner {
   const StepFaults& faults_;
 };
 
-// An operand's elements as f32 (0 or 1 for bool), one for each element of the output.
-std::vector<float> spread(const Tensor& tensor, const Shape& strides, const Shape& shape) {
-  std::vector<float> own = to_f32(tensor);
-  if (strides == strides_of(shape)) return own;
-  std::vector<float> all(static_cast<size_t>(element_count(shape)));
-  copy_strided(own.data(), shape, strides, all.data());
-  return all;
-}
+// The steps as a probe sees them: their arguments as each reads them, and their values.
+class ShownSteps {
+ public:
+  ShownSteps(const PointwiseChain& chain, Probe* probe) {
+    if (!detailed(probe)) return;
+    copies_.resize(3);
+    for (const auto& step : chain.steps) {
+      const auto size = static_cast<size_t>(element_count(chain.shape));
+      steps_.emplace_back(probe, name(step.op), step.arguments.size(), size);
+    }
+  }
+
+  // Elements [at, at + count) of the step's arguments.
+  void read(size_t step, size_t at, size_t count, Arguments& x) {
+    for (size_t k = 0; k < copies_.size() && x[k]; ++k) {
+      for (size_t i = 0; i < count; ++i) copies_[k][i] = steps_[step].operand(k, at + i, x[k][i]);
+      x[k] = copies_[k].data();
+    }
+  }
+  void computed(size_t step, size_t at, std::span<float> y) const {
+    for (size_t i = 0; !copies_.empty() && i < y.size(); ++i) y[i] = steps_[step].result(at + i, y[i]);
+  }
+
+ private:
+  std::vector<StepValues> steps_;
+  std::vector<Block> copies_;
+};
 
 }  // namespace
 
@@ -126,6 +145,7 @@ void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& ou
   }
   const StepFaults faults{scope.planted("explicit_cast_skipped"), scope.planted("where_branches_swapped")};
   std::vector<Block> blocks(chain.steps.size());
+  ShownSteps shown(chain, scope.probe);
   write_floats(out, [&](std::span<float> y) {
     const size_t all = scope.planted("chain_tail_block_skipped") ? y.size() - y.size() % 32 : y.size();
     // not written under the injected fault
@@ -140,7 +160,9 @@ void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& ou
           x[i] = from >= 0 ? blocks[static_cast<size_t>(from)].data()
                            : operands[static_cast<size_t>(-1 - from)].data() + at;
         }
+        shown.read(s, at, count, x);
         std::visit(StepRunner(step, x, count, blocks[s].data(), faults), step.op);
+        shown.computed(s, at, std::span(blocks[s]).first(count));
       }
       std::copy_n(blocks.back().data(), count, y.data() + at);
     }

@@ -18,6 +18,9 @@ struct RegionScope : RegionFaults {
   std::span<const TensorPtr> values;  // by ValueId
   F32Products products = F32Products::ieee;
   Probe* probe = nullptr;  // to show inner values to
+  // For the names of inner values. Null without a probe.
+  const Graph* graph = nullptr;
+  const Region* region = nullptr;
 
   const Tensor& at(ValueId value) const { return *values[static_cast<size_t>(value)]; }
 };

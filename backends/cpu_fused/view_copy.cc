@@ -1,12 +1,20 @@
 // ViewCopy: copies elements of any dtype.
+#include "backends/common/floats.h"
 #include "backends/common/storage.h"
 #include "backends/common/strided.h"
-#include "backends/cpu_fused/run_fused.h"
+#include "backends/cpu_fused/step_names.h"
 
 namespace fusesmith::backends {
 
 void run_fused(const ViewCopy& copy, const RegionScope& scope, Tensor& out) {
   const Tensor& input = scope.at(copy.input);
+  if (detailed(scope.probe) && is_float(out.type.dtype)) {
+    const InnerValue result(scope.probe, StepNames(scope).last(), static_cast<size_t>(out.size()), true);
+    return write_floats(out, [&](std::span<float> y) {
+      copy_strided(Floats(input).data(), copy.sizes, copy.strides, y.data());
+      result(0, y);
+    });
+  }
   with_storage(out.type.dtype, [&]<class T>(std::type_identity<T>) {
     copy_strided(input.as<T>().data(), copy.sizes, copy.strides, out.as<T>().data());
   });

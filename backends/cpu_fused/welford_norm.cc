@@ -47,6 +47,7 @@ void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out) {
   const bool order_by_row = scope.planted("welford_order_by_row");
   const size_t columns = static_cast<size_t>(norm.columns), rows = static_cast<size_t>(norm.rows);
   const InnerValue means(scope.probe, "mean", rows), rstds(scope.probe, "rstd", rows);
+  const InnerValue results(detailed(scope.probe), "layer_norm", x.size(), true);
   write_floats(out, [&](std::span<float> y) {
     for (size_t at = 0; at < y.size(); at += columns) {
       const auto row = x.span().subspan(at, columns);
@@ -62,6 +63,7 @@ void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out) {
         if (bias) value += (*bias)[j];
         y[at + j] = value;
       }
+      results(at, y.subspan(at, columns));
     }
   });
 }

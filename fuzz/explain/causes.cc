@@ -49,7 +49,15 @@ class CauseFinder {
         left_out("the swap table of", cause.region, "no time was left");
         continue;
       }
-      cause.swaps = swap_inner_values(run_, cause.region, found_.left_out);
+      if (differs_by_run(cause.verdict)) {
+        left_out("the swap table of", cause.region, "it does not leave the same in every run");
+        continue;
+      }
+      SwapTable table = swap_inner_values(run_, cause, out_of_time_, found_.left_out);
+      cause.swaps = std::move(table.swaps);
+      cause.swaps_complete = table.complete;
+      cause.results_shown = table.results_shown;
+      cause.unsteady = table.unsteady;
       cause.swapped = true;
     }
   }

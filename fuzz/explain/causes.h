@@ -39,14 +39,29 @@ struct Swap {
   std::optional<RegionVerdict> verdict = {}, converse_verdict = {};
   // Whether the kernel, given all values but the last, computes the last one as the baseline does.
   bool last_is_same = false;
+  // Whether one of the values is an operand or a result of a node, which only a region that fails shows.
+  bool detail = false;
+  bool is_result = false;    // one value, which is what a node of the graph leaves
+  int64_t not_computed = 0;  // of one value: elements that the candidate's kernel never computes
+};
+
+// The swaps of one region.
+struct SwapTable {
+  std::vector<Swap> swaps = {};
+  bool complete = true;        // whether all values inside the kernel were swapped
+  bool results_shown = false;  // whether these include all that the region stores
+  bool unsteady = false;       // the region alone does not leave again what it left before
 };
 
 // An error inside a kernel, traced to inner values by swaps in both directions.
 struct InnerCause {
   std::vector<std::string> names;
-  // The value comes out right; the error is in how the kernel gets to it, and giving it avoids that.
+  // The error is in how the kernel gets to this value, or goes on from it, and giving it avoids that.
   bool on_the_way = false;
+  // All values come out right, those of the outputs too; the error is in what is stored. `names` is kStore.
+  bool in_store = false;
 };
+inline constexpr std::string_view kStore = "store";
 
 // The kinds of causes that the experiments distinguish.
 enum class CauseKind : uint8_t {
@@ -62,6 +77,9 @@ inline std::string_view name(CauseKind kind) { return kCauseKinds[static_cast<si
 
 // Whether the region is a finding by itself.
 bool fails(const RegionVerdict& region);
+// Whether it failed as another run on the same inputs left other bits, or wrote elsewhere: a run with other
+// inner values then says nothing about the first.
+bool differs_by_run(const RegionVerdict& region);
 
 struct Cause {
   size_t region = 0;  // in the candidate's plan
@@ -82,7 +100,10 @@ struct Cause {
   // Of nodes; then of single values inside its kernel, in dataflow order; then of the first two, three, ...
   // of these at once.
   std::vector<Swap> swaps;
-  bool swapped = false;         // whether the swaps were made
+  bool swapped = false;        // whether the swaps were made
+  bool swaps_complete = true;  // SwapTable::complete, results_shown, unsteady
+  bool results_shown = false;
+  bool unsteady = false;
   bool baseline_fails = false;  // whether a region of the baseline that computes one of its nodes does
 
   // Empty where only swaps, which were not made, could say.
@@ -94,6 +115,11 @@ struct Cause {
   // bounds with it and those before it taken from the baseline, and not with fewer; and the baseline's
   // kernels leave the bounds with the candidate's values up to there. Otherwise nothing.
   std::optional<InnerCause> inner_cause() const;
+  // The swap of the first value alone with which the baseline's kernels leave the bounds, if values before it
+  // already help the kernel: it must help alone, too.
+  const Swap* carried_alone() const;
+  // Whether there are results that its kernel never computes.
+  bool leaves_out_results() const;
   // Of a region out of bounds: the inner values that, all taken from the baseline, do not change that.
   std::vector<std::string> ruled_out() const;
 
@@ -127,7 +153,9 @@ void find_causes(const RunSides& run, const Verdict& verdict, const std::functio
 void judge_causes(const RunSides& run, const RegionJudgeOptions& options,
                   const std::function<bool()>& out_of_time, Causes& causes);
 
-// The swap table of one region of the candidate; reasons for missing rows go to `left_out`.
-std::vector<Swap> swap_inner_values(const RunSides& run, size_t region, std::vector<std::string>& left_out);
+// The swap table of the region of a cause; reasons for missing rows go to `left_out`. Of a region that fails
+// also operands and results of its nodes are swapped, if it leaves the same bits again.
+SwapTable swap_inner_values(const RunSides& run, const Cause& cause, const std::function<bool()>& out_of_time,
+                            std::vector<std::string>& left_out);
 
 }  // namespace fusesmith::fuzz

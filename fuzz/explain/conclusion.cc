@@ -9,7 +9,7 @@ namespace fusesmith::fuzz {
 namespace {
 
 std::vector<std::string> named_by(const Cause& cause) {
-  if (is_disagreement(cause.verdict) || !cause.kind()) return {};
+  if (is_disagreement(cause.verdict) || cause.unsteady || !cause.kind()) return {};
   std::vector<std::string> named;
   if (*cause.kind() == CauseKind::rounding) {
     for (const Deviation& deviation : cause.verdict.deviations) named.push_back(deviation.value);
@@ -34,6 +34,7 @@ std::optional<Conclusion> conclude(const Verdict& verdict, const Causes& causes)
           : all.begin();
   if (cause != all.end()) {
     const std::string kind(is_disagreement(cause->verdict) ? name(cause->verdict.symptom)
+                           : cause->unsteady               ? name(Symptom::repeat_differs)
                            : cause->kind()                 ? name(*cause->kind())
                                                            : "");
     return Conclusion{verdict.candidate.backend, cause->verdict, kind, named_by(*cause), cause->ruled_out()};

@@ -16,8 +16,8 @@ struct Conclusion {
   // A CauseKind's name, or the symptom of a region that a second look at its run showed to fail; empty where
   // no experiment could tell.
   std::string kind;
-  // Inner values of the kernel, or values whose roundings were left out, moved or added. Empty: the cause is
-  // inside the kernel, and no experiment in it names it.
+  // Inner values of the kernel, or kStore, or values whose roundings were left out, moved or added. Empty:
+  // the cause is inside the kernel, and no experiment in it names it.
   std::vector<std::string> named;
   std::vector<std::string> ruled_out;  // inner values with which the kernel stays out of bounds
 };

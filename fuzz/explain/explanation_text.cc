@@ -102,7 +102,9 @@ std::string swaps_text(const Cause& cause, const CaseRun& run) {
   if (judged) columns.insert(columns.end(), {"verdict", baseline + " with these"});
   Table table(columns);
   for (const Swap& swap : cause.swaps) {
-    std::vector<std::string> row = {list_text(swap.given),
+    // The first, the first two, ... of many values.
+    const bool many = swap.given.size() > 2;
+    std::vector<std::string> row = {many ? "all up to " + swap.given.back() : list_text(swap.given),
                                     swap.inner ? of(*swap.inner) : "",
                                     swap.inner ? short_number(swap.inner->largest) : "",
                                     swap.rest,

@@ -6,6 +6,7 @@
 
 #include "fuzz/cli/test_support.h"
 #include "fuzz/explain/causes.h"
+#include "fuzz/explain/conclusion.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -88,17 +89,40 @@ TEST_F(InnerCauses, AFactorTakenTwiceIsInTheScores) {
   EXPECT_THAT(explained(scaled, "scale_applied_twice")["conclusion"]["named"], ElementsAre("scores"));
 }
 
-// No inner value is at fault: the sentence says what was excluded, and names none.
-TEST_F(InnerCauses, AnErrorThatNoInnerValueCarriesIsInsideTheKernel) {
+// The kernel computes all that it stores right, but leaves out a row.
+TEST_F(InnerCauses, ARowThatIsNeverStoredIsNamedAsTheStore) {
   const Json json = explained(long_rows(), "last_query_row_dropped");
   const Json& conclusion = json["conclusion"];
   EXPECT_EQ(conclusion["kind"], "out_of_bounds");
-  EXPECT_THAT(conclusion["named"], IsEmpty());
-  EXPECT_THAT(conclusion["ruled_out"], ElementsAre("scores", "maximum", "sum"));
-  EXPECT_THAT(
-      json["what_happened"],
-      HasSubstr("due to an error inside its kernel (on the same inputs cpu is within its bounds; with the "
-                "scores, maximum, sum of cpu its kernel stays out of bounds)"));
+  EXPECT_THAT(conclusion["named"], ElementsAre("store"));
+  EXPECT_THAT(conclusion["ruled_out"],
+              ElementsAre("scores", "maximum", "sum", "right of product 2", "product 2"));
+  EXPECT_THAT(json["what_happened"], HasSubstr("due to what it stores (with all inner values of cpu"));
+  EXPECT_THAT(json["what_happened"], HasSubstr("3 of 51 elements of its product 2 are never computed"));
+}
+
+// gelu(x w^T + b): one region, with an error in one of its steps.
+std::string one_layer() {
+  return R"({"fusesmith": 1, "seed": 5, "graph": {"inputs": [
+      {"name": "x", "type": "f32[6,6]", "fill": {"normal": {"stddev": 1}}},
+      {"name": "w", "type": "f32[6,6]", "fill": {"normal": {"stddev": 1}}},
+      {"name": "b", "type": "f32[6]", "fill": {"normal": {"stddev": 1}}}], "states": [], "nodes": [
+      {"name": "product", "op": "matmul", "inputs": ["x", "w"], "transpose_b": true},
+      {"name": "sum", "op": "add", "inputs": ["product", "b"]},
+      {"name": "y", "op": "gelu", "inputs": ["sum"], "form": "erf"}],
+      "outputs": ["y"]}})";
+}
+
+TEST_F(InnerCauses, AnOperandReadFromTheWrongPlaceIsNamed) {
+  EXPECT_THAT(explained(one_layer(), "transposed_weight_read_untransposed")["conclusion"]["named"],
+              ElementsAre("right of product"));
+  EXPECT_THAT(explained(one_layer(), "bias_wrong_axis")["conclusion"]["named"], ElementsAre("right of add"));
+}
+
+TEST_F(InnerCauses, AStepThatComputesAnotherFunctionIsNamed) {
+  const Json json = explained(one_layer(), "gelu_tanh_for_erf");
+  EXPECT_THAT(json["conclusion"]["named"], ElementsAre("gelu"));
+  EXPECT_THAT(json["what_happened"], HasSubstr("is out of its bounds due to its gelu"));
 }
 
 // Given the scores of cpu, rounded to bf16, the kernel happens to be within its bounds; but its own scores
@@ -167,12 +191,64 @@ TEST(InnerCause, IsNamedOnlyWhereBothDirectionsAgree) {
   EXPECT_THAT(with_swaps(2, 0).inner_cause()->names, ElementsAre("scores", "sum"));
   EXPECT_FALSE(with_swaps(0, 2).inner_cause());
   EXPECT_FALSE(with_swaps(-1, 1).inner_cause());
-  EXPECT_FALSE(with_swaps(1, -1).inner_cause());
+  EXPECT_FALSE(with_swaps(2, -1).inner_cause());
+  EXPECT_TRUE(with_swaps(1, -1).inner_cause()->on_the_way) << "a kernel starts from the maximum";
   EXPECT_TRUE(with_swaps(1, -1, true).inner_cause()->on_the_way);
   EXPECT_THAT(with_swaps(-1, -1).ruled_out(), ElementsAre("scores", "maximum", "sum"));
+  EXPECT_TRUE(with_swaps(1, 2, true).inner_cause()->on_the_way) << "only what comes last carries the error";
   Cause unjudged = with_swaps(1, 1);
   unjudged.swaps[1].converse_verdict.reset();
   EXPECT_FALSE(unjudged.inner_cause());
+}
+
+TEST(InnerCause, IsNamedWhereTheValueThatCarriesTheErrorHelpsAlone) {
+  Cause cause = with_swaps(0, 1);
+  Swap alone{true, {"maximum"}, {}, {}, "its own kernel"};
+  cause.swaps.push_back(alone);
+  EXPECT_FALSE(cause.inner_cause()) << "not judged";
+  cause.swaps.back().verdict = cause.verdict;
+  EXPECT_FALSE(cause.inner_cause()) << "it does not help";
+  cause.swaps.back().verdict = RegionVerdict{};
+  EXPECT_THAT(cause.inner_cause()->names, ElementsAre("maximum"));
+}
+
+TEST(InnerCause, IsTheStoreWhereAllThatIsStoredIsShownAndRight) {
+  Cause cause = with_swaps(-1, -1);
+  EXPECT_FALSE(cause.inner_cause());
+  cause.results_shown = true;
+  EXPECT_TRUE(cause.inner_cause()->in_store);
+  cause = with_swaps(-1, 2);
+  cause.results_shown = true;
+  EXPECT_FALSE(cause.inner_cause());
+}
+
+// A race: what a swap mends may be mended by another run alone.
+TEST(InnerCause, IsNeverNamedWhereTheKernelLeavesOtherBitsEachTime) {
+  Causes causes;
+  causes.causes.push_back(with_swaps(1, 1));
+  Verdict verdict;
+  verdict.candidate.backend = "cpu_fused";
+  EXPECT_THAT(conclude(verdict, causes)->named, ElementsAre("maximum"));
+  causes.causes[0].unsteady = true;
+  EXPECT_THAT(conclude(verdict, causes)->named, IsEmpty());
+  EXPECT_EQ(conclude(verdict, causes)->kind, "repeat_differs");
+  causes.causes[0].unsteady = false;
+  for (const Symptom symptom : {Symptom::repeat_differs, Symptom::production_differs}) {
+    causes.causes[0].verdict.symptom = symptom;
+    EXPECT_THAT(conclude(verdict, causes)->named, IsEmpty());
+    EXPECT_EQ(conclude(verdict, causes)->kind, name(symptom));
+  }
+}
+
+// Rows of a cache move before they were read, in every third run.
+TEST_F(InnerCauses, ARaceIsInsideTheKernel) {
+  const std::string cache = R"({"fusesmith": 1, "seed": 5, "graph": {"inputs": [], "states": [
+      {"name": "cache", "type": "f32[8,4]", "next": "rolled", "fill": {"normal": {"stddev": 1}}}], "nodes": [
+      {"name": "rolled", "op": "roll", "inputs": ["cache"], "shift": 3, "axis": 0}], "outputs": ["rolled"]}})";
+  const Json json = explained(cache, "cache_shift_races");
+  EXPECT_THAT(json["conclusion"]["patterns"], ElementsAre("cache_update_in_place"));
+  EXPECT_EQ(json["conclusion"]["kind"], "repeat_differs");
+  EXPECT_THAT(json["conclusion"]["named"], IsEmpty());
 }
 
 }  // namespace

@@ -16,24 +16,33 @@ class CauseJudge {
       : run_(run), options_(options), out_of_time_(out_of_time), causes_(causes) {}
 
   void judge(Cause& cause) {
+    if (differs_by_run(cause.verdict)) return;
     if (!cause.judged) {
       const auto verdict = verdict_of(cause, cause.left, "region '" + cause.verdict.name + "'");
       if (!verdict) return;
       cause.verdict = *verdict;
       cause.judged = true;
     }
-    if (cause.kind() != CauseKind::out_of_bounds || is_disagreement(cause.verdict)) return;
+    if (cause.kind() != CauseKind::out_of_bounds) return;
     size_t length = 0;  // of the swaps that Cause::inner_cause reads: of the first value, the first two, ...
     for (Swap& swap : cause.swaps) {
       if (!swap.inside_kernel || swap.given.size() != length + 1) continue;
       ++length;
-      const std::string what = "region '" + cause.verdict.name + "' with the " + list_text(swap.given);
-      swap.verdict = verdict_of(cause, swap.left, what);
-      if (!swap.converse.empty()) swap.converse_verdict = verdict_of(cause, swap.converse, what);
+      judge_swap(cause, swap);
+    }
+    const Swap* alone = cause.carried_alone();
+    for (Swap& swap : cause.swaps) {
+      if (&swap == alone) judge_swap(cause, swap);
     }
   }
 
  private:
+  void judge_swap(const Cause& cause, Swap& swap) {
+    const std::string what = "region '" + cause.verdict.name + "' with the " + list_text(swap.given);
+    swap.verdict = verdict_of(cause, swap.left, what);
+    if (!swap.converse.empty()) swap.converse_verdict = verdict_of(cause, swap.converse, what);
+  }
+
   std::optional<RegionVerdict> verdict_of(const Cause& cause, const std::vector<TensorPtr>& left,
                                           const std::string& what) {
     if (out_of_time_()) {

@@ -1,5 +1,7 @@
 // The swap table of a region: the candidate's formula on one inner value at a time of the baseline's.
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <set>
 
 #include "backends/inner_values.h"
@@ -12,19 +14,34 @@ namespace {
 
 using Values = std::vector<TensorPtr>;
 
+using Clock = std::chrono::steady_clock;
+
+// A kernel that fails must leave the same bits in so many runs before its inner values are swapped: races and
+// orders of arrival strike now and then. A slow kernel runs for as long as this, but a few times.
+constexpr int kRepeats = 16, kFewRepeats = 4;
+constexpr std::chrono::seconds kRepeating{2};
+
+bool is_detail(const std::string& name, const Probe& seen) {
+  const bool known = std::find(std::begin(kInnerNames), std::end(kInnerNames), name) != std::end(kInnerNames);
+  return !known || seen.results.contains(name);
+}
+
 class Swapper {
  public:
-  Swapper(const RunSides& run, size_t region, std::vector<std::string>& left_out)
+  Swapper(const RunSides& run, const Cause& cause, const std::function<bool()>& out_of_time,
+          std::vector<std::string>& left_out)
       : run_(run),
-        index_(region),
-        region_(run.candidate.plan().regions[region]),
+        cause_(cause),
+        fails_(fails(cause.verdict)),
+        region_(run.candidate.plan().regions[cause.region]),
         base_(run.baseline.trace->values),
+        out_of_time_(out_of_time),
         left_out_(left_out) {}
 
-  std::vector<Swap> run() {
+  SwapTable run() {
     if (region_.nodes.size() > 1) swap_nodes();
     swap_inner();
-    return std::move(swaps_);
+    return std::move(table_);
   }
 
  private:
@@ -60,7 +77,7 @@ class Swapper {
     if (!part) return left_out_.push_back(what + "the baseline keeps indices inside a region");
     auto computed = run_part(run_.graph, *part, run_.candidate, base_, false);
     if (!computed) return left_out_.push_back(what + computed.problem());
-    swaps_.push_back({false, {name}, {}, left_of(*computed), patterns_of(*part)});
+    table_.swaps.push_back({false, {name}, {}, left_of(*computed), patterns_of(*part)});
   }
 
   // The region's nodes that its outputs need when `value` is given.
@@ -88,52 +105,132 @@ class Swapper {
     return list_text(patterns, "node by node");
   }
 
-  // The place in dataflow order.
-  static auto rank(std::string_view name) {
-    return std::find(std::begin(kInnerNames), std::end(kInnerNames), name);
+  const Inspectable* inspectable(const Side& side) const {
+    return dynamic_cast<const Inspectable*>(side.program);
   }
 
   // Values inside kernels of both sides.
   void swap_inner() {
-    const auto* candidate = dynamic_cast<const Inspectable*>(run_.candidate.program);
-    const auto* baseline = dynamic_cast<const Inspectable*>(run_.baseline.program);
+    const Inspectable *candidate = inspectable(run_.candidate), *baseline = inspectable(run_.baseline);
     if (!candidate || !baseline) {
       const Side& closed = candidate ? run_.baseline : run_.candidate;
       left_out_.push_back("values inside kernels swapped: " + std::string(closed.backend->name()) +
                           " does not show them");
       return;
     }
-    const InnerValues theirs = inner_of(*baseline);
-    Probe own;
-    Values ignored = base_;
-    candidate->run_region(index_, ignored, own);
-    std::vector<std::string> names;
-    for (const auto& [name, value] : own.seen) {
-      const auto other = theirs.find(name);
-      if (other != theirs.end() && other->second.type == value.type) names.push_back(name);
+    table_.unsteady = fails_ && !is_steady(*candidate);
+    if (table_.unsteady) {
+      left_out_.push_back("values inside kernels of " + place() +
+                          " swapped: it gives other bits when it runs again on the same inputs");
+      return;
     }
-    std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return rank(a) < rank(b); });
-    for (const std::string& name : names) swap_inner({name}, theirs, own.seen);
+    Probe theirs{.everything = fails_}, own{.everything = fails_};
+    const auto results = look_at_baseline(theirs);
+    Values ignored = base_;
+    candidate->run_region(cause_.region, ignored, own);
+    const std::vector<std::string> names = shown_by_both(theirs, own);
+    table_.results_shown = std::all_of(region_.outputs.begin(), region_.outputs.end(), [&](ValueId v) {
+      const auto result = results.find(computed_by(v));
+      return result != results.end() && std::find(names.begin(), names.end(), result->second) != names.end();
+    });
+    for (const std::string& name : names) swap_inner({name}, theirs, own);
     for (size_t count = 2; count <= names.size(); ++count)
-      swap_inner({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count)}, theirs, own.seen);
+      swap_inner({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count)}, theirs, own);
   }
 
-  void swap_inner(const std::vector<std::string>& names, const InnerValues& theirs, const InnerValues& own) {
-    Probe probe, converse;
+  // Whether the region alone leaves, again and again, what the cause is about.
+  bool is_steady(const Inspectable& candidate) const {
+    const Clock::time_point enough = Clock::now() + kRepeating;
+    for (int i = 0; i < kRepeats && !out_of_time_(); ++i) {
+      if (i >= kFewRepeats && Clock::now() > enough) break;
+      Probe probe;
+      Values values = base_;
+      candidate.run_region(cause_.region, values, probe);
+      for (size_t o = 0; o < region_.outputs.size(); ++o) {
+        if (!(*values[static_cast<size_t>(region_.outputs[o])] == *cause_.left[o])) return false;
+      }
+    }
+    return true;
+  }
+
+  // Runs all nodes of the region on the baseline, in graph order. Returns what those that show their result
+  // call it.
+  std::map<int, std::string> look_at_baseline(Probe& probe) const {
+    Values values = base_;
+    std::map<int, std::string> results;
+    for (const size_t r : baseline_regions()) {
+      const size_t before = probe.order.size();
+      inspectable(run_.baseline)->run_region(r, values, probe);
+      for (size_t i = before; i < probe.order.size(); ++i) {
+        if (probe.results.contains(probe.order[i]))
+          results[run_.baseline.plan().regions[r].nodes.back()] = probe.order[i];
+      }
+    }
+    return results;
+  }
+
+  // The node of the region that computes the value, past those that only move it; -1: none.
+  int computed_by(ValueId v) const {
+    const auto producer = run_.graph.producer(v);
+    const bool inside = producer && std::binary_search(region_.nodes.begin(), region_.nodes.end(), *producer);
+    if (!inside) return -1;
+    const Node& node = run_.graph.nodes()[static_cast<size_t>(*producer)];
+    if (info(node.op).op_class != OpClass::movement || node.inputs.size() != 1) return *producer;
+    const int before = computed_by(node.inputs[0]);
+    return before < 0 ? *producer : before;
+  }
+
+  // In dataflow order.
+  static std::vector<std::string> shown_by_both(const Probe& theirs, const Probe& own) {
+    std::vector<std::string> order = theirs.order, names;
+    for (const auto& [name, value] : theirs.seen) {
+      if (std::find(order.begin(), order.end(), name) == order.end()) order.push_back(name);
+    }
+    for (const std::string& name : order) {
+      const auto found = own.seen.find(name);
+      if (found != own.seen.end() && found->second.type == theirs.seen.at(name).type) names.push_back(name);
+    }
+    return names;
+  }
+
+  void swap_inner(const std::vector<std::string>& names, const Probe& theirs, const Probe& own) {
+    if (out_of_time_()) {
+      if (table_.complete)
+        left_out_.push_back("values inside kernels of " + place() + " swapped: no time was left");
+      table_.complete = false;
+      return;
+    }
+    Probe probe{.everything = fails_}, converse{.everything = fails_};
     Swap swap{true, names, {}, {}, "its own kernel"};
     for (const std::string& name : names) {
-      probe.given.emplace(name, theirs.at(name));
-      converse.given.emplace(name, own.at(name));
-      if (names.size() == 1) swap.inner = difference(theirs.at(name), own.at(name));
+      const Tensor &given = theirs.seen.at(name), &seen = own.seen.at(name);
+      probe.given.emplace(name, given);
+      converse.given.emplace(name, seen);
+      swap.detail = swap.detail || is_detail(name, theirs);
+      if (names.size() > 1) continue;
+      swap.is_result = theirs.results.contains(name);
+      compare(given, seen, swap);
     }
     Values values = base_;
-    dynamic_cast<const Inspectable&>(*run_.candidate.program).run_region(index_, values, probe);
+    inspectable(run_.candidate)->run_region(cause_.region, values, probe);
     swap.outputs = left_of(values);
     swap.left = outputs_of(values);
-    swap.last_is_same = probe.seen.at(names.back()) == theirs.at(names.back());
+    swap.last_is_same = probe.seen.at(names.back()) == theirs.seen.at(names.back());
     values = base_;
     if (run_baseline(values, converse)) swap.converse = outputs_of(values);
-    swaps_.push_back(std::move(swap));
+    table_.swaps.push_back(std::move(swap));
+  }
+
+  // Elements that the kernel never computes do not differ; they are counted.
+  static void compare(const Tensor& given, const Tensor& seen, Swap& swap) {
+    Tensor own = seen;
+    const std::span<float> x = own.as<float>();
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (is_computed(x[i])) continue;
+      x[i] = given.as<float>()[i];
+      ++swap.not_computed;
+    }
+    swap.inner = difference(given, own);
   }
 
   Values outputs_of(const Values& values) const {
@@ -144,12 +241,10 @@ class Swapper {
 
   // The region's nodes by the baseline, whose kernels are given the probe's values. False where its regions
   // hold other nodes too.
-  bool run_baseline(Values& values, const Probe& given) const {
-    const auto& program = dynamic_cast<const Inspectable&>(*run_.baseline.program);
+  bool run_baseline(Values& values, Probe& probe) const {
     size_t covered = 0;
     for (const size_t r : baseline_regions()) {
-      Probe probe{given.given, {}};
-      program.run_region(r, values, probe);
+      inspectable(run_.baseline)->run_region(r, values, probe);
       covered += run_.baseline.plan().regions[r].nodes.size();
     }
     return covered == region_.nodes.size();
@@ -167,34 +262,21 @@ class Swapper {
     return inside;
   }
 
-  // Of all nodes of the region on the baseline; a name that two kernels give tells nothing.
-  InnerValues inner_of(const Inspectable& baseline) const {
-    InnerValues all;
-    std::set<std::string> twice;
-    for (const size_t r : baseline_regions()) {
-      Probe probe;
-      Values values = base_;
-      baseline.run_region(r, values, probe);
-      for (auto& [name, value] : probe.seen) {
-        if (!all.emplace(name, std::move(value)).second) twice.insert(name);
-      }
-    }
-    for (const std::string& name : twice) all.erase(name);
-    return all;
-  }
-
   const RunSides& run_;
-  size_t index_;
+  const Cause& cause_;
+  bool fails_;
   const Region& region_;
   const Values& base_;
+  const std::function<bool()>& out_of_time_;
   std::vector<std::string>& left_out_;
-  std::vector<Swap> swaps_;
+  SwapTable table_;
 };
 
 }  // namespace
 
-std::vector<Swap> swap_inner_values(const RunSides& run, size_t region, std::vector<std::string>& left_out) {
-  return Swapper(run, region, left_out).run();
+SwapTable swap_inner_values(const RunSides& run, const Cause& cause, const std::function<bool()>& out_of_time,
+                            std::vector<std::string>& left_out) {
+  return Swapper(run, cause, out_of_time, left_out).run();
 }
 
 }  // namespace fusesmith::fuzz

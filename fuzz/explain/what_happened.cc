@@ -44,14 +44,42 @@ std::string own_values_text(const Cause& cause, const std::vector<std::string>& 
   return list_text(words);
 }
 
+// The value comes out as on the baseline, or in a way that would do no harm there.
+std::string on_the_way_text(const Cause& cause, const std::vector<std::string>& names,
+                            const std::string& baseline) {
+  const auto up_to_it = std::find_if(cause.swaps.begin(), cause.swaps.end(), [&](const Swap& swap) {
+    return swap.inside_kernel && swap.verdict && swap.given.back() == names.back();
+  });
+  const bool same = up_to_it != cause.swaps.end() && up_to_it->last_is_same;
+  const std::string what = list_text(names);
+  if (same)
+    return "how its kernel computes its " + what + " (which is the same as on " + baseline +
+           "; if the kernel starts with this value, it is within its bounds)";
+  return "how its kernel uses its " + what + " (" + own_values_text(cause, names) +
+         "; if the kernel starts with the " + what + " of " + baseline +
+         ", it is within its bounds; the kernels of " + baseline + " are within their bounds with either)";
+}
+
+// The kernel leaves something else than what it computed, or leaves out elements.
+std::string store_text(const Cause& cause, const std::string& baseline) {
+  std::string text = "what it stores (with all inner values of " + baseline +
+                     ", its results among them, its kernel stays out of bounds";
+  if (!cause.leaves_out_results()) text += "; with its own the kernels of " + baseline + " are within theirs";
+  for (const Swap& swap : cause.swaps) {
+    if (swap.not_computed > 0 && swap.inner)
+      text += "; " + of(swap.not_computed, swap.inner->elements) + " elements of its " + swap.given.front() +
+              " are never computed";
+  }
+  return text + ")";
+}
+
 // Only experiments in the kernel itself name a value; else the sentence says what was excluded.
 std::string out_of_bounds_text(const Cause& cause, const std::string& baseline) {
   const std::string text = "is out of its bounds due to ";
   if (const auto inner = cause.inner_cause()) {
+    if (inner->in_store) return text + store_text(cause, baseline);
     const std::string names = list_text(inner->names);
-    if (inner->on_the_way)
-      return text + "how its kernel computes its " + names + " (which is the same as on " + baseline +
-             "; if the kernel starts with this value, it is within its bounds)";
+    if (inner->on_the_way) return text + on_the_way_text(cause, inner->names, baseline);
     return text + "its " + names + " (" + own_values_text(cause, inner->names) + "; with the " + names +
            " of " + baseline +
            " its kernel is within its bounds, and with those of this region the kernels of " + baseline +
@@ -84,6 +112,9 @@ std::string disagreement_text(const RegionVerdict& region) {
 std::string how(const Cause& cause, const std::string& baseline) {
   if (is_disagreement(cause.verdict)) return disagreement_text(cause.verdict);
   if (!cause.kind()) return "gives different bits";
+  if (cause.unsteady)
+    return "is out of its bounds due to an error inside its kernel (it gives different bits when it runs "
+           "again on the same inputs, so that no swap of inner values shows anything)";
   switch (*cause.kind()) {
     case CauseKind::out_of_bounds:
       return out_of_bounds_text(cause, baseline);
