@@ -54,7 +54,8 @@ class JaxExecutor(Executor):
         self.graph = graph
         self.results = graph.all_values() if self.by_node else graph.results()
         self.program = Program(graph, self.results, self.ops.LOWERINGS)
-        arithmetic = {**measured_arithmetic("jax"), "variance": "two_pass"}
+        arithmetic = {**measured_arithmetic("jax"), "variance": "two_pass",
+                      "div": 2}
         if self.by_node:
             self.compile_nodes()
             return node_plan(graph, arithmetic)

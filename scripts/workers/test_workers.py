@@ -262,8 +262,8 @@ class JaxJitTest(WorkerTest, unittest.TestCase):
 class ModesTest(unittest.TestCase):
     """A small graph in every mode of every library."""
 
-    MODES = {"torch_worker.py": ["eager+math", "aot_eager", "aot_eager_decomp_partition", "inductor",
-                                 "inductor+emulate_precision_casts"],
+    MODES = {"torch_worker.py": ["eager+math", "aot_eager", "aot_eager_decomp_partition",
+                                 "inductor+emulate_precision_casts"],  # a switch of inductor
              "ort_worker.py": ["op_by_op", "off", "basic", "extended", "all", "all-ConstantFolding"],
              "jax_worker.py": ["op_by_op", "jit", "jit+native"]}
     NODES = [{"name": "h", "op": "linear", "inputs": ["x", "w"]}, {"name": "g", "op": "gelu", "inputs": ["h"],
