@@ -2,21 +2,34 @@
 """A Python function as a worker: function_worker.py FILE.py:FUNCTION
 
 The function gets the graph's inputs and then its states as positional arguments. It returns the graph's outputs and
-then the next states, each value once: one tensor, or a tuple or list of them. Tensors are torch's where torch can be
-imported, else numpy arrays; an attribute of the function decides otherwise:
+then the next states, each value once: one tensor, or a tuple or list of them. Tensors are those of the library that the
+file imports: torch, else jax, else numpy; torch's if it imports none of them. An attribute of the function decides
+otherwise:
 
     def f(x, weight): ...
-    f.takes = "numpy"      # or "torch"
+    f.takes = "numpy"      # or "torch", "jax"
 
-numpy's bf16 is ml_dtypes.bfloat16. The function gets fresh copies, which it must not change.
+numpy's bf16 is ml_dtypes.bfloat16. The function gets fresh copies, which it must not change. FUNCTION may be a dotted
+name.
+
+What the function may do that the graph does not say: leave out any implicit rounding, and the ARITHMETIC below; an
+attribute changes it:
+
+    f.arithmetic = {"variance": "moments"}      # see docs/workers.md
+
+If FUSESMITH_PROGRESS names a file, a `c` is added to it for each graph, and an `r` for each run.
 """
 
 import importlib.util
 import os
 import sys
+from types import ModuleType
 
 import numpy as np
 from protocol import Executor, Unavailable, Unsupported, opaque_plan, redirect_standard_output, serve
+
+# Functions within 4 units in the last place of f32, as libraries have them, and any variance that does not cancel.
+ARITHMETIC = {"exp": 4, "erf": 4, "tanh": 4, "log": 4, "rsqrt": 4, "variance": "welford"}
 
 replies = redirect_standard_output()
 
@@ -26,18 +39,34 @@ def load_function(text):
     if not colon or not os.path.isfile(path):
         raise Unavailable(f'expected FILE.py:FUNCTION with a file that exists, got "{text}"')
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    sys.argv = [path]  # ours mean nothing to a script
     spec = importlib.util.spec_from_file_location("judged", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules["judged"] = module  # dataclasses and pickle look a module up by its name
-    spec.loader.exec_module(module)
-    function = getattr(module, name, None)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as stopped:
+        if type(stopped).__name__ != "JudgedAtImport":  # the file itself calls fusesmith.judge: what it judges is there
+            raise
+    function = module
+    for part in name.split("."):
+        function = getattr(function, part, None)
     if not callable(function):
         raise Unavailable(f"{path} has no function {name}")
-    return function
+    return function, default_tensors(module)
 
 
-def default_tensors():
-    return "torch" if importlib.util.find_spec("torch") else "numpy"
+def default_tensors(module):
+    """What the file imports says what its functions take."""
+    imported = {value.__name__.partition(".")[0] for value in vars(module).values() if isinstance(value, ModuleType)}
+    otherwise = "torch" if importlib.util.find_spec("torch") else "numpy"
+    return next((name for name in ("torch", "jax", "numpy") if name in imported), otherwise)
+
+
+def note_progress(byte):
+    if os.environ.get("FUSESMITH_PROGRESS"):
+        with open(os.environ["FUSESMITH_PROGRESS"], "ab") as progress:
+            progress.write(byte)
 
 
 class TorchTensors:
@@ -82,16 +111,34 @@ class NumpyTensors:
         return array.view(np.uint16) if array.dtype == self.bf16 else array
 
 
+class JaxTensors(NumpyTensors):
+    """Arrays on jax's default device."""
+
+    def __init__(self):
+        super().__init__()
+        import jax
+
+        self.jax = jax
+
+    def versions(self):
+        return {"jax": self.jax.__version__}
+
+    def make(self, array, kind):
+        return self.jax.numpy.asarray(super().make(array, kind))
+
+
+TENSORS = {"torch": TorchTensors, "numpy": NumpyTensors, "jax": JaxTensors}
+
+
 class FunctionExecutor(Executor):
     def __init__(self, text):
         super().__init__()
         self.name = f"python:{text}"
-        self.function = load_function(text)
-        takes = getattr(self.function, "takes", default_tensors())
-        kinds = {"torch": TorchTensors, "numpy": NumpyTensors}
-        if takes not in kinds:
-            raise Unavailable(f'{text} takes "{takes}", expected "torch" or "numpy"')
-        self.tensors = kinds[takes]()
+        self.function, tensors = load_function(text)
+        takes = getattr(self.function, "takes", tensors)
+        if takes not in TENSORS:
+            raise Unavailable(f'{text} takes "{takes}", expected one of {", ".join(TENSORS)}')
+        self.tensors = TENSORS[takes]()
         self.graph = None
 
     def versions(self):
@@ -99,11 +146,13 @@ class FunctionExecutor(Executor):
 
     def compile(self, graph):
         self.graph = graph
+        note_progress(b"c")
         for name in graph.inputs:
             self.tensors.make(np.zeros(graph.types[name].shape, graph.types[name].storage), graph.types[name])
-        return opaque_plan({})
+        return opaque_plan({**ARITHMETIC, **getattr(self.function, "arithmetic", {})})
 
     def run(self, loaded):
+        note_progress(b"r")
         inputs = [self.tensors.make(loaded[name], self.graph.types[name]) for name in self.graph.inputs]
         made = self.function(*inputs)
         made = list(made) if isinstance(made, (tuple, list)) else [made]

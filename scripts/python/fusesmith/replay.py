@@ -1,0 +1,120 @@
+"""Runs `fusesmith replay` once over a folder of cases: one worker, which stays warm, judges all of them."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from .errors import Error
+from .program import binary, environment
+
+DEFAULT_TIMEOUT = 10  # what the program itself has
+POLL_SECONDS = 0.05
+LAST_WORDS = 2  # seconds that the program has to end after it was asked to
+
+
+def arguments(path, candidate, policy, run_timeout):
+    strict = ["--policy=strict"] if policy == "strict" else []
+    timeout = [f"--run_timeout={run_timeout:g}"] if run_timeout != DEFAULT_TIMEOUT else []
+    return ["replay", path, "--baseline=cpu", f"--candidate={candidate}", *timeout, *strict]
+
+
+class Progress:
+    """A line on a terminal. The worker adds a `c` to the file `path` for each case, and an `r` for each run."""
+
+    def __init__(self, path, name, count):
+        self.path, self.name, self.count = path, name, count
+        self.shows = sys.stderr.isatty()
+        self.seen, self.longest = b"", 0.0  # the longest time between two of the worker's notes
+        self.started = self.changed = time.monotonic()
+
+    def update(self):
+        with contextlib.suppress(FileNotFoundError), open(self.path, "rb") as file:
+            seen = file.read()
+            if seen != self.seen:
+                self.note(seen)
+
+    def note(self, seen):
+        now = time.monotonic()
+        if self.seen:
+            self.longest = max(self.longest, now - self.changed)
+        self.seen, self.changed = seen, now
+        if self.shows:
+            print(f"\r{self.name}: case {seen.count(b'c')} of {self.count}, {now - self.started:.0f} s ", end="",
+                  file=sys.stderr, flush=True)
+
+    def close(self):
+        if self.shows:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def run(folder, candidate, count, policy, run_timeout, time_limit):
+    """The list `cases` of the program's JSON, and why there are fewer than `count`: the time was up, a kernel hung, or
+    the program refused some."""
+    scratch = os.path.join(folder, "run")  # its files have no ending .json
+    os.makedirs(scratch, exist_ok=True)
+    progress = Progress(os.path.join(scratch, "progress"), candidate.removeprefix("python:"), count)
+    environment_of_run = {**environment(), "FUSESMITH_JUDGING": "1", "FUSESMITH_PROGRESS": progress.path}
+    command = [binary(), *arguments(folder, candidate, policy, run_timeout), "--json"]
+    with open(os.path.join(scratch, "out"), "w+") as out, open(os.path.join(scratch, "err"), "w+") as err:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment_of_run,
+                                   start_new_session=True)
+        try:
+            stopped = watch(process, progress, run_timeout, time_limit)
+        finally:
+            stop(process)
+            progress.close()
+        for file in (out, err):
+            file.seek(0)
+        cases, problem = parsed(out.read(), err.read(), process.returncode)
+        return cases, stopped or problem
+
+
+def watch(process, progress, run_timeout, time_limit):
+    """Returns when the program has ended; asks it to end after the case at hand when the time is up, or after the
+    first run that took longer than it may: each further one would cost as much. Returns which, or None."""
+    deadline, asked = time.monotonic() + time_limit, None
+    while process.poll() is None:
+        time.sleep(POLL_SECONDS)
+        progress.update()
+        hung = progress.longest > run_timeout
+        if not asked and (hung or time.monotonic() > deadline):
+            process.send_signal(signal.SIGINT)
+            asked = f"a run took more than {run_timeout:g} s" if hung else f"{time_limit:g} s were over"
+    return asked
+
+
+def stop(process):
+    """After an exception in this process, such as KeyboardInterrupt."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            process.send_signal(signal.SIGINT)
+            process.wait(LAST_WORDS)
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def parsed(out, err, status):
+    try:
+        cases = json.loads(out)["cases"]
+    except (ValueError, KeyError, TypeError):
+        cases = []
+    lines = [line for line in err.splitlines() if line.strip() and "passed over" not in line]
+    if not cases:
+        raise Error(lines[0] if lines else f"fusesmith replay ended with {status} and printed nothing")
+    return cases, lines[0] if lines else None
+
+
+def sentence(path, candidate, policy, run_timeout):
+    """Judges one case alone: (verdict, the program's sentence), or (None, why not)."""
+    command = [binary(), *arguments(path, candidate, policy, run_timeout)]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                           env={**environment(), "FUSESMITH_JUDGING": "1"})
+    lines = ended.stdout.splitlines()
+    if len(lines) < 2 or not lines[0].startswith(f"{path}: "):
+        return None, ended.stderr.strip().partition("\n")[0]
+    return lines[0].removeprefix(f"{path}: "), lines[1].strip()

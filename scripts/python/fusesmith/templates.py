@@ -1,0 +1,131 @@
+"""The graph of one op, with symbols for its sizes: what `judge(fn, "softmax")` stands for.
+
+In a type, `*` stands for one to three leading axes: `T[*,D]` is `T[D]`, `T[A,D]` or `T[A,B,D]`.
+"""
+
+from . import ops
+from .errors import Error
+from .graph import Graph
+
+JUDGE = ("dtypes", "shapes", "runs", "policy", "seed", "fills", "inputs", "run_timeout", "time_limit", "keep")
+LEADING = ("A", "B", "C")
+MILD_WEIGHT = {"normal": {"mean": 1, "stddev": 0.1}}
+
+# Types of the inputs where the attributes do not change them; an op of fewer inputs takes the first ones.
+INPUTS = {
+    "linear": ["T[*,K]", "T[N,K]", "T[N]"],
+    "softmax": ["T[*,D]"],
+    "layer_norm": ["T[*,D]", "T[D]", "T[D]"],
+    "rms_norm": ["T[*,D]", "T[D]"],
+    "rope": ["T[*,R,2*D]", "T[R,D]", "T[R,D]"],
+    "gather": ["T[N,D]", "i32[M]"],
+    "where": ["bool[*,D]", "T[*,D]", "T[*,D]"],
+    "masked_fill": ["T[*,D]", "bool[*,D]"],
+    "concat": ["T[N,D]", "T[N,E]"],
+    "arange": [],
+    "causal_mask": [],
+}
+POINTWISE = ("add", "sub", "mul", "div", "maximum", "scale", "relu", "gelu", "silu", "sigmoid", "tanh", "exp", "sqrt",
+             "rsqrt", "softcap", "dropout", "cast", "roll", "flip", "unsqueeze")
+REDUCTIONS = ("reduce_sum", "reduce_mean", "reduce_max", "var_mean", "logsumexp")
+# What an op that requires an attribute gets where the caller names none.
+ATTRIBUTES = {
+    **{op: {"axes": [-1]} for op in (*REDUCTIONS, "flip")},
+    "group_norm": {"groups": 2},
+    "scale": {"factor": 0.125},
+    "masked_fill": {"value": "-inf"},
+    "concat": {"axis": -1},
+    "roll": {"axis": -1, "shift": 1},
+    "unsqueeze": {"axis": -1},
+    "chunk": {"axis": -1, "chunks": 2},
+}
+FILLS = {("gather", 1): {"tokens": {"count": "N"}}, ("rope", 1): {"uniform": {"lo": -1, "hi": 1}},
+         ("rope", 2): {"uniform": {"lo": -1, "hi": 1}}}
+WEIGHTS = {("layer_norm", 1), ("rms_norm", 1), ("group_norm", 1)}
+
+
+def matmul_inputs(attributes):
+    a = "T[*,K,M]" if attributes.get("transpose_a") else "T[*,M,K]"
+    b = "T[*,N,K]" if attributes.get("transpose_b") else "T[*,K,N]"
+    return [a, b]
+
+
+def attention_inputs(attributes):
+    """Keys are as many as queries under a causal mask, unless the caller says how the mask is aligned."""
+    mask = attributes.get("mask", "none")
+    keys = "R" if mask == "causal" and "alignment" not in attributes else "S"
+    heads, shared = ("2*H", "H") if attributes.get("grouped_heads") else ("H", "H")
+    types = [f"T[B,{heads},R,D]", f"T[B,{shared},{keys},D]", f"T[B,{shared},{keys},D]"]
+    return types + {"boolean": [f"bool[R,{keys}]"], "additive": [f"T[R,{keys}]"]}.get(mask, [])
+
+
+def einsum_inputs(attributes):
+    operands = attributes.get("equation", "").partition("->")[0].split(",")
+    return [f"T[{','.join(operand.strip())}]" for operand in operands]
+
+
+def group_norm_inputs(attributes):
+    channels = f"{attributes['groups']}*C"
+    return [f"T[N,{channels},L]", f"T[{channels}]", f"T[{channels}]"]
+
+
+SPECIAL = {"matmul": matmul_inputs, "sdpa": attention_inputs, "einsum": einsum_inputs, "group_norm": group_norm_inputs,
+           "chunk": lambda attributes: [f"T[N,{attributes['chunks']}*D]"],
+           "permute": lambda attributes: [f"T[{','.join('ABCDEFGH'[:len(attributes.get('dims', ()))])}]"]}
+
+
+def input_types(op, attributes):
+    if op in SPECIAL:
+        return SPECIAL[op](attributes)
+    if op in POINTWISE or op in REDUCTIONS:
+        return ["T[*,D]"] * ops.description(op)["arity"][1]
+    if op not in INPUTS:
+        raise Error(f'"{op}" alone has no sizes to draw: build a fusesmith.Graph of it')
+    return INPUTS[op]
+
+
+def has_leading_axes(op, attributes):
+    return any("*" in text.replace("2*", "") for text in input_types(op, with_defaults(op, attributes)))
+
+
+def with_defaults(op, attributes):
+    return {**ATTRIBUTES.get(op, {}), **attributes}
+
+
+def least_rank(attributes):
+    """Axes that the attributes name must exist."""
+    axes = [attributes[key] for key in ("axis", "axes") if key in attributes]
+    flat = [a for axis in axes for a in (axis if isinstance(axis, (list, tuple)) else [axis])]
+    return max([1, *(axis + 1 if axis >= 0 else -axis for axis in flat)])
+
+
+def op_graph(op, attributes, count, leading):
+    """`count` inputs (None: all of them) and `leading` axes where the types have a `*`."""
+    attributes = with_defaults(op, attributes)
+    types = input_types(op, attributes)
+    types = types if count is None else types[:count]
+    ops.check_count(op, len(types))
+    axes = ",".join(LEADING[:leading])
+    graph, names = Graph(), []
+    for i, text in enumerate(types):
+        text = text.replace("*,", f"{axes}," if axes else "") if "[*," in text else text
+        fill = MILD_WEIGHT if (op, i) in WEIGHTS else FILLS.get((op, i))
+        name = ("q", "k", "v", "mask")[i] if op == "sdpa" else "x" if i == 0 else f"x{i}"
+        names.append(graph.input(name, text, fill))
+    made = getattr(graph, op)(*names, name="y", **attributes)
+    graph.output(*([made] if isinstance(made, str) else made))
+    return graph
+
+
+def op_graphs(op, attributes, count):
+    """One graph for each number of leading axes that the op may have."""
+    ops.check_attributes(op, with_defaults(op, attributes), JUDGE)
+    if not has_leading_axes(op, attributes):
+        return [op_graph(op, attributes, count, 0)]
+    trailing = 2 if op in ("matmul", "rope") else 1
+    least = max(0, least_rank(with_defaults(op, attributes)) - trailing)
+    if op in ("roll", "flip", "unsqueeze") or op in REDUCTIONS or "axis" in attributes or op == "matmul":
+        ranks = range(least, 3)
+    else:
+        ranks = range(max(least, 1 if op == "linear" else 0), 4)
+    return [op_graph(op, attributes, count, leading) for leading in ranks]

@@ -1,0 +1,224 @@
+"""Right kernels pass, wrong ones fail with the verdict, the evidence and a command that reproduces it."""
+
+import math
+import os
+import subprocess
+import tempfile
+import unittest
+
+from support import ErrorLines, fusesmith, has_module, kernel, why_not
+
+MISSING = why_not("numpy")
+
+
+@unittest.skipIf(MISSING, MISSING)
+class RightKernels(unittest.TestCase):
+    def check_right(self, name, op, **arguments):
+        result = fusesmith.judge(kernel(name), op, runs=80, **arguments)
+        self.assertTrue(result.ok, str(result))
+        self.assertEqual(result.findings, 0)
+        self.assertEqual(sum(result.cases.values()), 80)
+        self.assertIsNone(result.repro)
+        return result
+
+    def test_softmax(self):
+        result = self.check_right("softmax", "softmax")
+        self.assertIn("is right for softmax in 80 cases", str(result))
+
+    def test_layer_norm(self):
+        self.check_right("layer_norm", "layer_norm")
+
+    def test_gelu(self):
+        self.check_right("gelu", "gelu", dtypes=("f32", "f16"))
+
+    def test_matmul(self):
+        self.check_right("matmul", "matmul", dtypes="f16")
+
+    def test_kernel_that_prints(self):
+        self.check_right("shifted_relu", "relu")
+
+    def test_method_of_a_class(self):
+        self.check_right("Kernels.softmax", "softmax")
+
+    def test_optional_inputs_are_left_out(self):
+        self.check_right("optional_weights", "layer_norm")
+
+    def test_graph_with_symbols(self):
+        graph = fusesmith.Graph()
+        x = graph.input("x", "T[N,2*D]")
+        graph.output(graph.softmax(x, axis=-1))
+        result = self.check_right("softmax", graph, shapes={"D": [4, 8]})
+        self.assertEqual(result.subject, "a graph")
+
+    def test_sizes_that_the_program_refuses_are_left_out(self):
+        graph = fusesmith.Graph()
+        x = graph.input("x", "T[N,D]")
+        graph.output(graph.softmax(graph.reshape(x, shape=["N", 4])))
+        result = fusesmith.judge(kernel("softmax"), graph, runs=10, shapes=[(3, 4), (3, 5)])
+        self.assertTrue(result.ok, str(result))
+        self.assertIn("5 more were not judged: fusesmith replay", str(result))
+        self.assertIn("graph.nodes[0]", str(result))
+
+    def test_case_file(self):
+        graph = fusesmith.Graph()
+        graph.output(graph.softmax(graph.input("x", "bf16[3,7]")))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "case.json")
+            graph.save(path)
+            self.check_right("softmax", path)
+
+    def test_shapes(self):
+        self.check_right("softmax", "softmax", shapes=[(4, 128), (7,), (1, 2, 3)])
+        self.check_right("matmul", "matmul", shapes=[{"M": 3, "N": 5, "K": 7}], dtypes="f32")
+
+
+@unittest.skipIf(MISSING, MISSING)
+class WrongKernels(unittest.TestCase):
+    def check_wrong(self, name, verdicts, op="softmax", runs=60, **arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            result = fusesmith.judge(kernel(name), op, runs=runs, keep=folder, **arguments)
+            self.assertFalse(result.ok, str(result))
+            self.assertIn(result.verdict, verdicts)
+            self.assertGreater(result.findings, 0)
+            self.assertTrue(os.path.isfile(result.case))
+            self.assertIn(f"Reproduce:\n  {result.repro}", str(result))
+            if not arguments.get("run_timeout") and name not in ("wrong_later", "first_answer"):
+                self.assertEqual(subprocess.run(result.repro, shell=True, capture_output=True).returncode, 77)
+        return result
+
+    def test_overflow(self):
+        result = self.check_wrong("softmax_without_max", ["exceptional"])
+        self.assertTrue(math.isnan(result.got))
+        self.assertTrue(result.allowed[0] <= result.exact <= result.allowed[1], result)
+        self.assertEqual(result.value, "y")
+        failed, judged = result.failures_by["data"]["normal"]
+        self.assertEqual(failed, 0)
+        self.assertGreater(judged, 0)
+
+    def test_wrong_axis(self):
+        result = self.check_wrong("softmax_of_columns", ["defect"])
+        self.assertIn("softmax", result.region)
+
+    @unittest.skipUnless(has_module("ml_dtypes"), "bf16 in numpy needs ml_dtypes")
+    def test_sum_in_bf16(self):
+        result = self.check_wrong("softmax_with_narrow_sum", ["defect"], dtypes="bf16")
+        self.assertIn("bf16", result.region)
+
+    def test_zeros_and_nan(self):
+        self.assertEqual(self.check_wrong("zeros", ["defect"]).got, 0)
+        self.check_wrong("not_numbers", ["exceptional"])
+
+    def test_answers_from_a_cache(self):
+        self.check_wrong("first_answer", ["defect", "exceptional", "nondeterministic"])
+
+    def test_wrong_from_the_thirtieth_call_on(self):
+        result = self.check_wrong("wrong_later", ["defect", "nondeterministic"])
+        self.assertIn("fails after others", result.sentence)
+
+    def test_input_overwritten(self):
+        self.check_wrong("overwrites", ["defect"])
+
+    def test_shape_and_dtype(self):
+        self.check_wrong("too_short", ["defect"], runs=10)
+        self.check_wrong("wrong_dtype", ["defect"], runs=10)
+
+    def test_exception(self):
+        result = self.check_wrong("raises", ["crash"], runs=10)
+        self.assertIn("less than 512", str(result))
+
+    def test_death(self):
+        self.check_wrong("ends", ["crash"], runs=3)
+
+    def test_hanging_ends_the_run(self):
+        result = self.check_wrong("hangs", ["timeout"], runs=50, run_timeout=0.5)
+        self.assertLess(sum(result.cases.values()), 10)
+        self.assertIn("more were not judged: a run took more than 0.5 s", str(result))
+
+    def test_strict_policy(self):
+        graph = fusesmith.Graph()
+        x = graph.input("x", "bf16[9,33]")
+        graph.output(graph.softmax(graph.scale(x, factor=0.3)))
+        lawful = fusesmith.judge(kernel("scaled_softmax", "fused.py"), graph, runs=20, fills=["normal"])
+        self.assertEqual((lawful.ok, lawful.verdict), (True, "precision_policy"), str(lawful))
+        strict = fusesmith.judge(kernel("scaled_softmax", "fused.py"), graph, runs=20, fills=["normal"],
+                                 policy="strict")
+        self.assertEqual((strict.ok, strict.verdict), (False, "precision_policy"), str(strict))
+        self.assertIn("--policy=strict", strict.repro)
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Errors(ErrorLines):
+    def check(self, expected, *arguments, **named):
+        self.check_error(expected, fusesmith.judge, *arguments, **named)
+
+    def test_kernel(self):
+        def inner(x):
+            return x
+
+        self.check("defined inside a function", inner, "softmax")
+        self.check("lambda", lambda x: x, "softmax")
+        self.check("no Python file", math.exp, "softmax")
+        self.check("no Python file", len, "softmax")
+        self.check("got int", 3, "softmax")
+        self.check("FILE.py:FUNCTION", "softmax", "softmax")
+        self.check("no such file", "missing.py:f", "softmax")
+        self.check('defines no "sofmax" (did you mean "softmax"?)', kernel("sofmax"), "softmax")
+        self.check("softmax has 1 input, but takes_two takes 2 arguments", kernel("takes_two"), "softmax")
+
+    def test_subject(self):
+        softmax = kernel("softmax")
+        self.check('unknown op "sofmax" (did you mean "softmax"?)', softmax, "sofmax")
+        self.check('unknown attribute "axs" (did you mean "axis"?)', softmax, "softmax", axs=1)
+        self.check("axis is an integer", softmax, "softmax", axis=1.5)
+        self.check("axis is an integer", softmax, "softmax", axis="last")
+        self.check("build a fusesmith.Graph", softmax, "reshape", shape=[1])
+        self.check("no such file", softmax, "missing.json")
+        self.check("got int", softmax, 3)
+        self.check("no output", softmax, fusesmith.Graph())
+        self.check("only an op given by its name has attributes", softmax, self.graph(), axis=1)
+
+    def graph(self):
+        graph = fusesmith.Graph()
+        graph.output(graph.softmax(graph.input("x", "T[N,D]")))
+        return graph
+
+    def test_arguments(self):
+        softmax = kernel("softmax")
+        self.check('unknown dtype "float32"', softmax, "softmax", dtypes=["float32"])
+        self.check("dtypes is empty", softmax, "softmax", dtypes=[])
+        self.check("runs is an integer", softmax, "softmax", runs=0)
+        self.check("policy", softmax, "softmax", policy="loose")
+        self.check('unknown fill "norml" (did you mean "normal"?)', softmax, "softmax", fills=["norml"])
+        self.check('no size is called "M"', softmax, "softmax", shapes={"M": 3})
+        self.check("does not fit the first input", softmax, self.graph(), shapes=[(1, 2, 3)])
+        self.check('shapes is "fuzz"', softmax, "softmax", shapes="some")
+        self.check("integers of 1 or more", softmax, "softmax", shapes={"D": [0]})
+
+    def test_case_that_the_program_refuses(self):
+        graph = fusesmith.Graph()
+        x = graph.input("x", "f32[3,4]")
+        graph.output(graph.reshape(x, shape=[5]))
+        self.check("graph.nodes[0]", kernel("softmax"), graph, runs=2)
+
+    def test_program(self):
+        before = os.environ.get("FUSESMITH_BINARY")
+        os.environ["FUSESMITH_BINARY"] = "/nowhere/fusesmith"
+        try:
+            self.check("expected a program", kernel("softmax"), "softmax")
+        finally:
+            os.environ.pop("FUSESMITH_BINARY")
+            if before:
+                os.environ["FUSESMITH_BINARY"] = before
+
+    def test_in_the_worker(self):
+        os.environ["FUSESMITH_JUDGING"] = "1"
+        try:
+            with self.assertRaises(Exception) as caught:
+                fusesmith.judge(kernel("softmax"), "softmax")
+            self.assertEqual(type(caught.exception).__name__, "JudgedAtImport")
+        finally:
+            del os.environ["FUSESMITH_JUDGING"]
+
+
+if __name__ == "__main__":
+    unittest.main()
