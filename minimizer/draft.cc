@@ -105,7 +105,9 @@ std::optional<Graph> build(Draft draft) {
     }
     const ValueId first = builder.node(std::move(node.op), std::move(inputs), node.name);
     if (builder.failed()) return std::nullopt;
-    for (int i = 0; i < node.output_count; ++i) ids[output_name(node, i)] = first + i;
+    // An edit may have given the node an op with fewer outputs: those that it had are names of nothing then.
+    const int made = builder.value_count() - first;
+    for (int i = 0; i < std::min(made, node.output_count); ++i) ids[output_name(node, i)] = first + i;
   }
   for (const std::string& output : draft.outputs) {
     if (ids.count(output) == 0) return std::nullopt;

@@ -142,5 +142,17 @@ TEST(Edit, TextSaysWhatIsDone) {
   EXPECT_EQ(to_string(Edits{Bypass{"a", 0}, SetSteps{1}}), "bypass a through operand 0; run 1 steps");
 }
 
+// The third part is read by a node behind it: the case is refused, and nothing else takes the part's place.
+TEST(Edit, AnOpWithFewerOutputsThanAreReadGivesNothing) {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {6}}, Normal{});
+  const ValueId parts = b.node(Chunk{0, 3}, {x}, "parts");
+  b.output(b.node(Relu{}, {parts}, "first"));
+  b.output(b.node(Relu{}, {parts + 2}, "third"));
+  Case test_case;
+  test_case.graph = *b.build();
+  EXPECT_FALSE(apply_edit(test_case, SetOp{"parts", Chunk{0, 2}, 1}).has_value());
+}
+
 }  // namespace
 }  // namespace fusesmith::minimizer
