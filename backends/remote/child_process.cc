@@ -185,6 +185,11 @@ bool ChildProcess::ended_within(milliseconds patience) {
   return ended_.has_value();
 }
 
+bool ChildProcess::has_output() const {
+  pollfd polled{output_, POLLIN, 0};
+  return poll(&polled, 1, 0) > 0 && (polled.revents & POLLIN) != 0;
+}
+
 bool ChildProcess::end() {
   close_if_open(input_);
   return ended_within(std::chrono::seconds(5));

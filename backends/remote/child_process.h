@@ -39,6 +39,9 @@ class ChildProcess {
   Io write(std::span<const std::byte> bytes, Clock::time_point deadline);
   Io read(std::span<std::byte> bytes, Clock::time_point deadline);
 
+  // Whether something can be read from its standard output now.
+  bool has_output() const;
+
   // Closes standard input; whether the process then ends within 5 s.
   bool end();
 

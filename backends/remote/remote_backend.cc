@@ -85,9 +85,9 @@ class RemoteProgram : public Program {
 
   // First on other values in the same buffers: a program that returns what it computed before is then wrong.
   Trace run(std::span<const TensorPtr> inputs) override {
-    std::vector<TensorPtr> others;
-    for (const TensorPtr& input : inputs) others.push_back(std::make_shared<const Tensor>(reversed(*input)));
-    ask(others, "new");
+    others_.clear();
+    for (const TensorPtr& input : inputs) others_.push_back(std::make_shared<const Tensor>(reversed(*input)));
+    of_others_ = ask(others_, "new");
     return ask(inputs, "same");
   }
 
@@ -98,7 +98,8 @@ class RemoteProgram : public Program {
       if (auto found = first_difference(Disagreement::Kind::repeat, plan_, trace, again)) return found;
       if (noticed_) return noticed_;
     }
-    return {};
+    // The run before the judged one, too: its bits were those of a program that had just been compiled.
+    return first_difference(Disagreement::Kind::repeat, plan_, of_others_, ask(others_, "same"));
   }
 
  private:
@@ -133,7 +134,9 @@ class RemoteProgram : public Program {
   // What the worker says that it noticed about the program.
   void notice(const Json& header) {
     const auto problems = header.find("problems");
-    if (problems == header.end() || problems->empty() || noticed_) return;
+    if (problems == header.end() || noticed_) return;
+    if (!problems->is_array()) refuse("\"problems\" is no list");
+    if (problems->empty()) return;
     const Json& first = (*problems)[0];
     const auto kind = first.is_object() ? problem_kind(first.value("kind", Json())) : std::nullopt;
     const auto value = first.is_object() && first.value("value", Json()).is_string()
@@ -172,6 +175,8 @@ class RemoteProgram : public Program {
   std::vector<ValueId> wanted_;
   uint64_t payload_ = 0;
   std::optional<Disagreement> noticed_;
+  std::vector<TensorPtr> others_;  // the inputs of the run before the judged one, and what it gave
+  Trace of_others_;
 };
 
 // The graph of a case file, without the recipes for its data, which are the judge's business.
@@ -223,10 +228,12 @@ class RemoteBackend : public Backend {
     if (reply.header["type"] == "unsupported") {
       const Json why = reply.header.value("why", Json());
       pool_->put_back(std::move(worker));
-      return Problem{why.is_string() ? why.get<std::string>() : "the worker does not say why"};
+      return Problem{why.is_string() ? one_line(why.get<std::string>()) : "the worker does not say why"};
     }
     auto plan = parse_plan(graph, reply.header);
     if (!plan) throw WorkerError(Kind::bad_reply, pool_->spec().name, plan.problem());
+    // What the case does not allow no worker can declare.
+    for (Region& region : plan->regions) region.contract.arithmetic.tf32 &= options.tf32;
     return std::unique_ptr<Program>(std::make_unique<RemoteProgram>(
         graph, std::move(*plan), std::move(worker), pool_, options.deadlines.run));
   }

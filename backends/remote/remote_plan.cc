@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kLargestError = 0x1p20;  // of a function, in units of 2^-24: 1/16
+constexpr double kLargestError = 0x1p14;  // of a function, in units of 2^-24: relative 2^-10
 
 struct Refused {
   std::string what;
@@ -36,7 +36,7 @@ Arithmetic parse_arithmetic(const Json& json, const std::string& place) {
     const auto function = function_errors().find(key);
     if (function != function_errors().end()) {
       if (!value.is_number() || !(value >= 0.0) || !(value <= kLargestError))
-        refuse(place + "." + key, "expected a number between 0 and 2^20, in units of 2^-24");
+        refuse(place + "." + key, "expected a number between 0 and 2^14, in units of 2^-24");
       arithmetic.*function->second = value.get<double>();
     } else if (key == "tf32" && value.is_boolean()) {
       arithmetic.tf32 = value.get<bool>();

@@ -20,17 +20,6 @@ std::string seconds_text(double seconds) {
   return text + " s";
 }
 
-// One line that fits a report.
-std::string one_line(std::string text) {
-  constexpr size_t kMost = 600;
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  if (text.size() > kMost) text = "..." + text.substr(text.size() - kMost);
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  }
-  return text;
-}
-
 std::string text_of(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
@@ -43,6 +32,16 @@ ChildProcess::Clock::time_point after(double seconds) {
 }
 
 }  // namespace
+
+std::string one_line(std::string text) {
+  constexpr size_t kMost = 600;
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  if (text.size() > kMost) text = "..." + text.substr(text.size() - kMost);
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  return text;
+}
 
 WorkerProcess::WorkerProcess(const WorkerSpec& spec, double seconds) : spec_(spec) {
   auto child = ChildProcess::start(spec.command);
@@ -69,6 +68,7 @@ Reply WorkerProcess::ask(Json header, const std::vector<NamedTensor>& tensors, s
     payload.emplace_back(t.tensor->bytes);
   }
   goes_on_ = false;
+  if (child_->has_output()) fail(Kind::bad_reply, "it sent more than the reply to the request before");
   send(header, std::move(payload), request, max_payload, deadline, seconds);
   Received received = receive_frame(*child_, max_payload, deadline);
   if (received.io != ChildProcess::Io::done) fail_io(received.io, request, seconds);

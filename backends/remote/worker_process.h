@@ -19,6 +19,9 @@ struct WorkerSpec {
   std::vector<std::string> command;  // program and arguments
 };
 
+// One line that fits a report: without control characters, and cut to its end.
+std::string one_line(std::string text);
+
 struct NamedTensor {
   std::string name;
   const Tensor* tensor;  // not owned

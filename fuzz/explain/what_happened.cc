@@ -20,9 +20,10 @@ std::string roundings_text(const RegionVerdict& region) {
   std::vector<std::string> words;
   for (const Deviation& d : region.deviations) {
     const std::string to = "' to " + std::string(name(d.dtype));
-    words.push_back(d.kind == Deviation::Kind::drop   ? "skips the rounding of '" + d.value + to
-                    : d.kind == Deviation::Kind::move ? "rounds '" + d.value + to + " at another place"
-                                                      : "rounds '" + d.value + to + " in addition");
+    words.push_back(d.kind == Deviation::Kind::drop    ? "skips the rounding of '" + d.value + to
+                    : d.kind == Deviation::Kind::maybe ? "may skip the rounding of '" + d.value + to
+                    : d.kind == Deviation::Kind::move  ? "rounds '" + d.value + to + " at another place"
+                                                       : "rounds '" + d.value + to + " in addition");
   }
   const bool cast = region.symptom == Symptom::explicit_cast_skipped;
   const bool undeclared = region.symptom == Symptom::undeclared_rounding;

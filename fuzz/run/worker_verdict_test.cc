@@ -62,6 +62,7 @@ constexpr Expected kFaults[] = {
     {"first_answer_again", VerdictClass::defect, Symptom::out_of_bounds},
     {"answer_of_the_call_before", VerdictClass::nondeterministic, Symptom::repeat_differs},
     {"differs_from_run_to_run", VerdictClass::nondeterministic, Symptom::repeat_differs},
+    {"first_run_differs", VerdictClass::nondeterministic, Symptom::repeat_differs},
     {"overwrites_an_input", VerdictClass::defect, Symptom::source_overwritten},
     {"writes_around_an_output", VerdictClass::defect, Symptom::guard_overwritten},
     {"exits_at_hello", VerdictClass::crash, Symptom::died},
@@ -89,6 +90,8 @@ constexpr Expected kFaults[] = {
     {"huge_payload", VerdictClass::defect, Symptom::bad_reply},
     {"no_json", VerdictClass::defect, Symptom::bad_reply},
     {"unknown_reply", VerdictClass::defect, Symptom::bad_reply},
+    {"problems_are_no_list", VerdictClass::defect, Symptom::bad_reply},
+    {"sends_twice", VerdictClass::defect, Symptom::bad_reply},
     {"unknown_problem", VerdictClass::defect, Symptom::bad_reply},
     {"unknown_error", VerdictClass::defect, Symptom::bad_reply},
 };

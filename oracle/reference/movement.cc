@@ -1,4 +1,6 @@
 // Movement and source ops: elements are copied with their bounds.
+#include <limits>
+
 #include "oracle/reference/ops.h"
 
 namespace fusesmith::oracle::ref {
@@ -127,12 +129,17 @@ Bounded reference(const Flip& op, BoundedSpan in, const TensorType& out, const A
   return strided(*in[0], out, strides, last);
 }
 
+// A graph's indices are in range; those that a backend computed wrongly need not be. Its region fails; of
+// what reads them, nothing is known.
+bool in_range(double index, size_t count) { return index >= 0 && index < static_cast<double>(count); }
+
 Bounded reference(const IndexCopy& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
   const Bounded &index = *in[1], &source = *in[2];
   const AxisView whole = view_of(out.shape, op.axis), part = view_of(source.type.shape, op.axis);
   Bounded y(*in[0]);
   for (size_t j = 0; j < source.v.size(); ++j) {
     const size_t outer = j / (part.size * part.inner), at = j / part.inner % part.size;
+    if (!in_range(index.v[at], whole.size)) continue;
     const auto to = static_cast<size_t>(index.v[at]);
     copy_element(source, j, y, (outer * whole.size + to) * whole.inner + j % part.inner);
   }
@@ -145,10 +152,14 @@ Bounded reference(const Gather&, BoundedSpan in, const TensorType& out, const Ar
   Bounded y(out);
   if (!table.exact()) y.e.resize(y.v.size());
   for (size_t row = 0; row < indices.v.size(); ++row) {
+    if (!in_range(indices.v[row], static_cast<size_t>(table.type.shape[0]))) {
+      for (size_t j = 0; j < width; ++j) y.set(row * width + j, 0, std::numeric_limits<double>::infinity());
+      continue;
+    }
     const size_t from = static_cast<size_t>(indices.v[row]) * width;
     for (size_t j = 0; j < width; ++j) {
       y.v[row * width + j] = table.v[from + j];
-      if (!table.exact()) y.e[row * width + j] = table.e[from + j];
+      if (!y.exact()) y.e[row * width + j] = table.error(from + j);
     }
   }
   return y;

@@ -135,5 +135,19 @@ TEST(CausalMask, WindowHidesTheFarPast) {
   EXPECT_EQ(mask(CausalAlignment::top_left, 4, true), Row(12, 0));
 }
 
+// A backend may have computed indices wrongly: nothing outside the table is read or written.
+TEST(Gather, KnowsNothingOfIndicesOutOfRange) {
+  const Bounded table(make_tensor({Dtype::f32, {3, 2}}, [](int64_t i) { return static_cast<double>(i); }));
+  const Bounded indices(make_tensor({Dtype::i32, {3}}, std::vector<double>{1, 1 << 30, -5}));
+  const Bounded y = evaluate_op(Gather{}, {table, indices});
+  EXPECT_EQ(y.v[0], 2);
+  EXPECT_EQ(y.error(0), 0);
+  for (size_t i = 2; i < 6; ++i) EXPECT_EQ(y.error(i), kInf);
+  const Bounded x(make_tensor({Dtype::f32, {3}}, std::vector<double>{1, 2, 3}));
+  const Bounded source(make_tensor({Dtype::f32, {2}}, std::vector<double>{7, 8}));
+  const Bounded places(make_tensor({Dtype::i32, {2}}, std::vector<double>{2, 9}));
+  EXPECT_EQ(evaluate_op(IndexCopy{0}, {x, places, source}).v, (std::vector<double>{1, 2, 7}));
+}
+
 }  // namespace
 }  // namespace fusesmith::oracle

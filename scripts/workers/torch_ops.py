@@ -112,20 +112,22 @@ def index_copy(node, _types):
 def arange(node, _types):
     start, step = node["start"], node["step"]
     stop = start + node["count"] * step
-    return lambda: torch.arange(start, stop, step, dtype=torch.int32)
+    device = torch.get_default_device()  # torch.compile does not see the default in its graph
+    return lambda: torch.arange(start, stop, step, dtype=torch.int32, device=device)
 
 
-def hidden_keys(rows, cols, alignment, window, shows_future):
+def hidden_keys(rows, cols, alignment, window, shows_future, device=None):
     """True where docs/ops.md's causal_mask hides a key."""
-    own = torch.arange(rows)[:, None] + (cols - rows if alignment == "bottom_right" else 0)
-    key = torch.arange(cols)[None, :]
-    hidden = torch.zeros((rows, cols), dtype=torch.bool) if shows_future else key > own
+    own = torch.arange(rows, device=device)[:, None] + (cols - rows if alignment == "bottom_right" else 0)
+    key = torch.arange(cols, device=device)[None, :]
+    hidden = torch.zeros((rows, cols), dtype=torch.bool, device=device) if shows_future else key > own
     return hidden | (key <= own - window) if window else hidden
 
 
 def causal_mask(node, _types):
     given = [node[key] for key in ("rows", "cols", "alignment", "window", "shows_future")]
-    return lambda: hidden_keys(*given)
+    device = torch.get_default_device()
+    return lambda: hidden_keys(*given, device)
 
 
 def rope(node, _types):
@@ -158,7 +160,7 @@ def sdpa(node, types):
 
     def run(q, k, v, shown=None):
         if static:
-            shown = ~hidden_keys(queries, keys, node["alignment"], node["window"], mask == "none")
+            shown = ~hidden_keys(queries, keys, node["alignment"], node["window"], mask == "none", q.device)
         if shown is None:
             return F.scaled_dot_product_attention(q, k, v, **options)
         shown = shown[(None,) * (2 - shown.dim())] if shown.dim() < 2 else shown
@@ -196,7 +198,7 @@ def composed_attention(node, types):
         elif mask == "boolean":
             scores = scores.masked_fill(~given, -math.inf)
         elif mask == "causal" or node["window"]:
-            hidden = hidden_keys(queries, keys, node["alignment"], node["window"], mask == "none")
+            hidden = hidden_keys(queries, keys, node["alignment"], node["window"], mask == "none", q.device)
             scores = scores.masked_fill(hidden, -math.inf)
         return torch.matmul(F.softmax(scores, -1), v)
 
