@@ -28,7 +28,7 @@ struct FaultInfo {
   // What explain may name as the cause: inner values of the kernel (inner_values.h) without their numbers,
   // operands without their op ("right" of any step), "store" or "rounding", separated by commas. Empty: none
   // of these is the cause, so that naming one is wrong.
-  std::string_view cause = "";
+  std::string_view cause = {};
 
   bool affects(std::string_view backend) const {
     return site == FaultSite::both || backend == (site == FaultSite::cpu_fused ? "cpu_fused" : "cuda_fused");

@@ -32,8 +32,8 @@ float dot(const float* a, const Offsets& a_at, const float* b, const Offsets& b_
 
 // A product, the lane's sums, three sums of lanes.
 SumOrder sum_order(const MultiplyReduce& reduction, OnCpu) {
-  const int64_t terms = extent(reduction.summed);
-  return {.products = static_cast<double>(1 + (terms + kLanes - 1) / kLanes + 3), .ieee = true};
+  const int64_t terms = extent(reduction.summed), of_lane = (terms + kLanes - 1) / kLanes;
+  return {.products = static_cast<double>(1 + of_lane + 3), .ieee = true};
 }
 
 void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out) {

@@ -49,7 +49,8 @@ void add_product(const float* a, int64_t a_stride, int64_t rows, const Panels& b
 // Arithmetic::sum_height of products by add_product: each is rounded, then added within its block, blocks one
 // after the other, and a bias.
 inline double blocked_height(int64_t terms, int64_t block = kDepthBlock) {
-  return static_cast<double>(2 + std::min(terms, block) + (terms + block - 1) / block);
+  const int64_t blocks = (terms + block - 1) / block;
+  return static_cast<double>(2 + std::min(terms, block) + blocks);
 }
 
 }  // namespace fusesmith::backends
