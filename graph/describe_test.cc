@@ -87,7 +87,7 @@ TEST(Describe, OpsJsonListsEveryOp) {
   const auto gelu =
       std::find_if(ops.begin(), ops.end(), [](const auto& op) { return op.at("name") == "gelu"; });
   EXPECT_EQ(gelu->dump(), nlohmann::json::parse(R"({"name": "gelu", "class": "pointwise", "inputs": [1, 1],
-    "doc": "0.5 x (1 + erf(x / sqrt(2))), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))); -inf is NaN, being multiplied by 0.",
+    "doc": "0.5 x (1 + erf(x / sqrt(2))), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))); gelu(-inf) is NaN (-inf times 0).",
     "attributes": [{"name": "form", "type": "choice", "choices": ["erf", "tanh"], "default": "erf",
                     "required": false}]})")
                               .dump());

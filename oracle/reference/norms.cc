@@ -56,11 +56,7 @@ struct Affine {
 bool is_exact(Element normal, Element w, Element b, double product, double v) {
   if (normal.e > 0 || w.e > 0 || b.e > 0 || !std::isfinite(v)) return false;
   if (product != 0 && std::fabs(product) < 0x1p-126) return false;
-  if (b.v == 0) return true;
-  // Where the bias cancels most of the product, a kernel with a wider accumulator shows the rounding of the
-  // root (inverse_root), which is less than 2^-25 of the product.
-  return std::fabs(v) >= std::fabs(product) && is_plain_f32(product) && v - product == b.v &&
-         v - b.v == product;
+  return b.v == 0 || (is_plain_f32(product) && v - product == b.v && v - b.v == product);
 }
 
 // normal w + b. Unknown where the product may overflow, or where its sign with an infinite weight is
