@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from program import number, simple
 
 DTYPES = {"f32": jnp.float32, "f16": jnp.float16, "bf16": jnp.bfloat16, "i32": jnp.int32, "bool": jnp.bool_}
 
@@ -28,14 +29,6 @@ def in_f32(function):
         return function(*wide).astype(x.dtype)
 
     return run
-
-
-def simple(function):
-    return lambda _node, _types: function
-
-
-def number(value):
-    return {"inf": math.inf, "-inf": -math.inf}.get(value, value)
 
 
 def matmul(node, _types):

@@ -9,12 +9,9 @@ onnx_model.py decides where `dtype` is f32 instead of the graph's 16 bits: a low
 import math
 
 import numpy as np
+from program import number
 
 ALL = np.iinfo(np.int64).max
-
-
-def number(value):
-    return {"inf": math.inf, "-inf": -math.inf}.get(value, value)
 
 
 def one(onnx_op, **attributes):

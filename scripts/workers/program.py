@@ -1,6 +1,18 @@
 """A graph as one Python function of its inputs, which torch.compile and jax.jit can trace."""
 
+import math
+
 from protocol import Unsupported
+
+
+def simple(function):
+    """The lowering of an op without attributes."""
+    return lambda _node, _types: function
+
+
+def number(value):
+    """An attribute of a case file as a number: infinities are text there."""
+    return {"inf": math.inf, "-inf": -math.inf}.get(value, value)
 
 
 class Program:

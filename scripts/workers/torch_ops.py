@@ -9,6 +9,7 @@ import math
 import numpy as np
 import torch
 import torch.nn.functional as F
+from program import number, simple
 
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "bool": torch.bool}
 
@@ -16,14 +17,6 @@ DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i
 def in_f32(function):
     """Computes in f32 and rounds the result once to the dtype of the first operand."""
     return lambda x, *others: function(x.float(), *(other.float() for other in others)).to(x.dtype)
-
-
-def simple(function):
-    return lambda _node, _types: function
-
-
-def number(value):
-    return {"inf": math.inf, "-inf": -math.inf}.get(value, value)
 
 
 def matmul(node, _types):

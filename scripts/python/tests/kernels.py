@@ -92,7 +92,7 @@ def wrong_dtype(x):
 
 
 def raises(x):
-    raise ValueError("sizes of less than 512 are not implemented")
+    raise ValueError("fails as a kernel that supports only some sizes does")
 
 
 def ends(x):
