@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from .program import binary, environment
 DEFAULT_TIMEOUT = 10  # what the program itself has
 POLL_SECONDS = 0.05
 LAST_WORDS = 2  # seconds that the program has to end after it was asked to
+
+SKIPPED = re.compile(r": skipped \d+ other files?$")  # what replay says of a folder, which is no problem of a case
 
 
 def arguments(path, candidate, policy, run_timeout):
@@ -103,7 +106,7 @@ def parsed(out, err, status):
         cases = json.loads(out)["cases"]
     except (ValueError, KeyError, TypeError):
         cases = []
-    lines = [line for line in err.splitlines() if line.strip() and "passed over" not in line]
+    lines = [line for line in err.splitlines() if line.strip() and not SKIPPED.search(line)]
     if not cases:
         raise Error(lines[0] if lines else f"fusesmith replay ended with {status} and printed nothing")
     return cases, lines[0] if lines else None
