@@ -69,18 +69,24 @@ void pass_on(Bounded& value, bool computed, bool rounded, double relative, doubl
   }
 }
 
+void cover(Bounded& value, const Bounded& other) {
+  for (size_t i = 0; i < value.v.size(); ++i) {
+    const double v = value.v[i], e = value.error(i), w = other.v[i];
+    if (v == w || (std::isnan(v) && std::isnan(w))) {
+      value.set(i, v, std::fmax(e, other.error(i)));
+    } else if (!std::isfinite(v) || !std::isfinite(w)) {
+      value.set(i, v, kInfinity);  // it overflows, or is NaN, in one of the readings
+    } else if (!std::isinf(e)) {
+      value.set(i, v, std::fmax(e, std::fabs(w - v) + other.error(i)));
+    }
+  }
+}
+
 void pass_on_either(Bounded& value, bool computed) {
   Bounded rounded = value;
   pass_on(rounded, computed, true, 0);
   pass_on(value, computed, false, 0);
-  for (size_t i = 0; i < value.v.size(); ++i) {
-    const double v = value.v[i], e = value.error(i);
-    if (std::isfinite(v) != std::isfinite(rounded.v[i])) {
-      value.set(i, v, kInfinity);  // it overflows in one of the readings
-    } else if (std::isfinite(v) && !std::isinf(e)) {
-      value.set(i, v, std::fmax(e, std::fabs(rounded.v[i] - v) + rounded.error(i)));
-    }
-  }
+  cover(value, rounded);
 }
 
 }  // namespace fusesmith::oracle

@@ -45,6 +45,9 @@ Interval stored_interval(Dtype dtype, bool computed, double v, double e);
 // slack of an algorithm).
 void pass_on(Bounded& value, bool computed, bool rounded, double relative, double absolute = 0);
 
+// Widens e so that every value that `other` allows is allowed, too. `other` has the same type.
+void cover(Bounded& value, const Bounded& other);
+
 // What covers both readings of a 16-bit inner value: rounded to its dtype, and kept in f32. v stays the exact
 // result.
 void pass_on_either(Bounded& value, bool computed);

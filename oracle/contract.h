@@ -48,9 +48,17 @@ struct Arithmetic {
   double tanh = 4;
   double log = 2;
   double rsqrt = 3;  // 1 / sqrtf: two correctly rounded steps and a reciprocal's share
+  double sqrt = 1;   // 1: correctly rounded, as is a div of 1
   double div = 1;
+  // Absolute error of a sigmoid beside its relative one, in units of u, also where a sigmoid is a factor of
+  // silu: of rational approximations, which vanish or stay constant where exp(-|x|) is small.
+  double sigmoid_absolute = 0;
   double smallest = 0x1p-126;       // absolute error of a function where it or one of its steps underflows
   double smallest_term = 0x1p-126;  // the same for one term of a product's sum
+  // Operands and results below 2^-126 may be read and written as zeros (FTZ and DAZ modes of a processor).
+  bool flushes_subnormals = false;
+  // layer_norm and group_norm may be computed as x * scale + shift with scale = r w, shift = b - mean r w.
+  bool norms_scale_and_shift = false;
   // Products of f32 operands may round or truncate them to tf32 (10 explicit significand bits).
   bool tf32 = false;
   // The largest number of roundings between a term of a product's sum and the result, including the term's
@@ -62,6 +70,8 @@ struct Arithmetic {
 
 // An inner value of softmax that some libraries store in 16 bits: "p/exponentials" for the node p.
 inline constexpr const char* kExponentials = "/exponentials";
+// An inner value of another op that some libraries store in 16 bits: "y/inner" for the node y.
+inline constexpr const char* kInner = "/inner";
 
 // One implicit rounding that a region may drop, move or add. `value` names an inner value of the region: a
 // node, or "node/inner" for an inner value of a composite op or of softmax.
@@ -73,14 +83,23 @@ struct Deviation {
     maybe,  // for each reader and element, its rounding may happen or not: what covers both
     add,    // a value inside one op, which the graph does not name, is rounded to `dtype`: the op's result is
             // off by `relative` of each element and by half of the smallest subnormal of `dtype`
+    lower,  // the node `value` is computed as the graph that `lowering` names (oracle/lowerings.h), whose
+            // inner values are rounded to their dtypes
+    maybe_lower,  // for each element, either as that graph, with its roundings or without, or as the op
   };
   Kind kind = Kind::drop;
   std::string value;
   Dtype dtype = Dtype::f32;
   double relative = 0;
   std::string why;  // "probabilities are rounded before their normalisation"
+  std::string lowering = {};
   bool operator==(const Deviation&) const = default;
 };
+
+// Whether it replaces a node by another graph, rather than changing a rounding.
+inline bool is_lowering(const Deviation& d) {
+  return d.kind == Deviation::Kind::lower || d.kind == Deviation::Kind::maybe_lower;
+}
 
 // An error that the algorithm of the region adds to an inner value in every reading, relative to |v| (for
 // example, by online rescaling).
@@ -104,7 +123,8 @@ struct Contract {
   bool operator==(const Contract&) const = default;
 };
 
-// "drop scores", "move p", "may drop x": the name of a deviation in reports and case files.
+// "drop scores", "move p", "may drop x", "lower y as einsum.sum_first": the name of a deviation in reports
+// and case files.
 std::string to_string(const Deviation& deviation);
 
 }  // namespace fusesmith::oracle

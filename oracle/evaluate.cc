@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "graph/expand.h"
+#include "oracle/lowerings.h"
 #include "oracle/reference.h"
 
 namespace fusesmith::oracle {
@@ -14,18 +15,24 @@ struct Context {
   const Contract& contract;
   const Reading& reading;
 
-  const Deviation* deviation(const std::string& value) const {
-    for (const Deviation& d : reading.deviations) {
-      if (d.value == value) return &d;
-    }
-    return nullptr;
-  }
+  // What happens to the rounding of a value.
+  const Deviation* deviation(const std::string& value) const { return find(value, false); }
+  // Which other graph computes a node.
+  const Deviation* lowering(const std::string& node) const { return find(node, true); }
   double slack(const std::string& value) const {
     double relative = 0;
     for (const Slack& s : contract.slacks) {
       if (s.value == value) relative += s.relative;
     }
     return relative;
+  }
+
+ private:
+  const Deviation* find(const std::string& value, bool lowers) const {
+    for (const Deviation& d : reading.deviations) {
+      if (d.value == value && is_lowering(d) == lowers) return &d;
+    }
+    return nullptr;
   }
 };
 
@@ -37,13 +44,27 @@ std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Va
 // Half of the smallest subnormal: the largest error of a rounding that underflows.
 double half_subnormal(Dtype dtype) { return std::ldexp(1.0, min_exponent(dtype) - precision(dtype)); }
 
-// Applies a rounding inside the op that the graph does not contain.
+// Applies roundings inside the op that the graph does not contain.
 void add_rounding(Bounded& value, const Deviation& added) {
+  const double roundings = std::fmax(1, added.relative / unit_roundoff(added.dtype));
   for (size_t i = 0; i < value.v.size(); ++i) {
     const double v = std::fabs(value.v[i]), e = value.error(i);
     if (std::isfinite(v))
-      value.set(i, value.v[i], e + added.relative * (v + e) + half_subnormal(added.dtype));
+      value.set(i, value.v[i], e + added.relative * (v + e) + roundings * half_subnormal(added.dtype));
   }
+}
+
+// A value that a processor may read or write as 0, if it flushes subnormals.
+void flush(Bounded& value) {
+  for (size_t i = 0; i < value.v.size(); ++i) {
+    const double v = std::fabs(value.v[i]), e = value.error(i);
+    if (v != 0 && v - e < 0x1p-126) value.set(i, value.v[i], std::fmax(e, v));
+  }
+}
+
+bool may_flush(const Op& op, const Arithmetic& arithmetic) {
+  const OpClass op_class = info(op).op_class;
+  return arithmetic.flushes_subnormals && op_class != OpClass::movement && op_class != OpClass::source;
 }
 
 // The value as other nodes of the region read it.
@@ -65,17 +86,27 @@ Bounded round_inner(Bounded value, const Op& op, const std::string& name, const 
 }
 
 // Evaluates the expansion of a composite op. Its last value is returned before rounding, as for every op.
+// Inputs of `inner` beyond those of the op are constants.
 Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>& inputs,
-                          const std::string& name, const Context& context) {
+                          const std::string& name, const Context& context, bool may_round = false) {
   Values values(static_cast<size_t>(inner.value_count()));
   for (size_t i = 0; i < inputs.size(); ++i) values[i] = std::make_shared<Bounded>(*inputs[i]);
+  for (size_t i = inputs.size(); i < inner.inputs().size(); ++i) {
+    Bounded constant(inner.inputs()[i].type);
+    std::fill(constant.v.begin(), constant.v.end(), std::get<Constant>(inner.inputs()[i].fill).value);
+    values[i] = std::make_shared<Bounded>(std::move(constant));
+  }
   const ValueId last = inner.outputs()[0];
   for (const Node& node : inner.nodes()) {
     const std::string inner_name = name + "/" + node.name;
     Bounded value = std::move(compute_node(inner, node, values, inner_name, context)[0]);
     if (node.first_output == last) return value;
-    values[static_cast<size_t>(node.first_output)] =
-        std::make_shared<Bounded>(round_inner(std::move(value), node.op, inner_name, context));
+    if (may_round) {
+      pass_on_either(value, computes(node.op));
+    } else {
+      value = round_inner(std::move(value), node.op, inner_name, context);
+    }
+    values[static_cast<size_t>(node.first_output)] = std::make_shared<Bounded>(std::move(value));
   }
   check(false, "composite: the expansion's output is not a node");
   return Bounded(inner.type(last));
@@ -106,6 +137,20 @@ void forget_overflowing(Bounded& product, const Op& op, const Bounded& left, con
   }
 }
 
+// What the op computes itself, without a lowering.
+std::vector<Bounded> compute_op(const Node& node, const std::vector<const Bounded*>& inputs, TypeSpan outputs,
+                                const Context& context) {
+  const Arithmetic& arithmetic = context.contract.arithmetic;
+  if (!may_flush(node.op, arithmetic)) return reference(node.op, inputs, outputs, arithmetic);
+  std::vector<Bounded> flushed;
+  for (const Bounded* input : inputs) flush(flushed.emplace_back(*input));
+  std::vector<const Bounded*> pointers;
+  for (const Bounded& input : flushed) pointers.push_back(&input);
+  std::vector<Bounded> results = reference(node.op, pointers, outputs, arithmetic);
+  for (Bounded& result : results) flush(result);
+  return results;
+}
+
 std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Values& values,
                                   const std::string& name, const Context& context) {
   std::vector<const Bounded*> inputs;
@@ -114,17 +159,29 @@ std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Va
     inputs.push_back(values[static_cast<size_t>(v)].get());
     types.push_back(graph.type(v));
   }
+  if (const Deviation* lowered = context.lowering(name)) {
+    const bool either = lowered->kind == Deviation::Kind::maybe_lower;
+    const auto lowering = find_lowering(lowered->lowering)->graph(node.op, types);
+    Bounded as_graph = compute_composite(*lowering, inputs, name, context, either);
+    if (!either) return {as_graph};
+    outputs.push_back(graph.type(node.first_output));
+    Bounded as_op = std::move(compute_op(node, inputs, outputs, context)[0]);
+    cover(as_op, as_graph);
+    return {as_op};
+  }
   if (info(node.op).op_class == OpClass::composite) {
     return {compute_composite(*expansion(node.op, types), inputs, name, context)};
   }
   for (int i = 0; i < node.output_count; ++i) outputs.push_back(graph.type(node.first_output + i));
-  std::vector<Bounded> results = reference(node.op, inputs, outputs, context.contract.arithmetic);
+  std::vector<Bounded> results = compute_op(node, inputs, outputs, context);
   Bounded& value = results[0];
   const auto& unnormalised = context.contract.unnormalised;
   if (std::find(unnormalised.begin(), unnormalised.end(), name) != unnormalised.end()) {
     forget_overflowing(value, node.op, *inputs[0], *inputs[1], context.contract.arithmetic);
   }
-  if (const Deviation* added = context.deviation(name + kExponentials)) add_rounding(value, *added);
+  for (const char* inner : {kExponentials, kInner}) {
+    if (const Deviation* added = context.deviation(name + inner)) add_rounding(value, *added);
+  }
   return results;
 }
 

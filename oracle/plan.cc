@@ -46,6 +46,10 @@ std::string to_string(const Deviation& deviation) {
       return "may drop " + deviation.value;
     case Deviation::Kind::add:
       return "add " + deviation.value;
+    case Deviation::Kind::lower:
+      return "lower " + deviation.value + " as " + deviation.lowering;
+    case Deviation::Kind::maybe_lower:
+      return "may lower " + deviation.value + " as " + deviation.lowering;
   }
   return deviation.value;
 }

@@ -105,6 +105,7 @@ class RegionJudge {
   static Deviations optional_ones(Deviations dropped) {
     for (Deviation& d : dropped) {
       if (d.kind == Deviation::Kind::drop) d.kind = Deviation::Kind::maybe;
+      if (d.kind == Deviation::Kind::lower) d.kind = Deviation::Kind::maybe_lower;
     }
     return dropped;
   }
@@ -133,6 +134,7 @@ class RegionJudge {
   bool all_declared(const Deviations& used) const {
     return std::all_of(used.begin(), used.end(), [&](Deviation d) {
       if (d.kind == Deviation::Kind::maybe) d.kind = Deviation::Kind::drop;
+      if (d.kind == Deviation::Kind::maybe_lower) d.kind = Deviation::Kind::lower;
       return std::find(declared_.begin(), declared_.end(), d) != declared_.end();
     });
   }
@@ -141,7 +143,7 @@ class RegionJudge {
   Deviations undeclared(bool casts) const {
     Deviations found;
     for (const InnerRounding& inner : inner_roundings(graph_, region_)) {
-      const auto declares = [&](const Deviation& d) { return d.value == inner.value; };
+      const auto declares = [&](const Deviation& d) { return d.value == inner.value && !is_lowering(d); };
       const bool declared = std::any_of(declared_.begin(), declared_.end(), declares);
       if (!declared && inner.is_explicit == casts)
         found.push_back({Deviation::Kind::drop, inner.value, inner.dtype, 0, ""});

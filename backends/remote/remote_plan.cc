@@ -5,12 +5,18 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "oracle/lowerings.h"
+#include "oracle/online_softmax.h"
+
 namespace fusesmith::backends {
 namespace {
 
 using Json = nlohmann::json;
 
 constexpr double kLargestError = 0x1p14;  // of a function, in units of 2^-24: relative 2^-10
+constexpr int kMostRoundedInside = 4;
+// A kernel with a running maximum rescales at most once for each block of so many keys.
+constexpr int64_t kSmallestKeyBlock = 16;
 
 struct Refused {
   std::string what;
@@ -23,10 +29,21 @@ struct Refused {
 // The functions whose errors a contract may state.
 const std::map<std::string, double Arithmetic::*>& function_errors() {
   static const std::map<std::string, double Arithmetic::*> errors = {
-      {"exp", &Arithmetic::exp}, {"erf", &Arithmetic::erf},     {"tanh", &Arithmetic::tanh},
-      {"log", &Arithmetic::log}, {"rsqrt", &Arithmetic::rsqrt}, {"div", &Arithmetic::div},
+      {"exp", &Arithmetic::exp},     {"erf", &Arithmetic::erf},
+      {"tanh", &Arithmetic::tanh},   {"log", &Arithmetic::log},
+      {"rsqrt", &Arithmetic::rsqrt}, {"div", &Arithmetic::div},
+      {"sqrt", &Arithmetic::sqrt},   {"sigmoid_absolute", &Arithmetic::sigmoid_absolute},
   };
   return errors;
+}
+
+const std::map<std::string, bool Arithmetic::*>& flags() {
+  static const std::map<std::string, bool Arithmetic::*> all = {
+      {"tf32", &Arithmetic::tf32},
+      {"flushes_subnormals", &Arithmetic::flushes_subnormals},
+      {"norms_scale_and_shift", &Arithmetic::norms_scale_and_shift},
+  };
+  return all;
 }
 
 Arithmetic parse_arithmetic(const Json& json, const std::string& place) {
@@ -34,12 +51,14 @@ Arithmetic parse_arithmetic(const Json& json, const std::string& place) {
   if (!json.is_object()) refuse(place, "expected an object");
   for (const auto& [key, value] : json.items()) {
     const auto function = function_errors().find(key);
+    const auto flag = flags().find(key);
     if (function != function_errors().end()) {
       if (!value.is_number() || !(value >= 0.0) || !(value <= kLargestError))
         refuse(place + "." + key, "expected a number between 0 and 2^14, in units of 2^-24");
       arithmetic.*function->second = value.get<double>();
-    } else if (key == "tf32" && value.is_boolean()) {
-      arithmetic.tf32 = value.get<bool>();
+    } else if (flag != flags().end()) {
+      if (!value.is_boolean()) refuse(place + "." + key, "expected true or false");
+      arithmetic.*flag->second = value.get<bool>();
     } else if (key == "variance") {
       using Variance = Arithmetic::Variance;
       const std::map<Json, Variance> forms = {
@@ -54,10 +73,35 @@ Arithmetic parse_arithmetic(const Json& json, const std::string& place) {
   return arithmetic;
 }
 
+// What a contract says of ops, before it is applied to the nodes of a region.
 struct RemoteContract {
   Arithmetic arithmetic;
   bool any_rounding = false;
+  bool online_softmax = false;
+  std::vector<const oracle::Lowering*> lowerings;
+  std::map<std::string, int> rounded_inside;  // by op: how many values inside it may be rounded to 16 bits
 };
+
+const oracle::Lowering* parse_lowering(const Json& name, const std::string& place) {
+  const oracle::Lowering* found = name.is_string() ? oracle::find_lowering(name.get<std::string>()) : nullptr;
+  if (found) return found;
+  std::string known;
+  for (const oracle::Lowering& lowering : oracle::lowerings())
+    known += (known.empty() ? "" : ", ") + std::string(lowering.name);
+  refuse(place, "expected one of " + known);
+}
+
+std::map<std::string, int> parse_rounded_inside(const Json& json, const std::string& place) {
+  std::map<std::string, int> counts;
+  if (!json.is_object()) refuse(place, "expected an object of ops and numbers");
+  for (const auto& [op, count] : json.items()) {
+    if (!default_op(op)) refuse(place, "no op is called \"" + op + "\"");
+    if (!count.is_number_integer() || count < 1 || count > kMostRoundedInside)
+      refuse(place + "." + op, "expected 1 to " + std::to_string(kMostRoundedInside));
+    counts[op] = count.get<int>();
+  }
+  return counts;
+}
 
 RemoteContract parse_contract(const Json& json, const std::string& place) {
   RemoteContract contract;
@@ -67,12 +111,60 @@ RemoteContract parse_contract(const Json& json, const std::string& place) {
       contract.arithmetic = parse_arithmetic(value, place + ".arithmetic");
     } else if (key == "roundings" && (value == "kept" || value == "any")) {
       contract.any_rounding = value == "any";
+    } else if (key == "attention" && (value == "exact" || value == "online")) {
+      contract.online_softmax = value == "online";
+    } else if (key == "lowerings" && value.is_array()) {
+      for (const Json& name : value) contract.lowerings.push_back(parse_lowering(name, place + ".lowerings"));
+    } else if (key == "rounded_inside") {
+      contract.rounded_inside = parse_rounded_inside(value, place + ".rounded_inside");
+    } else if (key == "roundings") {
+      refuse(place, "roundings: expected \"kept\" or \"any\"");
+    } else if (key == "attention") {
+      refuse(place, "attention: expected \"exact\" or \"online\"");
     } else {
       refuse(place,
-             key == "roundings" ? "roundings: expected \"kept\" or \"any\"" : "unknown key \"" + key + "\"");
+             key == "lowerings" ? "lowerings: expected a list of names" : "unknown key \"" + key + "\"");
     }
   }
   return contract;
+}
+
+double rescales(const Graph& graph, const Node& attention) {
+  const TensorType& v = graph.type(attention.inputs[2]);
+  return static_cast<double>((v.shape[v.shape.size() - 2] - 1) / kSmallestKeyBlock);
+}
+
+void declare_node(Contract& contract, const Graph& graph, const Node& node, const RemoteContract& remote) {
+  Types types;
+  for (const ValueId v : node.inputs) types.push_back(graph.type(v));
+  const Dtype dtype = graph.type(node.first_output).dtype;
+  for (const oracle::Lowering* lowering : remote.lowerings) {
+    if (lowering->graph(node.op, types)) {
+      contract.deviations.push_back(
+          {Deviation::Kind::lower, node.name, dtype, 0, lowering->doc, lowering->name});
+    }
+  }
+  const auto inside = remote.rounded_inside.find(std::string(info(node.op).name));
+  if (inside != remote.rounded_inside.end() && is_16_bit(dtype)) {
+    const bool softmax = std::holds_alternative<Softmax>(node.op);
+    contract.deviations.push_back(
+        {Deviation::Kind::add,
+         graph.name(node.first_output) + (softmax ? oracle::kExponentials : oracle::kInner), dtype,
+         inside->second * unit_roundoff(dtype), "values inside the op are rounded to its dtype"});
+  }
+}
+
+// The contract of a region, once its nodes are known.
+void declare(Region& region, const Graph& graph, const RemoteContract& remote) {
+  region.contract.arithmetic = remote.arithmetic;
+  region.contract.any_rounding = remote.any_rounding;
+  for (const int n : region.nodes) {
+    const Node& node = graph.nodes()[static_cast<size_t>(n)];
+    if (remote.online_softmax && std::holds_alternative<Sdpa>(node.op))
+      oracle::declare_online_attention(region.contract, node, graph.type(node.first_output).dtype,
+                                       rescales(graph, node), remote.arithmetic.exp);
+    declare_node(region.contract, graph, node, remote);
+  }
 }
 
 std::vector<int> parse_nodes(const Graph& graph, const Json& json, const std::string& place) {
@@ -89,7 +181,7 @@ std::vector<int> parse_nodes(const Graph& graph, const Json& json, const std::st
 }
 
 Region parse_region(const Graph& graph, const Json& json, const RemoteContract& general,
-                    const std::string& place, bool& any_rounding) {
+                    const std::string& place) {
   if (!json.is_object() || !json.contains("nodes")) refuse(place, "expected an object with \"nodes\"");
   Region region = make_region(graph, parse_nodes(graph, json["nodes"], place + ".nodes"));
   RemoteContract contract = general;
@@ -105,8 +197,7 @@ Region parse_region(const Graph& graph, const Json& json, const RemoteContract& 
       refuse(place, "unknown key \"" + key + "\"");
     }
   }
-  region.contract.arithmetic = contract.arithmetic;
-  any_rounding = contract.any_rounding;
+  declare(region, graph, contract);
   return region;
 }
 
@@ -151,17 +242,10 @@ std::vector<Region> parse_regions(const Graph& graph, const Json& json, const Re
   } else if (!json.is_array()) {
     refuse("regions", "expected \"each_node\", \"whole_graph\" or a list");
   }
-  for (Region& region : regions) {
-    region.contract.arithmetic = contract.arithmetic;
-    region.contract.any_rounding = contract.any_rounding;
-  }
+  for (Region& region : regions) declare(region, graph, contract);
   if (!json.is_array()) return regions;
-  for (size_t r = 0; r < json.size(); ++r) {
-    bool any_rounding = false;
-    regions.push_back(
-        parse_region(graph, json[r], contract, "regions[" + std::to_string(r) + "]", any_rounding));
-    regions.back().contract.any_rounding = any_rounding;
-  }
+  for (size_t r = 0; r < json.size(); ++r)
+    regions.push_back(parse_region(graph, json[r], contract, "regions[" + std::to_string(r) + "]"));
   check_order(graph, regions);
   return regions;
 }

@@ -97,16 +97,17 @@ Smooth gelu_tanh(double x, double dx, const Arithmetic& arithmetic) {
 }  // namespace
 
 // y = 1 / (1 + exp(-x)): the exponential's error counts by its share (1 - y) of the sum; then an addition and
-// a division.
+// a division. Rational approximations add an absolute error.
 Bounded reference(const Sigmoid&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  const double absolute = arithmetic.sigmoid_absolute * kU;
   return smooth(in, out, [&](double x, double dx) {
-    if (is_saturated(x, dx)) return Smooth{x > 0 ? 1.0 : 0.0, 0, 0, 0};
+    if (is_saturated(x, dx)) return Smooth{x > 0 ? 1.0 : 0.0, 0, 0, absolute};
     if (x == 0 && dx == 0) return Smooth{0.5, 0, 0, 0};
     const double y = sigmoid(x);
     const double rest = sigmoid(-x);
     const double computing = y * (rest * arithmetic.exp + (1 + arithmetic.div) + 1) * kU;
     const double curvature = std::fmin(0.1, y * rest * std::exp(dx));  // |(log y (1 - y))'| <= 1
-    return Smooth{y, y * rest, curvature, computing + arithmetic.smallest};
+    return Smooth{y, y * rest, curvature, computing + absolute + arithmetic.smallest};
   });
 }
 
@@ -116,9 +117,15 @@ Bounded reference(const Silu&, BoundedSpan in, const TensorType& out, const Arit
   return smooth(in, out, [&](double x, double dx) {
     if (std::isinf(x)) return Smooth{x > 0 ? x : kNaN, 0, 0, 0};
     if (x == 0 && dx == 0) return Smooth{x, 0, 0, 0};
-    if (is_saturated(x, dx)) return ramp(x);
+    const double absolute = std::fabs(x) * arithmetic.sigmoid_absolute * kU;
+    if (is_saturated(x, dx)) {
+      Smooth saturated = ramp(x);
+      saturated.computing = absolute;
+      return saturated;
+    }
     const double s = sigmoid(x), rest = sigmoid(-x);
-    const double computing = std::fabs(x * s) * (rest * arithmetic.exp + (1 + arithmetic.div) + 2) * kU;
+    const double computing =
+        absolute + std::fabs(x * s) * (rest * arithmetic.exp + (1 + arithmetic.div) + 2) * kU;
     const double curvature = std::fmin(0.5, s * rest * std::exp(dx) * (2 + std::fabs(x) + dx));
     return Smooth{x * s, s * (1 + x * rest), curvature, computing + underflow(x, arithmetic)};
   });

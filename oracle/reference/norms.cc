@@ -85,14 +85,23 @@ struct NormRow {
   bool known;    // no sum may have overflowed
 };
 
-void write_row(const NormRow& norm, const Affine& affine, double smallest, Bounded& y) {
+// The further error of x scale + shift with scale = r w and shift = b - mean r w: two roundings of x scale,
+// three of shift's product, one of shift. Unknown where a product may overflow.
+double scale_and_shift_error(const NormRow& norm, size_t j, Element w, Element b) {
+  const double scale = norm.r.v * (1 + norm.r.e) * (std::fabs(w.v) + w.e);
+  const double products = (std::fabs(norm.row.x[j]) + std::fabs(norm.mean) + norm.mean_error) * scale;
+  return products < max_finite(Dtype::f32) ? kU * (3 * products + std::fabs(b.v) + b.e) * 1.001 : kInfinity;
+}
+
+void write_row(const NormRow& norm, const Affine& affine, const Arithmetic& arithmetic, Bounded& y) {
   for (size_t j = 0; j < norm.row.n; ++j) {
     const double x = norm.row.x[j], dx = norm.row.dx ? norm.row.dx[j] : 0, c = x - norm.mean;
     const bool exact = !norm.centred || (dx == 0 && norm.mean_error == 0 && is_plain_f32(c));
     const double dc = exact ? dx : (dx + norm.mean_error) * (1 + kU) + kU * std::fabs(c);
     const size_t i = norm.start + j;
-    Element result = affine_transform(scaled(c, dc, norm.r), affine.at(affine.weight, i, 1),
-                                      affine.at(affine.bias, i, 0), smallest);
+    const Element w = affine.at(affine.weight, i, 1), b = affine.at(affine.bias, i, 0);
+    Element result = affine_transform(scaled(c, dc, norm.r), w, b, arithmetic.smallest);
+    if (norm.centred && arithmetic.norms_scale_and_shift) result.e += scale_and_shift_error(norm, j, w, b);
     if (!norm.regular)
       result.e = norm.row.dx ? kInfinity : 0;
     else if (!norm.known)
@@ -119,7 +128,7 @@ Bounded centred_norm(BoundedSpan in, const TensorType& out, size_t n, Affine aff
     const Element r = inverse_root(s.variance + eps, s.variance_error, arithmetic);
     const bool known = s.variance * static_cast<double>(n) < 1e38 && std::isfinite(s.mean_error);
     const bool regular = std::isfinite(s.mean) && std::isfinite(s.variance);
-    write_row({row, start, s.mean, s.mean_error, r, true, regular, known}, affine, arithmetic.smallest, y);
+    write_row({row, start, s.mean, s.mean_error, r, true, regular, known}, affine, arithmetic, y);
   }
   return y;
 }
@@ -168,8 +177,7 @@ Bounded reference(const RmsNorm& op, BoundedSpan in, const TensorType& out, cons
     const double rounding =
         exact ? 0 : (arithmetic.row_sums.height(count) + 3) * kU * (q + inputs / count) + arithmetic.smallest;
     const Element r = inverse_root(total, inputs / count + rounding, arithmetic);
-    write_row({row, start, 0, 0, r, false, std::isfinite(q), squares + inputs < 1e38}, affine,
-              arithmetic.smallest, y);
+    write_row({row, start, 0, 0, r, false, std::isfinite(q), squares + inputs < 1e38}, affine, arithmetic, y);
   }
   return y;
 }

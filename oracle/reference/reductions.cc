@@ -181,7 +181,8 @@ Bounded reduced(const Bounded& x, const Shape& axes, const TensorType& out, F f)
 }
 
 // The variance is off by up to `smallest` where squares underflow, and unknown where they may overflow.
-Element variance_of(const Row& row, const Statistics& s, double correction, double smallest) {
+// A division by a number that is no power of two may be a product with its rounded inverse, if eps_div > 1.
+Element variance_of(const Row& row, const Statistics& s, double correction, const Arithmetic& arithmetic) {
   const auto n = static_cast<double>(row.x.size());
   for (double x : row.x) {
     if (!std::isfinite(x)) return {kNaN, row.exact ? 0 : kInfinity};
@@ -192,7 +193,8 @@ Element variance_of(const Row& row, const Statistics& s, double correction, doub
   const auto divisor = static_cast<size_t>(n - correction);
   const bool exact = s.variance_error == 0 && is_power_of_two(row.x.size()) && is_power_of_two(divisor);
   if (s.variance_error == 0 && (s.variance == 0 || (exact && is_plain_f32(v)))) return {v, 0};
-  const double e = s.variance_error * share * (1 + 0x1p-40) + smallest;
+  const double dividing = is_power_of_two(divisor) ? 0 : (arithmetic.div - 1) * kU * v;
+  const double e = s.variance_error * share * (1 + 0x1p-40) + dividing + arithmetic.smallest;
   return {v, std::isnan(e) ? kInfinity : e};
 }
 
@@ -223,7 +225,7 @@ std::vector<Bounded> reference(const VarMean& op, BoundedSpan in, TypeSpan out,
   for_each_reduced(*in[0], op.axes, [&](const Row& row, size_t i) {
     const Statistics s =
         statistics({row.x.data(), row.exact ? nullptr : row.dx.data(), row.x.size()}, arithmetic);
-    const Element var = variance_of(row, s, static_cast<double>(op.correction), arithmetic.smallest);
+    const Element var = variance_of(row, s, static_cast<double>(op.correction), arithmetic);
     y[0].set(i, var.v, var.e);
     const bool finite = std::isfinite(s.mean) && std::isfinite(s.variance);
     const Element mean = finite ? Element{s.mean, s.mean_error} : mean_of(row, arithmetic.row_sums);

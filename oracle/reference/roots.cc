@@ -1,4 +1,5 @@
-// sqrt: correctly rounded, so e is what the input brings and what f64 loses. rsqrt: eps_rsqrt u relative, and
+// sqrt: correctly rounded unless eps_sqrt > 1, so e is what the input brings, what f64 loses and
+// (eps_sqrt - 1) u v. rsqrt: eps_rsqrt u relative, and
 // exact at powers of four (Arithmetic says on what grounds).
 // Both are NaN below 0, and unknown where an inexact input may lie on either side.
 #include <cmath>
@@ -36,13 +37,11 @@ Bounded root(BoundedSpan in, const TensorType& out, F f) {
 
 }  // namespace
 
-Bounded reference(const Sqrt&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
-  return root(in, out, [](double x, double dx, double& v, double& e) {
+Bounded reference(const Sqrt&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  return root(in, out, [&](double x, double dx, double& v, double& e) {
     v = std::sqrt(x);
-    if (std::isinf(v) || std::fma(v, v, -x) == 0)
-      e = 0;
-    else
-      e = 0x1p-53 * v;
+    const double computing = std::isinf(v) ? 0 : std::fmax(arithmetic.sqrt - 1, 0) * kU * v;
+    e = computing + (std::isinf(v) || std::fma(v, v, -x) == 0 ? 0 : 0x1p-53 * v);
     if (dx > 0) e = (e + dx / (v + std::sqrt(x - dx))) * (1 + 0x1p-50);
   });
 }

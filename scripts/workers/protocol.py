@@ -296,17 +296,17 @@ def measured_arithmetic(library):
     return {}
 
 
-def opaque_plan(arithmetic):
-    """One region in all: a compiler may keep or drop every implicit rounding."""
-    return {"regions": "whole_graph", "contract": {"roundings": "any", "arithmetic": arithmetic}}
+def opaque_plan(arithmetic, **more):
+    """One region in all: a compiler may keep or drop every implicit rounding. `more`: further keys of the contract."""
+    return {"regions": "whole_graph", "contract": {"roundings": "any", "arithmetic": arithmetic, **more}}
 
 
-def node_plan(graph, arithmetic):
+def node_plan(graph, arithmetic, **more):
     """One region per node that keeps its rounding. `sdpa` is one kernel here, which stores no inner value."""
-    kept = {"roundings": "kept", "arithmetic": arithmetic}
+    kept = {"roundings": "kept", "arithmetic": arithmetic, **more}
     if all(node["op"] != "sdpa" for node in graph.nodes):
         return {"regions": "each_node", "contract": kept}
-    loose = {"roundings": "any", "arithmetic": arithmetic}
+    loose = {**kept, "roundings": "any"}
     regions = [{"nodes": [node["name"]], "patterns": [], "contract": loose if node["op"] == "sdpa" else kept}
                for node in graph.nodes]
     return {"regions": regions, "contract": kept}

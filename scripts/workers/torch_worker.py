@@ -85,8 +85,11 @@ class TorchExecutor(Executor):
             self.program = torch.compile(self.program, backend=self.mode, fullgraph=True, dynamic=False)
         self.warm_up()
         # RowwiseMoments of layer_norm and group_norm, WelfordOps of var_mean.
-        arithmetic = {**measured_arithmetic("torch"), "tf32": bool(graph.options.get("tf32")), "variance": "welford"}
-        return node_plan(graph, arithmetic) if self.mode == "eager" else opaque_plan(arithmetic)
+        arithmetic = {**measured_arithmetic("torch"), "tf32": bool(graph.options.get("tf32")), "variance": "welford",
+                      "norms_scale_and_shift": True}
+        more = {"lowerings": ["einsum.sum_first", "linear.bias_after", "rsqrt.of_root"], "attention": "online",
+                "rounded_inside": {"softmax": 1}}
+        return node_plan(graph, arithmetic, **more) if self.mode == "eager" else opaque_plan(arithmetic, **more)
 
     def warm_up(self):
         """torch.compile compiles in the first run; and only a run tells which kernels are missing."""

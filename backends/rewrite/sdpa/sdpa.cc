@@ -49,19 +49,8 @@ void group_heads(FusedAttention& attention, int64_t group, bool k_shared, bool v
   split(attention.mask.other, false);
 }
 
-void declare_probabilities(Contract& contract, const FusedAttention& attention, const Arithmetic& arithmetic,
-                           const std::string& p, const std::string& product) {
-  contract.unnormalised.push_back(product);
-  if (is_16_bit(attention.p_dtype)) {
-    contract.deviations.push_back({Deviation::Kind::move, p, attention.p_dtype,
-                                   unit_roundoff(attention.p_dtype),
-                                   "probabilities are rounded before their normalisation"});
-  }
-  const int64_t rescales = (attention.keys + attention.key_tile - 1) / attention.key_tile - 1;
-  if (rescales > 0) {
-    contract.slacks.push_back({p, static_cast<double>(rescales) * (arithmetic.exp + 2) * kU,
-                               "rescaled each time the running maximum moves"});
-  }
+double rescales(const FusedAttention& attention) {
+  return static_cast<double>((attention.keys + attention.key_tile - 1) / attention.key_tile - 1);
 }
 
 Pattern sdpa_pattern() {

@@ -5,6 +5,7 @@
 #include "backends/rewrite/matching/deviations.h"
 #include "backends/rewrite/sdpa/sdpa_matcher.h"
 #include "backends/rewrite/sdpa/sdpa_scores.h"
+#include "oracle/online_softmax.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -171,8 +172,8 @@ std::optional<Match> match_attention(const MatchContext& context, int n) {
   found.nodes.insert(found.nodes.end(), values.nodes.begin(), values.nodes.end());
   FusedAttention attention = attention_of(context, *masked, values, n, p);
   for (int m : inner) drop_rounding(found.contract, context.graph(), m);
-  declare_probabilities(found.contract, attention, context.arithmetic(), context.node(*softmax).name,
-                        node.name);
+  oracle::declare_online_softmax(found.contract, context.node(*softmax).name, node.name, attention.p_dtype,
+                                 rescales(attention), context.arithmetic().exp);
   found.op = std::move(attention);
   return found;
 }

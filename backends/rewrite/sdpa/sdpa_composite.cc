@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "backends/rewrite/sdpa/sdpa_matcher.h"
+#include "oracle/online_softmax.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -26,27 +27,6 @@ AttentionMask mask_of(const Graph& graph, const Node& node, const FusedAttention
   }
   mask.mask = matrix_operand(graph, node.inputs[3], attention.batch);
   return mask;
-}
-
-// Which values of the expansion the kernel never rounds.
-void declare(Contract& contract, const MatchContext& context, const Node& node,
-             const FusedAttention& attention) {
-  const auto& op = std::get<Sdpa>(node.op);
-  const Dtype dtype = context.graph().type(node.first_output).dtype;
-  if (is_16_bit(dtype) && !op.upcast) {
-    const bool both = op.scale_on == Sdpa::ScaleOn::both;
-    const auto drop = [&](const char* inner) {
-      contract.deviations.push_back(
-          {Deviation::Kind::drop, node.name + "/" + inner, dtype, 0, "stays in f32 inside the fused kernel"});
-    };
-    if (both) drop("q_scaled");
-    if (both) drop("k_scaled");
-    drop("scores");
-    if (!both) drop("scaled");
-    if (op.softcap != 0) drop("capped");
-    if (op.mask == Sdpa::Mask::additive) drop("masked");
-  }
-  declare_probabilities(contract, attention, context.arithmetic(), node.name + "/p", node.name + "/out");
 }
 
 }  // namespace
@@ -78,7 +58,8 @@ std::optional<Match> match_composite_sdpa(const MatchContext& context, int n) {
   if (group > 1) group_heads(attention, group, true, true, context.faults());
   attention.p_dtype = op.upcast ? Dtype::f32 : graph.type(node.first_output).dtype;
   Match found{{n}, {"sdpa"}, {}, SingleNode{}};
-  declare(found.contract, context, node, attention);
+  oracle::declare_online_attention(found.contract, node, context.graph().type(node.first_output).dtype,
+                                   rescales(attention), context.arithmetic().exp);
   found.op = std::move(attention);
   return found;
 }

@@ -23,11 +23,8 @@ Shape fewer_heads(Shape batch, int64_t group);
 void group_heads(FusedAttention& attention, int64_t group, bool k_shared, bool v_shared,
                  const Faults& faults);
 
-// Declares how the fused kernel treats its probabilities, the inner value `p`: rounded before their
-// normalisation, and rescaled each time that the running maximum moves. The inner value `product` (with v) is
-// summed before it is normalised.
-void declare_probabilities(Contract& contract, const FusedAttention& attention, const Arithmetic& arithmetic,
-                           const std::string& p, const std::string& product);
+// How often the kernel may rescale: once for each tile of keys after the first.
+double rescales(const FusedAttention& attention);
 
 std::span<const GraphRecipe> sdpa_examples();
 std::span<const GraphRecipe> sdpa_near_misses();

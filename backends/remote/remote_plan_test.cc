@@ -1,0 +1,84 @@
+// What a worker's contract says of ops becomes what the judge allows each node; what the page does not allow
+// is refused by its place.
+#include "backends/remote/remote_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace fusesmith::backends {
+namespace {
+
+using Json = nlohmann::json;
+
+Graph sample() {
+  Builder b;
+  const TensorType type{Dtype::bf16, {4, 4}};
+  const ValueId x = b.input("x", type, Normal{}), y = b.input("y", type, Normal{});
+  const ValueId sums = b.node(Einsum{"ij,ik->ij"}, {x, y}, "sums");
+  const ValueId p = b.node(Softmax{-1}, {sums}, "p");
+  b.output(b.node(Sdpa{}, {p, x, y}, "attention"));
+  return *b.build();
+}
+
+Result<Plan> parse(const Json& contract, const Json& regions = "each_node") {
+  return parse_plan(sample(), {{"type", "plan"}, {"regions", regions}, {"contract", contract}});
+}
+
+std::vector<std::string> deviations(const Region& region) {
+  std::vector<std::string> names;
+  for (const Deviation& d : region.contract.deviations) names.push_back(to_string(d));
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(RemotePlan, AppliesTheContractToEachNode) {
+  const auto plan = parse({{"lowerings", {"einsum.sum_first", "rsqrt.of_root"}},
+                           {"rounded_inside", {{"softmax", 1}}},
+                           {"attention", "online"},
+                           {"arithmetic", {{"sqrt", 2}, {"flushes_subnormals", true}}}});
+  ASSERT_TRUE(plan.ok()) << plan.problem();
+  ASSERT_EQ(plan->regions.size(), 3u);
+  EXPECT_EQ(deviations(plan->regions[0]), Names{"lower sums as einsum.sum_first"});
+  EXPECT_EQ(deviations(plan->regions[1]), Names{"add p/exponentials"});
+  EXPECT_EQ(deviations(plan->regions[2]),
+            (Names{"drop attention/scores", "drop attention/scaled", "move attention/p"}));
+  EXPECT_EQ(plan->regions[2].contract.unnormalised, Names{"attention/out"});
+  EXPECT_EQ(plan->regions[0].contract.arithmetic.sqrt, 2);
+  EXPECT_TRUE(plan->regions[0].contract.arithmetic.flushes_subnormals);
+}
+
+TEST(RemotePlan, ARegionOfAListHasItsOwnContract) {
+  const Json regions = {{{"nodes", {"sums"}}, {"contract", {{"roundings", "any"}}}},
+                        {{"nodes", {"p", "attention"}}}};
+  const auto plan = parse({{"lowerings", {"einsum.sum_first"}}}, regions);
+  ASSERT_TRUE(plan.ok()) << plan.problem();
+  EXPECT_TRUE(plan->regions[0].contract.any_rounding);
+  EXPECT_TRUE(plan->regions[0].contract.deviations.empty());
+  EXPECT_FALSE(plan->regions[1].contract.any_rounding);
+}
+
+TEST(RemotePlan, RefusesWhatThePageDoesNotAllow) {
+  const std::pair<Json, const char*> wrong[] = {
+      {{{"lowerings", {"einsum.backwards"}}}, "contract.lowerings: expected one of einsum.sum_first"},
+      {{{"lowerings", "einsum.sum_first"}}, "lowerings: expected a list"},
+      {{{"lowerings", {7}}}, "contract.lowerings: expected one of"},
+      {{{"rounded_inside", {{"softmin", 1}}}}, "no op is called \"softmin\""},
+      {{{"rounded_inside", {{"softmax", 0}}}}, "contract.rounded_inside.softmax: expected 1 to 4"},
+      {{{"rounded_inside", {{"softmax", 1.5}}}}, "expected 1 to 4"},
+      {{{"attention", "offline"}}, "attention: expected \"exact\" or \"online\""},
+      {{{"arithmetic", {{"flushes_subnormals", 1}}}},
+       "contract.arithmetic.flushes_subnormals: expected true"},
+      {{{"arithmetic", {{"sqrt", -1}}}}, "contract.arithmetic.sqrt: expected a number"},
+      {{{"speed", "high"}}, "unknown key \"speed\""},
+  };
+  for (const auto& [contract, expected] : wrong) {
+    const auto plan = parse(contract);
+    ASSERT_FALSE(plan.ok()) << contract;
+    EXPECT_NE(plan.problem().find(expected), std::string::npos) << plan.problem();
+  }
+}
+
+}  // namespace
+}  // namespace fusesmith::backends

@@ -1,0 +1,104 @@
+#include "oracle/lowerings.h"
+
+#include <algorithm>
+
+namespace fusesmith::oracle {
+namespace {
+
+using Letters = std::string;
+
+bool has(const Letters& letters, char letter) { return letters.find(letter) != Letters::npos; }
+
+bool repeats(const Letters& letters) {
+  for (size_t i = 0; i < letters.size(); ++i) {
+    if (has(letters.substr(i + 1), letters[i])) return true;
+  }
+  return false;
+}
+
+// The operand summed over the letters that neither the other operand nor the output has; `letters` loses
+// them.
+ValueId sum_own(Builder& b, ValueId operand, Letters& letters, const Letters& other, const Letters& out,
+                const char* name) {
+  Shape axes;
+  Letters kept;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    if (has(other, letters[i]) || has(out, letters[i])) {
+      kept += letters[i];
+    } else {
+      axes.push_back(static_cast<int64_t>(i));
+    }
+  }
+  if (axes.empty() || kept.empty()) return operand;
+  letters = kept;
+  return b.node(ReduceSum{axes, false}, {operand}, name);
+}
+
+std::optional<Graph> built(Builder& b, ValueId output) {
+  b.output(output);
+  auto graph = b.build();
+  if (!graph.ok()) return std::nullopt;
+  return *graph;
+}
+
+std::optional<Graph> einsum_sum_first(const Op& op, TypeSpan inputs) {
+  const auto* einsum = std::get_if<Einsum>(&op);
+  if (!einsum || !is_16_bit(inputs[0].dtype)) return std::nullopt;
+  const auto labels = parse_equation(einsum->equation);
+  if (!labels.ok() || repeats(labels->a) || repeats(labels->b)) return std::nullopt;
+  Builder b;
+  Letters a_letters = labels->a, b_letters = labels->b;
+  const ValueId x = b.input("a", inputs[0], Constant{0}), y = b.input("b", inputs[1], Constant{0});
+  const ValueId left = sum_own(b, x, a_letters, labels->b, labels->out, "left_sum");
+  const ValueId right = sum_own(b, y, b_letters, labels->a, labels->out, "right_sum");
+  if (left == x && right == y) return std::nullopt;
+  return built(b, b.node(Einsum{a_letters + "," + b_letters + "->" + labels->out}, {left, right}, "product"));
+}
+
+std::optional<Graph> linear_bias_after(const Op& op, TypeSpan inputs) {
+  if (!std::holds_alternative<Linear>(op) || inputs.size() < 3 || !is_16_bit(inputs[0].dtype))
+    return std::nullopt;
+  Builder b;
+  const ValueId x = b.input("x", inputs[0], Constant{0}), weight = b.input("weight", inputs[1], Constant{0}),
+                bias = b.input("bias", inputs[2], Constant{0});
+  const ValueId product = b.node(Linear{}, {x, weight}, "product");
+  return built(b, b.node(Add{}, {product, bias}, "sum"));
+}
+
+// 1, as a scalar of the dtype: an input of the graph that the op does not have.
+ValueId one(Builder& b, Dtype dtype) { return b.input("one", {dtype, {}}, Constant{1}); }
+
+std::optional<Graph> div_by_reciprocal(const Op& op, TypeSpan inputs) {
+  if (!std::holds_alternative<Div>(op) || !is_16_bit(inputs[0].dtype)) return std::nullopt;
+  Builder b;
+  const ValueId x = b.input("x", inputs[0], Constant{0}), y = b.input("y", inputs[1], Constant{0});
+  const ValueId reciprocal = b.node(Div{}, {one(b, inputs[1].dtype), y}, "reciprocal");
+  return built(b, b.node(Mul{}, {x, reciprocal}, "product"));
+}
+
+std::optional<Graph> rsqrt_of_root(const Op& op, TypeSpan inputs) {
+  if (!std::holds_alternative<Rsqrt>(op) || !is_16_bit(inputs[0].dtype)) return std::nullopt;
+  Builder b;
+  const ValueId x = b.input("x", inputs[0], Constant{0}), unit = one(b, inputs[0].dtype);
+  return built(b, b.node(Div{}, {unit, b.node(Sqrt{}, {x}, "root")}, "reciprocal"));
+}
+
+constexpr Lowering kLowerings[] = {
+    {"einsum.sum_first", "axes of one operand alone are summed, and the sums rounded, before the product",
+     einsum_sum_first},
+    {"linear.bias_after", "the product is rounded before the bias is added", linear_bias_after},
+    {"div.reciprocal", "a product with the rounded reciprocal of the divisor", div_by_reciprocal},
+    {"rsqrt.of_root", "the reciprocal of the rounded square root", rsqrt_of_root},
+};
+
+}  // namespace
+
+std::span<const Lowering> lowerings() { return kLowerings; }
+
+const Lowering* find_lowering(std::string_view name) {
+  const auto* const found = std::find_if(std::begin(kLowerings), std::end(kLowerings),
+                                         [&](const Lowering& lowering) { return name == lowering.name; });
+  return found == std::end(kLowerings) ? nullptr : found;
+}
+
+}  // namespace fusesmith::oracle

@@ -1,0 +1,27 @@
+// Other ways to compute an op that libraries are known to use: graphs of simpler ops, whose inner values are
+// rounded to their dtypes. A contract names those that a backend may use. The judge tries the op itself
+// first.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "graph/graph.h"
+
+namespace fusesmith::oracle {
+
+struct Lowering {
+  const char* name;  // the op, a dot, and how it is computed
+  const char* doc;
+  // The graph, whose first inputs are those of the op; further inputs are constants. Its only output has the
+  // type of the op's. Nothing if the lowering does not apply to these attributes and types, or if it has no
+  // rounding that the op lacks.
+  std::optional<Graph> (*graph)(const Op& op, TypeSpan inputs);
+};
+
+std::span<const Lowering> lowerings();
+// Null if there is none of this name.
+const Lowering* find_lowering(std::string_view name);
+
+}  // namespace fusesmith::oracle

@@ -1,0 +1,180 @@
+// Lowerings: each computes its op with the same types, what it computes passes where the contract names it
+// and fails elsewhere, and what neither form gives fails.
+#include "oracle/lowerings.h"
+
+#include <gtest/gtest.h>
+
+#include "oracle/region_judge.h"
+#include "oracle/test_support.h"
+
+namespace fusesmith::oracle {
+namespace {
+
+using namespace testing_support;
+
+float to_16(float x) { return static_cast<float>(store(Dtype::bf16, x)); }
+
+// A case of one node for each lowering, and its result in f32 with the lowering's inner rounding.
+struct Sample {
+  std::string lowering;
+  Op op;
+  std::vector<TensorType> inputs;
+  std::vector<float> (*computed)(const std::vector<std::vector<float>>& in);
+};
+
+constexpr size_t kRows = 40, kDepth = 6;
+
+std::vector<float> sum_first(const std::vector<std::vector<float>>& in) {  // "ij,ik->i"
+  std::vector<float> y;
+  for (size_t i = 0; i < kRows; ++i) {
+    float left = 0, right = 0;
+    for (size_t j = 0; j < kDepth; ++j) left += in[0][i * kDepth + j];
+    for (size_t k = 0; k < kDepth; ++k) right += in[1][i * kDepth + k];
+    y.push_back(to_16(to_16(left) * to_16(right)));
+  }
+  return y;
+}
+
+std::vector<float> bias_after(const std::vector<std::vector<float>>& in) {
+  std::vector<float> y;
+  for (size_t i = 0; i < kRows; ++i) {
+    for (size_t n = 0; n < 2; ++n) {
+      float sum = 0;
+      for (size_t k = 0; k < kDepth; ++k) sum += in[0][i * kDepth + k] * in[1][n * kDepth + k];
+      y.push_back(to_16(to_16(sum) + in[2][n]));
+    }
+  }
+  return y;
+}
+
+std::vector<float> by_reciprocal(const std::vector<std::vector<float>>& in) {
+  std::vector<float> y;
+  for (size_t i = 0; i < in[0].size(); ++i) y.push_back(to_16(in[0][i] * to_16(1 / in[1][i])));
+  return y;
+}
+
+std::vector<float> of_root(const std::vector<std::vector<float>>& in) {
+  std::vector<float> y;
+  for (float x : in[0]) y.push_back(to_16(1 / to_16(std::sqrt(x))));
+  return y;
+}
+
+TensorType bf16(Shape shape) { return {Dtype::bf16, std::move(shape)}; }
+
+std::vector<Sample> samples() {
+  return {{"einsum.sum_first", Einsum{"ij,ik->i"}, {bf16({kRows, kDepth}), bf16({kRows, kDepth})}, sum_first},
+          {"linear.bias_after", Linear{}, {bf16({kRows, kDepth}), bf16({2, kDepth}), bf16({2})}, bias_after},
+          {"div.reciprocal", Div{}, {bf16({300}), bf16({300})}, by_reciprocal},
+          {"rsqrt.of_root", Rsqrt{}, {bf16({300})}, of_root}};
+}
+
+struct OneNode {
+  Graph graph;
+  Plan plan;
+  Trace trace;  // of the lowering
+
+  explicit OneNode(const Sample& sample) {
+    Builder b;
+    std::vector<ValueId> ids;
+    std::vector<std::vector<float>> values;
+    Rng rng(11);
+    for (size_t i = 0; i < sample.inputs.size(); ++i) {
+      const Tensor x = make_tensor(sample.inputs[i], [&](int64_t) { return std::fabs(rng.normal()) + 0.1; });
+      ids.push_back(b.input("x" + std::to_string(i), x.type, Normal{}));
+      trace.values.push_back(std::make_shared<Tensor>(x));
+      values.push_back(to_f32(x));
+    }
+    b.output(b.node(sample.op, ids, "y"));
+    graph = *b.build();
+    const std::vector<float> y = sample.computed(values);
+    trace.values.push_back(std::make_shared<Tensor>(from_f32(y, graph.type(graph.outputs()[0]))));
+    plan.regions.push_back(make_region(graph, {0}));
+  }
+
+  void declare(const std::string& lowering) {
+    Deviation d{Deviation::Kind::lower, "y", Dtype::bf16, 0, "", lowering};
+    plan.regions[0].contract.deviations.push_back(d);
+  }
+  RegionVerdict judge() const { return judge_region(graph, plan, 0, trace, {}); }
+};
+
+TEST(Lowerings, EachHasASample) {
+  std::set<std::string> known, sampled;
+  for (const Lowering& lowering : lowerings()) known.insert(lowering.name);
+  for (const Sample& sample : samples()) sampled.insert(sample.lowering);
+  EXPECT_EQ(known, sampled);
+  EXPECT_EQ(find_lowering("einsum.sum_second"), nullptr);
+}
+
+TEST(Lowerings, HaveTheTypesOfTheOp) {
+  for (const Sample& sample : samples()) {
+    const auto graph = find_lowering(sample.lowering)->graph(sample.op, sample.inputs);
+    ASSERT_TRUE(graph.has_value()) << sample.lowering;
+    EXPECT_EQ(graph->type(graph->outputs()[0]), infer(sample.op, sample.inputs)->at(0)) << sample.lowering;
+  }
+}
+
+TEST(Lowerings, DoNotApplyInF32) {
+  for (const Sample& sample : samples()) {
+    Types types = sample.inputs;
+    for (TensorType& type : types) type.dtype = Dtype::f32;
+    EXPECT_FALSE(find_lowering(sample.lowering)->graph(sample.op, types)) << sample.lowering;
+  }
+}
+
+TEST(Lowerings, PassWhereTheContractNamesThem) {
+  for (const Sample& sample : samples()) {
+    OneNode node(sample);
+    EXPECT_EQ(name(node.judge().verdict), "defect") << sample.lowering;
+    node.declare(sample.lowering);
+    const RegionVerdict verdict = node.judge();
+    EXPECT_EQ(name(verdict.verdict), "precision_policy") << sample.lowering;
+    EXPECT_TRUE(verdict.declared);
+    ASSERT_EQ(verdict.deviations.size(), 1u);
+    EXPECT_EQ(to_string(verdict.deviations[0]), "lower y as " + sample.lowering);
+  }
+}
+
+// One element that neither form gives.
+TEST(Lowerings, DoNotHideAWrongElement) {
+  for (const Sample& sample : samples()) {
+    OneNode node(sample);
+    node.declare(sample.lowering);
+    auto wrong = std::make_shared<Tensor>(*node.trace.values.back());
+    wrong->set(7, to_f64(*wrong)[7] * 1.03125);
+    node.trace.values.back() = wrong;
+    const RegionVerdict verdict = node.judge();
+    EXPECT_EQ(name(verdict.verdict), "defect") << sample.lowering;
+    EXPECT_EQ(verdict.worst.element, 7) << sample.lowering;
+  }
+}
+
+// A compiler whose choice is not known: some elements by the lowering, some by the op.
+TEST(Lowerings, AnyRoundingCoversBothForms) {
+  for (const Sample& sample : samples()) {
+    OneNode node(sample);
+    const Bounded exact = evaluate_op(sample.op, [&] {
+      std::vector<Bounded> inputs;
+      for (size_t i = 0; i < sample.inputs.size(); ++i) inputs.emplace_back(*node.trace.values[i]);
+      return inputs;
+    }());
+    auto mixed = std::make_shared<Tensor>(*node.trace.values.back());
+    for (int64_t i = 0; i < mixed->size(); i += 2) mixed->set(i, exact.v[static_cast<size_t>(i)]);
+    node.trace.values.back() = mixed;
+    node.declare(sample.lowering);
+    EXPECT_EQ(name(node.judge().verdict), "defect") << sample.lowering;
+    node.plan.regions[0].contract.any_rounding = true;
+    EXPECT_EQ(name(node.judge().verdict), "precision_policy") << sample.lowering;
+  }
+}
+
+TEST(Lowerings, NothingToSumFirst) {
+  const Types types = {bf16({4, 4}), bf16({4, 4})};
+  const Lowering* lowering = find_lowering("einsum.sum_first");
+  EXPECT_FALSE(lowering->graph(Einsum{"ij,jk->ik"}, types));
+  EXPECT_FALSE(lowering->graph(Einsum{"ii,ij->j"}, types));  // a diagonal
+  EXPECT_TRUE(lowering->graph(Einsum{"ij,ik->k"}, types));
+}
+
+}  // namespace
+}  // namespace fusesmith::oracle

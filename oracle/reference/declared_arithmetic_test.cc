@@ -1,0 +1,135 @@
+// What a contract may say of a library's arithmetic: results that only such arithmetic gives are within
+// bounds where it is declared, and outside elsewhere.
+#include <gtest/gtest.h>
+
+#include "oracle/region_judge.h"
+#include "oracle/test_support.h"
+
+namespace fusesmith::oracle {
+namespace {
+
+using namespace testing_support;
+
+Tensor row(const std::vector<double>& values, Dtype dtype = Dtype::f32) {
+  return make_tensor({dtype, {static_cast<int64_t>(values.size())}}, values);
+}
+
+struct OneNode {
+  Graph graph;
+  Plan plan;
+  Trace trace;
+
+  OneNode(const Op& op, const std::vector<Tensor>& inputs) {
+    Builder b;
+    std::vector<ValueId> ids;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      ids.push_back(b.input("x" + std::to_string(i), inputs[i].type, Normal{}));
+      trace.values.push_back(std::make_shared<Tensor>(inputs[i]));
+    }
+    b.output(b.node(op, ids, "y"));
+    graph = *b.build();
+    plan.regions.push_back(make_region(graph, {0}));
+  }
+
+  // The verdict on these results, under this arithmetic.
+  std::string judge(const std::vector<double>& results, const Arithmetic& arithmetic) {
+    Trace given = trace;
+    given.values.push_back(std::make_shared<Tensor>(make_tensor(graph.type(graph.outputs()[0]), results)));
+    plan.regions[0].contract.arithmetic = arithmetic;
+    return std::string(name(judge_region(graph, plan, 0, given, {}).verdict));
+  }
+};
+
+TEST(DeclaredArithmetic, ASquareRootOneUlpOff) {
+  OneNode node(Sqrt{}, {row({2, 3, 4})});
+  std::vector<double> off;
+  for (float x : {2.0f, 3.0f, 4.0f}) off.push_back(static_cast<double>(std::nextafter(std::sqrt(x), 9.0f)));
+  EXPECT_EQ(node.judge(off, {}), "defect");
+  EXPECT_EQ(node.judge(off, {.sqrt = 3}), "reassociation");
+}
+
+TEST(DeclaredArithmetic, ASigmoidThatVanishesEarly) {
+  const std::vector<double> x = {-18, -40, -200};
+  OneNode sigmoid(Sigmoid{}, {row(x)}), silu(Silu{}, {row(x)});
+  const Arithmetic rational{.sigmoid_absolute = 1};
+  EXPECT_EQ(sigmoid.judge({0, 0, 0}, {}), "defect");
+  EXPECT_EQ(sigmoid.judge({0, 0, 0}, rational), "reassociation");
+  EXPECT_EQ(sigmoid.judge({0x1.01p-24, 0, 0}, rational), "reassociation");
+  EXPECT_EQ(sigmoid.judge({0, 0x1.1p-24, 0}, rational), "defect");
+  EXPECT_EQ(silu.judge({0, 0, 0}, {}), "defect");
+  EXPECT_EQ(silu.judge({0, 0, -200 * 0x1p-25}, rational), "reassociation");
+  EXPECT_EQ(silu.judge({0, 0, -200 * 0x1p-23}, rational), "defect");
+}
+
+TEST(DeclaredArithmetic, SubnormalsReadAndWrittenAsZeros) {
+  const Arithmetic flushes{.flushes_subnormals = true};
+  const double small = 0x1p-127;
+  OneNode mul(Mul{}, {row({small, 0x1p-100, 1}), row({2, 0x1p-30, 1})});
+  EXPECT_EQ(mul.judge({0, 0, 1}, {}), "defect");
+  EXPECT_EQ(mul.judge({0, 0, 1}, flushes), "reassociation");
+  EXPECT_EQ(mul.judge({2 * small, 0x1p-130, 1}, flushes), "reassociation");
+  EXPECT_EQ(mul.judge({0, 0, 0}, flushes), "defect");
+  OneNode relu(Relu{}, {row({small})});
+  EXPECT_EQ(relu.judge({0}, {}), "defect");
+  EXPECT_EQ(relu.judge({0}, flushes), "reassociation");
+  // A copy computes nothing, so that it flushes nothing.
+  OneNode flip(Flip{{0}}, {row({small, 1})});
+  EXPECT_EQ(flip.judge({1, 0}, flushes), "defect");
+}
+
+// Exact sums of squares, divided by 3 by a product with the rounded 1 / 3.
+TEST(DeclaredArithmetic, AVarianceByAReciprocal) {
+  int differ = 0;
+  for (int a = 1; a <= 30; ++a) {
+    const auto squares = static_cast<float>(2 * (a * a + 1));
+    const float third = squares * (1.0f / 3.0f);
+    if (third == squares / 3.0f) continue;
+    ++differ;
+    const double far = a;
+    OneNode node(VarMean{{0}, 1, false}, {row({-far, far, -1, 1})});
+    for (double result : {static_cast<double>(third), 0.0}) {
+      node.trace.values.push_back(
+          std::make_shared<Tensor>(make_tensor({Dtype::f32, {}}, std::vector<double>{result})));
+    }
+    const auto outside = [&](const Arithmetic& arithmetic) {
+      node.plan.regions[0].contract.arithmetic = arithmetic;
+      return judge_region(node.graph, node.plan, 0, node.trace, {}).outside;
+    };
+    EXPECT_EQ(outside({}), 1) << a;
+    EXPECT_EQ(outside({.div = 2}), 0) << a;
+  }
+  EXPECT_GT(differ, 3);
+}
+
+// Rows whose mean is exact and far from 0: x scale and shift cancel.
+TEST(DeclaredArithmetic, NormsByScaleAndShift) {
+  constexpr size_t kWidth = 64;
+  Rng rng(3);
+  const Arithmetic shifted{.norms_scale_and_shift = true};
+  int64_t outside_plain = 0;
+  for (int trial = 0; trial < 50; ++trial) {
+    std::vector<double> x(kWidth), w(kWidth), b(kWidth), y(kWidth);
+    for (size_t i = 0; i < kWidth; ++i) {
+      x[i] = 3000 + (i % 2 == 0 ? 1.0 : -1.0) * static_cast<double>(1 + (i / 2) % 4);
+      w[i] = static_cast<float>(rng.normal());
+      b[i] = static_cast<float>(rng.normal());
+    }
+    OneNode node(LayerNorm{}, {row(x), row(w), row(b)});
+    double mean = 0, variance = 0;
+    for (double v : x) mean += v / kWidth;
+    for (double v : x) variance += (v - mean) * (v - mean) / kWidth;
+    const auto m = static_cast<float>(mean), r = static_cast<float>(1 / std::sqrt(variance + 1e-5));
+    for (size_t i = 0; i < kWidth; ++i) {
+      const float scale = r * static_cast<float>(w[i]), shift = static_cast<float>(b[i]) - m * scale;
+      y[i] = static_cast<float>(x[i]) * scale + shift;
+    }
+    EXPECT_EQ(node.judge(y, shifted), "reassociation");
+    outside_plain += node.judge(y, {}) == "defect";
+    y[5] += 0.01;
+    EXPECT_EQ(node.judge(y, shifted), "defect");
+  }
+  EXPECT_GT(outside_plain, 0);
+}
+
+}  // namespace
+}  // namespace fusesmith::oracle
