@@ -14,6 +14,9 @@ struct Bounded {
   TensorType type;
   std::vector<double> v;  // NaN or an infinity with e = 0: only this value is correct
   std::vector<double> e;  // empty: all zero; infinity: nothing is known of the element
+  // Whether an exact zero has the sign that v has. A sum of zeros may have either, since a kernel may start
+  // from +0 or from the first term.
+  bool zero_signs_known = true;
 
   explicit Bounded(TensorType t) : type(std::move(t)), v(static_cast<size_t>(element_count(type))) {}
   explicit Bounded(const Tensor& tensor) : type(tensor.type), v(to_f64(tensor)) {}

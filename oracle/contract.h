@@ -53,6 +53,7 @@ struct Arithmetic {
   // Absolute error of a sigmoid beside its relative one, in units of u, also where a sigmoid is a factor of
   // silu: of rational approximations, which vanish or stay constant where exp(-|x|) is small.
   double sigmoid_absolute = 0;
+  double erf_absolute = 0;          // of the erf inside of gelu, beside its relative one, in units of u
   double smallest = 0x1p-126;       // absolute error of a function where it or one of its steps underflows
   double smallest_term = 0x1p-126;  // the same for one term of a product's sum
   // Operands and results below 2^-126 may be read and written as zeros (FTZ and DAZ modes of a processor).

@@ -44,13 +44,20 @@ std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Va
 // Half of the smallest subnormal: the largest error of a rounding that underflows.
 double half_subnormal(Dtype dtype) { return std::ldexp(1.0, min_exponent(dtype) - precision(dtype)); }
 
-// Applies roundings inside the op that the graph does not contain.
-void add_rounding(Bounded& value, const Deviation& added) {
+// Applies roundings inside the op that the graph does not contain. The result of logsumexp is off by those of
+// its differences x - max, whose magnitudes, weighted by probabilities, are at most log n, of its sum and of
+// its logarithm, at most log n.
+void add_rounding(Bounded& value, const Deviation& added, const Op& op, size_t input_size) {
   const double roundings = std::fmax(1, added.relative / unit_roundoff(added.dtype));
+  const double absolute = std::holds_alternative<LogSumExp>(op)
+                              ? 1 + std::log(static_cast<double>(input_size / value.v.size()))
+                              : 0;
   for (size_t i = 0; i < value.v.size(); ++i) {
     const double v = std::fabs(value.v[i]), e = value.error(i);
-    if (std::isfinite(v))
-      value.set(i, value.v[i], e + added.relative * (v + e) + roundings * half_subnormal(added.dtype));
+    if (!std::isfinite(v)) continue;
+    const double scale = absolute > 0 ? absolute : v + e;
+    const double rounded = added.relative * scale;
+    value.set(i, value.v[i], e + rounded * (1 + rounded) + roundings * half_subnormal(added.dtype));
   }
 }
 
@@ -85,10 +92,43 @@ Bounded round_inner(Bounded value, const Op& op, const std::string& name, const 
   return value;
 }
 
+// The roundings of the inner values of a lowering.
+struct LoweredRoundings {
+  bool optional = false;     // each may be left out
+  bool narrow_sums = false;  // Lowering::narrow_sums
+};
+
+// Adds the n - 1 roundings of the partial sums of a reduce_sum to its dtype, each relative to at most
+// sum |x| (1 + u16)^n.
+void add_partial_roundings(Bounded& value, const Node& node, const Values& values) {
+  const auto* sum = std::get_if<ReduceSum>(&node.op);
+  if (!sum) return;
+  const Bounded& x = *values[static_cast<size_t>(node.inputs[0])];
+  Bounded magnitudes(x.type);
+  for (size_t i = 0; i < x.v.size(); ++i) {
+    const double m = std::fabs(x.v[i]) + x.error(i);
+    magnitudes.v[i] = std::isfinite(m) ? m : 0;
+  }
+  const Bounded* operand[] = {&magnitudes};
+  const TensorType type[] = {value.type};
+  const Bounded sums = std::move(reference(*sum, operand, type, {})[0]);
+  const Dtype dtype = value.type.dtype;
+  const auto terms = static_cast<double>(x.v.size() / value.v.size());
+  const double growth = (terms - 1) * unit_roundoff(dtype);
+  const double relative = growth < 0.5 ? growth / (1 - growth) : std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < value.v.size(); ++i) {
+    if (!std::isfinite(value.v[i]) || terms < 2) continue;
+    const double largest = sums.v[i] * (1 + relative);
+    const double e = relative * sums.v[i] + terms * half_subnormal(dtype);
+    value.set(i, value.v[i],
+              largest < max_finite(dtype) ? value.error(i) + e : std::numeric_limits<double>::infinity());
+  }
+}
+
 // Evaluates the expansion of a composite op. Its last value is returned before rounding, as for every op.
 // Inputs of `inner` beyond those of the op are constants.
 Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>& inputs,
-                          const std::string& name, const Context& context, bool may_round = false) {
+                          const std::string& name, const Context& context, const LoweredRoundings& lowered) {
   Values values(static_cast<size_t>(inner.value_count()));
   for (size_t i = 0; i < inputs.size(); ++i) values[i] = std::make_shared<Bounded>(*inputs[i]);
   for (size_t i = inputs.size(); i < inner.inputs().size(); ++i) {
@@ -100,8 +140,9 @@ Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>&
   for (const Node& node : inner.nodes()) {
     const std::string inner_name = name + "/" + node.name;
     Bounded value = std::move(compute_node(inner, node, values, inner_name, context)[0]);
+    if (lowered.narrow_sums) add_partial_roundings(value, node, values);
     if (node.first_output == last) return value;
-    if (may_round) {
+    if (lowered.optional) {
       pass_on_either(value, computes(node.op));
     } else {
       value = round_inner(std::move(value), node.op, inner_name, context);
@@ -137,17 +178,42 @@ void forget_overflowing(Bounded& product, const Op& op, const Bounded& left, con
   }
 }
 
+std::vector<Bounded> compute_flushed(const Op& op, const std::vector<const Bounded*>& inputs,
+                                     TypeSpan outputs, const Arithmetic& arithmetic) {
+  std::vector<Bounded> flushed;
+  flushed.reserve(inputs.size());
+  std::vector<const Bounded*> pointers;
+  for (const Bounded* input : inputs) {
+    flush(flushed.emplace_back(*input));
+    pointers.push_back(&flushed.back());
+  }
+  std::vector<Bounded> results = reference(op, pointers, outputs, arithmetic);
+  for (Bounded& result : results) flush(result);
+  return results;
+}
+
+// Passes on whether the signs of zeros are known. A quotient by a zero of unknown sign may be either
+// infinity.
+void follow_zero_signs(const Op& op, const std::vector<const Bounded*>& inputs, Bounded& result) {
+  const OpClass op_class = info(op).op_class;
+  result.zero_signs_known = op_class != OpClass::product && op_class != OpClass::reduction;
+  for (const Bounded* input : inputs) result.zero_signs_known &= input->zero_signs_known;
+  const size_t divisor = std::holds_alternative<Div>(op) ? 1 : 0;
+  if (divisor == 0 && !std::holds_alternative<Rsqrt>(op)) return;
+  if (inputs[divisor]->zero_signs_known) return;
+  for (size_t i = 0; i < result.v.size(); ++i) {
+    if (std::isinf(result.v[i])) result.set(i, result.v[i], std::numeric_limits<double>::infinity());
+  }
+}
+
 // What the op computes itself, without a lowering.
 std::vector<Bounded> compute_op(const Node& node, const std::vector<const Bounded*>& inputs, TypeSpan outputs,
                                 const Context& context) {
   const Arithmetic& arithmetic = context.contract.arithmetic;
-  if (!may_flush(node.op, arithmetic)) return reference(node.op, inputs, outputs, arithmetic);
-  std::vector<Bounded> flushed;
-  for (const Bounded* input : inputs) flush(flushed.emplace_back(*input));
-  std::vector<const Bounded*> pointers;
-  for (const Bounded& input : flushed) pointers.push_back(&input);
-  std::vector<Bounded> results = reference(node.op, pointers, outputs, arithmetic);
-  for (Bounded& result : results) flush(result);
+  std::vector<Bounded> results = may_flush(node.op, arithmetic)
+                                     ? compute_flushed(node.op, inputs, outputs, arithmetic)
+                                     : reference(node.op, inputs, outputs, arithmetic);
+  for (Bounded& result : results) follow_zero_signs(node.op, inputs, result);
   return results;
 }
 
@@ -161,8 +227,9 @@ std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Va
   }
   if (const Deviation* lowered = context.lowering(name)) {
     const bool either = lowered->kind == Deviation::Kind::maybe_lower;
-    const auto lowering = find_lowering(lowered->lowering)->graph(node.op, types);
-    Bounded as_graph = compute_composite(*lowering, inputs, name, context, either);
+    const Lowering& lowering = *find_lowering(lowered->lowering);
+    Bounded as_graph = compute_composite(*lowering.graph(node.op, types), inputs, name, context,
+                                         {either && context.contract.any_rounding, lowering.narrow_sums});
     if (!either) return {as_graph};
     outputs.push_back(graph.type(node.first_output));
     Bounded as_op = std::move(compute_op(node, inputs, outputs, context)[0]);
@@ -170,7 +237,7 @@ std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Va
     return {as_op};
   }
   if (info(node.op).op_class == OpClass::composite) {
-    return {compute_composite(*expansion(node.op, types), inputs, name, context)};
+    return {compute_composite(*expansion(node.op, types), inputs, name, context, {})};
   }
   for (int i = 0; i < node.output_count; ++i) outputs.push_back(graph.type(node.first_output + i));
   std::vector<Bounded> results = compute_op(node, inputs, outputs, context);
@@ -180,7 +247,8 @@ std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Va
     forget_overflowing(value, node.op, *inputs[0], *inputs[1], context.contract.arithmetic);
   }
   for (const char* inner : {kExponentials, kInner}) {
-    if (const Deviation* added = context.deviation(name + inner)) add_rounding(value, *added);
+    if (const Deviation* added = context.deviation(name + inner))
+      add_rounding(value, *added, node.op, inputs[0]->v.size());
   }
   return results;
 }

@@ -185,5 +185,23 @@ TEST(Evaluate, OutputsKnowWhetherTheyWereComputed) {
   EXPECT_TRUE(outputs[1].computed);
 }
 
+// A kernel may add 0 to a product of -0, or not: the infinity that its inverse root gives has either sign.
+TEST(Evaluate, SignsOfZeroSumsAreUnknown) {
+  for (const bool product : {true, false}) {
+    Builder b;
+    const ValueId x = b.input("x", {Dtype::f32, {1}}, Normal{}),
+                  w = b.input("w", {Dtype::f32, {1}}, Normal{});
+    const ValueId y = product ? b.node(Einsum{"i,i->i"}, {x, w}) : b.node(Mul{}, {x, w});
+    b.output(b.node(Rsqrt{}, {y}, "r"));
+    const Graph graph = *b.build();
+    Trace trace;
+    trace.values.push_back(std::make_shared<Tensor>(make_tensor({Dtype::f32, {1}}, std::vector<double>{0})));
+    trace.values.push_back(std::make_shared<Tensor>(make_tensor({Dtype::f32, {1}}, std::vector<double>{-2})));
+    trace.values.resize(static_cast<size_t>(graph.value_count()));
+    const auto outputs = evaluate(graph, make_region(graph, {0, 1}), trace, {});
+    EXPECT_EQ(outputs[0].bounded->error(0), product ? kInf : 0.0);
+  }
+}
+
 }  // namespace
 }  // namespace fusesmith::oracle

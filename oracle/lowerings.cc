@@ -20,6 +20,7 @@ bool repeats(const Letters& letters) {
 // them.
 ValueId sum_own(Builder& b, ValueId operand, Letters& letters, const Letters& other, const Letters& out,
                 const char* name) {
+  if (repeats(letters)) return operand;  // a diagonal
   Shape axes;
   Letters kept;
   for (size_t i = 0; i < letters.size(); ++i) {
@@ -45,7 +46,7 @@ std::optional<Graph> einsum_sum_first(const Op& op, TypeSpan inputs) {
   const auto* einsum = std::get_if<Einsum>(&op);
   if (!einsum || !is_16_bit(inputs[0].dtype)) return std::nullopt;
   const auto labels = parse_equation(einsum->equation);
-  if (!labels.ok() || repeats(labels->a) || repeats(labels->b)) return std::nullopt;
+  if (!labels.ok()) return std::nullopt;
   Builder b;
   Letters a_letters = labels->a, b_letters = labels->b;
   const ValueId x = b.input("a", inputs[0], Constant{0}), y = b.input("b", inputs[1], Constant{0});
@@ -85,10 +86,12 @@ std::optional<Graph> rsqrt_of_root(const Op& op, TypeSpan inputs) {
 
 constexpr Lowering kLowerings[] = {
     {"einsum.sum_first", "axes of one operand alone are summed, and the sums rounded, before the product",
-     einsum_sum_first},
-    {"linear.bias_after", "the product is rounded before the bias is added", linear_bias_after},
-    {"div.reciprocal", "a product with the rounded reciprocal of the divisor", div_by_reciprocal},
-    {"rsqrt.of_root", "the reciprocal of the rounded square root", rsqrt_of_root},
+     einsum_sum_first, false},
+    {"einsum.sum_first_in_16_bits", "the same, and every partial sum is rounded, too", einsum_sum_first,
+     true},
+    {"linear.bias_after", "the product is rounded before the bias is added", linear_bias_after, false},
+    {"div.reciprocal", "a product with the rounded reciprocal of the divisor", div_by_reciprocal, false},
+    {"rsqrt.of_root", "the reciprocal of the rounded square root", rsqrt_of_root, false},
 };
 
 }  // namespace

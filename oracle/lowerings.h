@@ -18,6 +18,7 @@ struct Lowering {
   // type of the op's. Nothing if the lowering does not apply to these attributes and types, or if it has no
   // rounding that the op lacks.
   std::optional<Graph> (*graph)(const Op& op, TypeSpan inputs);
+  bool narrow_sums;  // reduce_sum rounds each partial sum to the dtype
 };
 
 std::span<const Lowering> lowerings();

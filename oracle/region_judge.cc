@@ -70,9 +70,9 @@ class RegionJudge {
     return true;
   }
 
-  // All of them, else (a kernel may use only part of what it may) every subset of a few, all but one or one
   // All of them, else (a kernel may use only part of what it may) every subset of a few; of many, all but one
-  // or one alone. Of a compiler whose choice is not known, at last what covers every subset.
+  // or one alone. Of a compiler whose choice is not known, at last what covers every subset; of a kernel that
+  // may use a lowering, what covers it and the op, since a vector loop and its tail may differ.
   std::optional<Deviations> lawful_subset(const Deviations& candidates) const {
     const size_t n = candidates.size();
     if (n == 0) return std::nullopt;
@@ -89,9 +89,12 @@ class RegionJudge {
         if (auto chosen = lawful([&](size_t i) { return (mask >> i & 1) != 0; })) return chosen;
       }
     }
-    if (region_.contract.any_rounding) {
+    const bool mixes =
+        region_.contract.any_rounding || std::any_of(candidates.begin(), candidates.end(), is_lowering);
+    if (mixes) {
       Deviations covering = optional_ones(candidates);
-      return read(covering).lawful() ? std::optional(std::move(covering)) : std::nullopt;
+      if (read(covering).lawful()) return std::optional(std::move(covering));
+      if (region_.contract.any_rounding) return std::nullopt;
     }
     if (n <= 4) return std::nullopt;
     for (size_t one = 0; one < n; ++one) {
@@ -101,10 +104,12 @@ class RegionJudge {
     return std::nullopt;
   }
 
-  // The same, each of which may happen or not, for every reader and element: covers all subsets.
-  static Deviations optional_ones(Deviations dropped) {
+  // The same, each of which may happen or not, for every reader and element: covers all subsets. Roundings
+  // are dropped by reader and element only by compilers.
+  Deviations optional_ones(Deviations dropped) const {
+    const bool any = region_.contract.any_rounding;
     for (Deviation& d : dropped) {
-      if (d.kind == Deviation::Kind::drop) d.kind = Deviation::Kind::maybe;
+      if (any && d.kind == Deviation::Kind::drop) d.kind = Deviation::Kind::maybe;
       if (d.kind == Deviation::Kind::lower) d.kind = Deviation::Kind::maybe_lower;
     }
     return dropped;

@@ -29,10 +29,15 @@ struct Refused {
 // The functions whose errors a contract may state.
 const std::map<std::string, double Arithmetic::*>& function_errors() {
   static const std::map<std::string, double Arithmetic::*> errors = {
-      {"exp", &Arithmetic::exp},     {"erf", &Arithmetic::erf},
-      {"tanh", &Arithmetic::tanh},   {"log", &Arithmetic::log},
-      {"rsqrt", &Arithmetic::rsqrt}, {"div", &Arithmetic::div},
-      {"sqrt", &Arithmetic::sqrt},   {"sigmoid_absolute", &Arithmetic::sigmoid_absolute},
+      {"exp", &Arithmetic::exp},
+      {"erf", &Arithmetic::erf},
+      {"tanh", &Arithmetic::tanh},
+      {"log", &Arithmetic::log},
+      {"rsqrt", &Arithmetic::rsqrt},
+      {"div", &Arithmetic::div},
+      {"sqrt", &Arithmetic::sqrt},
+      {"sigmoid_absolute", &Arithmetic::sigmoid_absolute},
+      {"erf_absolute", &Arithmetic::erf_absolute},
   };
   return errors;
 }

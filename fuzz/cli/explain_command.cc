@@ -73,7 +73,7 @@ std::string text_of(const Case& test_case, const Explained& explained, size_t co
   text += stand_in_text(test_case, definitions);
   text += regions_text(verdict.candidate, region_differences(run), columns) + reasons_text(verdict.candidate);
   text += regions_text(verdict.baseline, {}, columns) + reasons_text(verdict.baseline);
-  text += to_text(explanation, run);
+  text += to_text(explanation, run, columns);
   return text +
          "\n"
          "worst/bound, median/bound: the largest and the median error of the region on the inputs that it\n"

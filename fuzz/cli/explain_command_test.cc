@@ -58,6 +58,26 @@ TEST(Explain, NamesTheStatisticsOfLayerNorm) {
     EXPECT_THAT(json["what_happened"], HasSubstr(word));
 }
 
+// A name that takes most of a line: other columns are cut ("...") in every table, or with --wide in none.
+TEST(Explain, WideCutsNoTable) {
+  const std::string scenario =
+      std::string(FUSESMITH_SOURCE_DIR) + "/corpus/scenarios/layer_norm_linear_bf16_small.json";
+  const std::string name(60, 'n');
+  std::string text = *read_file(scenario);
+  for (size_t at = 0; (at = text.find("\"norm\"", at)) != std::string::npos; at += name.size())
+    text.replace(at + 1, 4, name);
+  const TemporaryFolder folder;
+  const std::string file = folder.file("case.json", text);
+  const std::string cut = fusesmith_command({"explain", "--baseline=cpu", "--candidate=cpu_fused", file}).out;
+  const std::string wide =
+      fusesmith_command({"explain", "--baseline=cpu", "--candidate=cpu_fused", "--wide", file}).out;
+  const size_t regions = cut.find("..."), causes = cut.find("Causes");
+  ASSERT_NE(causes, std::string::npos);
+  EXPECT_LT(regions, causes);
+  EXPECT_NE(cut.find("...", causes), std::string::npos);
+  EXPECT_EQ(wide.find("..."), std::string::npos) << wide;
+}
+
 TEST(Explain, NamesTheCastThatAmplifiesAndTheLinearThatSpreads) {
   const Json json = explained("layer_norm_linear_bf16");
   ASSERT_EQ(json["causes"].size(), 1U);

@@ -31,8 +31,9 @@ Explanation explain(const Case& test_case, const CaseRun& run, const Judging& ju
 // The sentence; `run` had the causes.
 std::string what_happened(const Verdict& verdict, const Causes& causes);
 
-// For people: tables of causes, swaps and spread of the largest few, patterns, and what was left out.
-std::string to_text(const Explanation& explanation, const CaseRun& run);
+// For people: tables of causes, swaps and spread of the largest few, patterns, and what was left out. Tables
+// are cut to `columns`.
+std::string to_text(const Explanation& explanation, const CaseRun& run, size_t columns);
 // docs/explain.md says what the fields mean.
 nlohmann::ordered_json to_json(const Explanation& explanation);
 

@@ -73,7 +73,7 @@ std::string causes_heading(const Causes& causes, const CaseRun& run) {
          "\n";
 }
 
-std::string causes_text(const Causes& causes, const CaseRun& run) {
+std::string causes_text(const Causes& causes, const CaseRun& run, size_t columns) {
   if (causes.causes.empty()) return "";
   Table table(
       {"region", "made by", "kind", "roundings", "injects", "error/bound", "in", "gain", "reaches", "share"});
@@ -84,7 +84,7 @@ std::string causes_text(const Causes& causes, const CaseRun& run) {
                short_number(region.worst_share), of(cause.injected), cell(cause.gain),
                cause.outputs ? of(*cause.outputs) : "", cause.share ? percent(*cause.share) : ""});
   }
-  return "\n" + causes_heading(causes, run) + table.text(2);
+  return "\n" + causes_heading(causes, run) + table.text(2, columns);
 }
 
 // "reassociation", and of a swap inside a kernel what the judge says of the other direction.
@@ -92,7 +92,7 @@ std::string verdict_text(const std::optional<RegionVerdict>& verdict) {
   return verdict ? std::string(name(verdict->verdict)) : "";
 }
 
-std::string swaps_text(const Cause& cause, const CaseRun& run) {
+std::string swaps_text(const Cause& cause, const CaseRun& run, size_t columns) {
   if (cause.swaps.empty()) return "";
   const std::string& baseline = run.verdict.baseline.backend;
   const bool judged =
@@ -117,10 +117,10 @@ std::string swaps_text(const Cause& cause, const CaseRun& run) {
                               baseline + ". Without that, " + of(cause.injected) +
                               " output elements differ from those of " + baseline + ", by up to " +
                               short_number(cause.injected.largest) + ".";
-  return "\n" + wrapped(heading) + "\n" + table.text(2);
+  return "\n" + wrapped(heading) + "\n" + table.text(2, columns);
 }
 
-std::string spread_text(const Cause& cause, const CaseRun& run) {
+std::string spread_text(const Cause& cause, const CaseRun& run, size_t columns) {
   if (cause.spread.empty()) return "";
   Table table({"value", "op", "dtype", "unequal", "by up to", "relative", "growth", "beyond tolerance"});
   for (const SpreadStep& step : cause.spread) {
@@ -131,7 +131,7 @@ std::string spread_text(const Cause& cause, const CaseRun& run) {
   return "\n" +
          wrapped("How the difference of " + title(cause) + " grows while " + run.verdict.baseline.backend +
                  " computes the values after it.") +
-         "\n" + table.text(2);
+         "\n" + table.text(2, columns);
 }
 
 // The patterns that fire instead, each once.
@@ -146,7 +146,7 @@ std::string takers_text(const PatternOff& off) {
 }
 
 // Of each pattern turned off, the regions that other patterns form of its nodes.
-std::string instead_text(const std::vector<PatternOff>& patterns_off) {
+std::string instead_text(const std::vector<PatternOff>& patterns_off, size_t columns) {
   Table table({"turned off", "region", "made by", "deviations"});
   for (const PatternOff& off : patterns_off) {
     for (const Instead& region : off.instead) {
@@ -158,10 +158,10 @@ std::string instead_text(const std::vector<PatternOff>& patterns_off) {
   }
   return table.empty()
              ? ""
-             : "\nRegions that compute the nodes of a pattern that is turned off.\n" + table.text(2);
+             : "\nRegions that compute the nodes of a pattern that is turned off.\n" + table.text(2, columns);
 }
 
-std::string patterns_text(const Explanation& explanation, const CaseRun& run) {
+std::string patterns_text(const Explanation& explanation, const CaseRun& run, size_t columns) {
   if (explanation.patterns_off.empty()) return "";
   Table table({"turned off", "verdict", "outputs unequal", "by up to", "instead"});
   const Verdict& verdict = run.verdict;
@@ -171,18 +171,18 @@ std::string patterns_text(const Explanation& explanation, const CaseRun& run) {
     table.add({off.pattern, off.verdict ? std::string(name(*off.verdict)) : "not judged",
                std::to_string(off.unequal), short_number(off.max_difference), takers_text(off)});
   }
-  return "\nPatterns, each turned off in a separate run.\n" + table.text(2) +
-         instead_text(explanation.patterns_off);
+  return "\nPatterns, each turned off in a separate run.\n" + table.text(2, columns) +
+         instead_text(explanation.patterns_off, columns);
 }
 
 }  // namespace
 
-std::string to_text(const Explanation& explanation, const CaseRun& run) {
+std::string to_text(const Explanation& explanation, const CaseRun& run, size_t columns) {
   const Causes& causes = explanation.causes;
-  std::string text = causes_text(causes, run);
+  std::string text = causes_text(causes, run, columns);
   for (size_t i = 0; i < std::min(kDetailed, causes.causes.size()); ++i)
-    text += swaps_text(causes.causes[i], run) + spread_text(causes.causes[i], run);
-  text += patterns_text(explanation, run);
+    text += swaps_text(causes.causes[i], run, columns) + spread_text(causes.causes[i], run, columns);
+  text += patterns_text(explanation, run, columns);
   if (!causes.left_out.empty()) {
     text += "\nExperiments that were not made:\n";
     for (const std::string& line : causes.left_out) text += wrapped("  " + line, 4) + "\n";

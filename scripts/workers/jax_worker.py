@@ -55,13 +55,13 @@ class JaxExecutor(Executor):
         self.results = graph.all_values() if self.by_node else graph.results()
         self.program = Program(graph, self.results, self.ops.LOWERINGS)
         arithmetic = {**measured_arithmetic("jax"), "variance": "two_pass", "div": 2, "flushes_subnormals": True}
-        lowerings = ["einsum.sum_first", "div.reciprocal"]
+        lowerings = ["einsum.sum_first_in_16_bits", "div.reciprocal"]
         if self.by_node:
             self.compile_nodes()
             return node_plan(graph, arithmetic, lowerings=lowerings)
         self.program = self.jax.jit(self.program).lower(*self.shapes(graph.inputs)).compile()
         # (a / b) / c becomes a / (b c), with b c in the dtype.
-        return opaque_plan(arithmetic, lowerings=lowerings, rounded_inside={"div": 1})
+        return opaque_plan(arithmetic, lowerings=lowerings, rounded_inside={"div": 2})
 
     def shapes(self, names):
         types = [self.graph.types[name] for name in names]

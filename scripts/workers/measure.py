@@ -10,8 +10,10 @@ subnormal arguments are left out, and told in `exceptions` if they are read as z
 Libraries use other approximations inside of composed functions. The exponential of softmax is measured by softmax of
 (x, 0), which is e / (1 + e), less two roundings of 1 unit; the erf of gelu by the error of gelu relative to x / 2, less
 two roundings. `measured` has the worst error and where it is. `arithmetic` is what contracts say: the worst over all
-uses, plus 1 because not every f32 value was tried, rounded up. `exceptions` lists the points at which contracts assume
-exact results and the function has others. A sigmoid and a square root count for nothing in contracts; they are told.
+uses, plus 1 because not every f32 value was tried, rounded up. Errors of a sigmoid beyond 4 units relative to it count
+as absolute ones (`sigmoid_absolute`), as do errors of gelu for |x| < 1, which PyTorch computes by another erf where its
+input is not contiguous (`erf_absolute`). `exceptions` lists the points at which contracts assume exact results and the
+function has others.
 """
 
 import json
@@ -29,10 +31,13 @@ EXACT = {"exp": np.exp, "erf": erf, "tanh": np.tanh, "log": np.log, "rsqrt": lam
          "exp_of_softmax": lambda x: np.exp(x) / (1 + np.exp(x)),
          "erf_of_gelu": lambda x: x * erfc(-x / math.sqrt(2)) / 2, "sqrt": np.sqrt,
          "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
-ROUNDINGS = {"exp_of_softmax": 2, "erf_of_gelu": 2}  # that are not the function's own
+EXACT["sigmoid_absolute"] = EXACT["sigmoid"]
+EXACT["erf_of_strided_gelu"] = EXACT["erf_of_gelu"]
+ROUNDINGS = {"exp_of_softmax": 2, "erf_of_gelu": 2, "erf_of_strided_gelu": 2}  # that are not the function's own
 # Which entry of `arithmetic` a function counts for; the others are told only.
 COUNTS_FOR = {"exp": "exp", "exp_of_softmax": "exp", "erf": "erf", "erf_of_gelu": "erf", "tanh": "tanh", "log": "log",
-              "rsqrt": "rsqrt"}
+              "rsqrt": "rsqrt", "sqrt": "sqrt", "sigmoid_absolute": "sigmoid_absolute",
+              "erf_of_strided_gelu": "erf_absolute"}
 # (argument, result) that contracts assume (oracle/contract.h).
 POINTS = {"exp": [(0, 1), (-105, 0), (-1000, 0)], "erf": [(0, 0), (16, 1), (-16, -1)],
           "tanh": [(0, 0), (16, 1), (-16, -1)], "rsqrt": [(4.0 ** k, 2.0 ** -k) for k in range(-70, 61)],
@@ -47,6 +52,8 @@ def torch_functions():
 
     functions = {name: call(getattr(torch, name)) for name in ("exp", "erf", "tanh", "log", "rsqrt", "sqrt", "sigmoid")}
     functions["erf_of_gelu"] = call(torch.nn.functional.gelu)
+    functions["erf_of_strided_gelu"] = strided(torch.nn.functional.gelu, torch)
+    functions["sigmoid_absolute"] = functions["sigmoid"]
     return torch.__version__, {**functions, "exp_of_softmax": of_pairs(call(lambda x: torch.softmax(x, -1)))}
 
 
@@ -67,6 +74,7 @@ def onnxruntime_functions():
            "erf_of_gelu": "Gelu"}
     functions = {name: session(op) for name, op in ops.items()}
     functions["rsqrt"] = session("Sqrt", "Reciprocal")
+    functions["sigmoid_absolute"] = functions["sigmoid"]
     return onnxruntime.__version__, {**functions, "exp_of_softmax": of_pairs(session("Softmax", rank=2))}
 
 
@@ -81,7 +89,8 @@ def jax_functions():
     names = ("exp", "erf", "tanh", "log", "rsqrt", "sqrt")
     functions = {name: getattr(lax, name) for name in names}
     functions["erf_of_gelu"] = lambda x: jax.nn.gelu(x, approximate=False)
-    functions = {**functions, "sigmoid": lax.logistic, "softmax": lambda x: jax.nn.softmax(x, -1)}
+    functions = {**functions, "sigmoid": lax.logistic, "sigmoid_absolute": lax.logistic,
+                 "softmax": lambda x: jax.nn.softmax(x, -1)}
     compiled = {name: call(jax.jit(function)) for name, function in functions.items()}
     compiled["exp_of_softmax"] = of_pairs(compiled.pop("softmax"))
     return jax.__version__, compiled
@@ -96,6 +105,16 @@ def of_pairs(softmax):
         rows = np.full((x.size, 32), -np.inf, np.float32)
         rows[:, 0], rows[:, 1] = x, 0
         return softmax(rows)[:, 0]
+
+    return run
+
+
+def strided(function, torch):
+    """The function of a transposed tensor."""
+    def run(x):
+        pairs = torch.zeros(2, x.size)
+        pairs[0] = torch.from_numpy(x)
+        return function(pairs.t())[:, 0].numpy()
 
     return run
 
@@ -115,7 +134,9 @@ def in_domain(name, x):
     x = x[(np.abs(x) >= SMALLEST) | (x == 0)]
     if name == "exp_of_softmax":
         return x[(x <= 0) & (x > -120)]
-    if name in ("exp", "sigmoid", "erf_of_gelu"):
+    if name == "erf_of_strided_gelu":
+        return x[np.abs(x) < 1]
+    if name in ("exp", "sigmoid", "sigmoid_absolute", "erf_of_gelu"):
         return x[np.abs(x) < 120]
     return x[x > 0] if name in ("log", "rsqrt", "sqrt") else x
 
@@ -131,8 +152,12 @@ def worst(name, function, step):
             exact = EXACT[name](x.astype(np.float64))
             in_range = (exact != 0) & (np.abs(exact) < 3.4e38)
             distance = np.abs(function(x).astype(np.float64) - exact)
-            scale = np.abs(x.astype(np.float64)) / 2 if name == "erf_of_gelu" else np.abs(exact)
-            error = np.maximum(distance - SMALLEST, 0) / scale / UNIT
+            allowed, scale = SMALLEST, np.abs(exact)
+            if name.endswith("gelu"):
+                scale = np.abs(x.astype(np.float64)) / 2
+            elif name == "sigmoid_absolute":
+                allowed, scale = SMALLEST + 4 * UNIT * exact, 1
+            error = np.maximum(distance - allowed, 0) / scale / UNIT
         error = np.where(in_range, np.nan_to_num(error, nan=np.inf, posinf=np.inf), 0)
         at = int(np.argmax(error))
         if error[at] > largest:
@@ -161,7 +186,8 @@ def measure(library, step):
         if name in COUNTS_FOR and math.isfinite(error):
             entry = COUNTS_FOR[name]
             error = error - ROUNDINGS.get(name, 0)
-            arithmetic[entry] = max(arithmetic.get(entry, 0), math.ceil(error + 1))
+            if error > 0:
+                arithmetic[entry] = max(arithmetic.get(entry, 0), math.ceil(error + 1))
     return {"version": version, "step": step, "measured": measured, "arithmetic": arithmetic, "exceptions": wrong}
 
 

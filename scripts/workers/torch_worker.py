@@ -88,7 +88,7 @@ class TorchExecutor(Executor):
         arithmetic = {**measured_arithmetic("torch"), "tf32": bool(graph.options.get("tf32")), "variance": "welford",
                       "norms_scale_and_shift": True}
         more = {"lowerings": ["einsum.sum_first", "linear.bias_after", "rsqrt.of_root"], "attention": "online",
-                "rounded_inside": {"softmax": 1}}
+                "rounded_inside": {"softmax": 1, "logsumexp": 2}}
         return node_plan(graph, arithmetic, **more) if self.mode == "eager" else opaque_plan(arithmetic, **more)
 
     def warm_up(self):
