@@ -270,7 +270,9 @@ void collect_roundings(const Node& node, const TensorType& type, const Types& in
     }
   }
   if (inner && computes(node.op) && is_16_bit(type.dtype)) {
-    found.push_back({name, type.dtype, std::holds_alternative<Cast>(node.op)});
+    // A cast to the dtype that its input has anyway asks for no rounding: compilers never see it.
+    const bool narrows = std::holds_alternative<Cast>(node.op) && inputs[0].dtype != type.dtype;
+    found.push_back({name, type.dtype, narrows});
   }
 }
 

@@ -23,7 +23,7 @@ struct Reading {
 struct InnerRounding {
   std::string value;
   Dtype dtype;
-  bool is_explicit;  // made by a cast node
+  bool is_explicit;  // made by a cast node from another dtype
 };
 
 // A region output before it is stored.

@@ -75,6 +75,20 @@ TEST(InnerRoundings, OfAnOutputThatIsReadInside) {
   }
 }
 
+TEST(InnerRoundings, ACastToTheSameDtypeIsNotExplicit) {
+  Builder b;
+  const TensorType narrow{Dtype::bf16, {4}};
+  const ValueId x = b.input("x", narrow, Normal{}), wide = b.input("wide", {Dtype::f32, {4}}, Normal{});
+  const ValueId same = b.node(Cast{Dtype::bf16}, {b.node(Mul{}, {x, x}, "product")}, "same");
+  const ValueId cast = b.node(Cast{Dtype::bf16}, {wide}, "cast");
+  b.output(b.node(Add{}, {same, cast}, "y"));
+  const Graph graph = *b.build();
+  std::map<std::string, bool> is_explicit;
+  for (const InnerRounding& inner : inner_roundings(graph, make_region(graph, {0, 1, 2, 3})))
+    is_explicit[inner.value] = inner.is_explicit;
+  EXPECT_EQ(is_explicit, (std::map<std::string, bool>{{"product", false}, {"same", false}, {"cast", true}}));
+}
+
 TEST(InnerRoundings, OfAComposite) {
   Builder b;
   const TensorType type{Dtype::f16, {2, 3, 4}};

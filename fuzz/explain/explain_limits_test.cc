@@ -92,7 +92,7 @@ TEST_F(CausesOfATriangle, SharesOfSomeRegionsAreOfTheRun) {
       EXPECT_NEAR(*cause.share, *same->share * *all.together, 1e-12);
     }
     halves += some.causes.front().share && !measured;
-    EXPECT_THAT(to_text({some, {}, ""}, run_), HasSubstr("not every region was"));
+    EXPECT_THAT(to_text({some, {}, ""}, run_, kColumns), HasSubstr("not every region was"));
   }
   EXPECT_GT(halves, 0);
 }

@@ -97,10 +97,10 @@ std::string swaps_text(const Cause& cause, const CaseRun& run, size_t columns) {
   const std::string& baseline = run.verdict.baseline.backend;
   const bool judged =
       std::any_of(cause.swaps.begin(), cause.swaps.end(), [](const Swap& swap) { return swap.verdict; });
-  std::vector<std::string> columns = {"from " + baseline, "own values differ",    "by up to",
+  std::vector<std::string> headings = {"from " + baseline, "own values differ",    "by up to",
                                       "rest computed by", "outputs still differ", "by up to"};
-  if (judged) columns.insert(columns.end(), {"verdict", baseline + " with these"});
-  Table table(columns);
+  if (judged) headings.insert(headings.end(), {"verdict", baseline + " with these"});
+  Table table(headings);
   for (const Swap& swap : cause.swaps) {
     // The first, the first two, ... of many values.
     const bool many = swap.given.size() > 2;
