@@ -98,6 +98,7 @@ Stats stats_of(const Place& place) {
   read_counts(place, "unsupported", stats.unsupported);
   read_counts(place, "patterns_fired", stats.patterns);
   read_counts(place, "findings", stats.findings);
+  if (place.member("known")) read_counts(place, "known", stats.known);  // older files have none
   if (const auto failures = place.member("convicted")) {
     for (const auto& [name, signature] : failures->members()) signature.read(stats.device_failures[name]);
   }
@@ -131,6 +132,7 @@ void Stats::add(const CaseOutcome& outcome) {
   exact_cases += outcome.exact;
   ++verdicts[static_cast<size_t>(outcome.verdict)];
   if (!outcome.signature.empty()) ++findings[outcome.signature];
+  for (const std::string& issue : outcome.known) ++known[issue];
   if (!outcome.unsupported.empty()) ++unsupported[outcome.unsupported];
   for (const std::string& pattern : outcome.patterns) ++patterns[pattern];
   metamorphic_cases += !outcome.metamorphic.empty();
@@ -173,6 +175,7 @@ std::string to_json(const Stats& stats) {
       {"patterns_fired", stats.patterns},
       {"coverage", coverage_json(stats)},
       {"findings", stats.findings},
+      {"known", stats.known},
       {"convicted", stats.device_failures},
       {"metamorphic", {{"cases", stats.metamorphic_cases}, {"checks", stats.metamorphic_checks}}},
       {"invalid", stats.invalid},
