@@ -56,6 +56,8 @@ class Backend {
   virtual std::optional<std::string> unavailable() const = 0;
   // Of the libraries that compute, as far as the backend tells; of a worker, as it last said hello.
   virtual Versions versions() const { return {}; }
+  // On which it computes, as a worker last said; empty: the backend does not tell.
+  virtual std::string device() const { return ""; }
   // An error is the reason for the verdict `unsupported`.
   virtual Result<std::unique_ptr<Program>> compile(const Graph& graph,
                                                    const CompileOptions& options) const = 0;

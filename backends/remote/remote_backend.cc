@@ -237,6 +237,11 @@ class RemoteBackend : public Backend {
     return versions;
   }
 
+  std::string device() const override {
+    const Json hello = pool_->hello();
+    return hello.is_object() ? one_line(hello.value("device", "")) : "";
+  }
+
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
     auto worker = pool_->take(options.deadlines.compile);
     Reply reply;

@@ -150,8 +150,8 @@ void Stats::add(const CaseOutcome& outcome) {
 std::vector<std::string> Stats::new_features(const CaseOutcome& outcome) const {
   std::vector<std::string> features;
   for (const std::string& pattern : outcome.patterns) {
-    const auto known = patterns.find(pattern);
-    if (known == patterns.end() || known->second == 0) features.push_back("pattern " + pattern);
+    const auto fired = patterns.find(pattern);
+    if (fired == patterns.end() || fired->second == 0) features.push_back("pattern " + pattern);
   }
   for (const auto& [op, count] : outcome.coverage.ops) {
     if (!coverage.ops.contains(op)) features.push_back("op " + op);
