@@ -48,10 +48,8 @@ struct Replayed {
   std::vector<const KnownIssue*> known = {}, passing = {};
 };
 
-// Whether the verdict says that the case does not fail by an issue that it fails by otherwise.
-bool was_judged(const Verdict& verdict) {
-  return verdict.verdict != VerdictClass::unsupported && verdict.verdict != VerdictClass::out_of_memory;
-}
+// Whether the regions of the case were judged, so that it is known by which issues it does not fail.
+bool was_judged(const Verdict& verdict) { return !verdict.candidate.regions.empty(); }
 
 void add_known(const JudgeFlags& flags, Replayed& replayed) {
   const Verdict& verdict = replayed.run.verdict;
