@@ -1,6 +1,7 @@
 // Backend: executes graphs. It compiles a graph to a Program, or says in one line why it cannot.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,6 +42,9 @@ class Program {
   virtual std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) = 0;
 };
 
+// Names of libraries with their versions: {"torch": "2.11.0"}.
+using Versions = std::map<std::string, std::string>;
+
 // Stateless; may be shared between threads.
 class Backend {
  public:
@@ -50,6 +54,10 @@ class Backend {
   // Why the backend cannot run on this machine ("no NVIDIA driver"); empty if it can. Queried when
   // backends are selected; a device that fails later throws DeviceError.
   virtual std::optional<std::string> unavailable() const = 0;
+  // Of the libraries that compute, as far as the backend tells; of a worker, as it last said hello.
+  virtual Versions versions() const { return {}; }
+  // On which it computes, as a worker last said; empty: the backend does not tell.
+  virtual std::string device() const { return ""; }
   // An error is the reason for the verdict `unsupported`.
   virtual Result<std::unique_ptr<Program>> compile(const Graph& graph,
                                                    const CompileOptions& options) const = 0;

@@ -109,14 +109,6 @@ VerdictClass most_severe(const std::vector<RegionVerdict>& regions) {
   return result;
 }
 
-// The first failing region in order of execution: later ones may fail because of it.
-std::optional<size_t> first_finding(const BackendVerdict& backend, const Policy& policy) {
-  for (size_t r = 0; r < backend.regions.size(); ++r) {
-    if (is_finding(backend.regions[r], policy)) return r;
-  }
-  return std::nullopt;
-}
-
 void compare_outputs(const Graph& graph, const Trace& baseline, const Trace& candidate, Verdict& verdict) {
   Difference sum;
   for (const ValueId v : graph.outputs())
@@ -148,37 +140,60 @@ Symptom symptom_of(Disagreement::Kind kind) {
   return Symptom::none;
 }
 
-// A region that disagrees with itself fails whatever its bounds say: what it holds in one run proves
+// The region with this disagreement, which fails whatever its bounds say: what it holds in one run proves
 // nothing of the next.
-void mark_disagreement(const Graph& graph, const std::optional<Disagreement>& disagreement,
-                       BackendVerdict& verdict) {
-  if (!disagreement) return;
-  const Disagreement& found = *disagreement;
-  RegionVerdict& region = verdict.regions.at(found.region);
+RegionVerdict disagreeing(const Graph& graph, const Disagreement& found, RegionVerdict region) {
   region.verdict =
       found.kind == Disagreement::Kind::repeat ? VerdictClass::nondeterministic : VerdictClass::defect;
   region.symptom = symptom_of(found.kind);
   region.inherited = false;
-  if (found.kind == Disagreement::Kind::guard) return;
+  if (found.kind == Disagreement::Kind::guard) return region;
   region.worst = {};
   region.worst.value = graph.name(found.value);
   region.worst.element = found.element;
   region.worst.got = found.second;
   region.worst.want = region.worst.lo = region.worst.hi = found.first;
+  return region;
 }
 
-// The finding, if there is one: of the first failing region.
-void conclude(const Case& test_case, std::optional<ValueId> changed, Verdict& verdict) {
+// Marks the region of the disagreement, if there is one. If the disagreement is a known issue, it does not
+// hide a finding that the region is by its bounds.
+void mark_disagreement(const Case& test_case, const Execution& execution, const FindIssue& find_issue,
+                       BackendVerdict& backend, Verdict& verdict) {
+  if (!execution.disagreement) return;
+  RegionVerdict& region = backend.regions.at(execution.disagreement->region);
+  RegionVerdict marked = disagreeing(test_case.graph, *execution.disagreement, region);
+  const auto is_new = [&](const RegionVerdict& failed) {
+    return !find_issue || find_issue(signature_of(backend, failed)).empty();
+  };
+  if (!is_new(marked) && is_finding(region, test_case.policy) && is_new(region)) {
+    verdict.add_known(signature_of(backend, marked), find_issue);
+    return;
+  }
+  region = std::move(marked);
+}
+
+// The finding, if there is one: of the first failing region in order of execution, since later ones may fail
+// because of it. Known issues do not count.
+void conclude(const Case& test_case, std::optional<ValueId> changed, const FindIssue& find_issue,
+              Verdict& verdict) {
   if (changed) {
     verdict.reason =
         "the trace holds other bits of input '" + test_case.graph.name(*changed) + "' than were given";
-    verdict.fail(VerdictClass::defect, "inputs", test_case.graph.type(*changed).dtype,
-                 Symptom::input_changed);
+    verdict.fail({VerdictClass::defect, verdict.candidate.backend, "inputs",
+                  test_case.graph.type(*changed).dtype, Symptom::input_changed},
+                 find_issue);
     return;
   }
   for (const BackendRole role : {BackendRole::candidate, BackendRole::baseline}) {
-    const auto region = first_finding(verdict.of(role), test_case.policy);
-    if (region) return verdict.fail({role, *region});
+    const BackendVerdict& backend = verdict.of(role);
+    for (size_t r = 0; r < backend.regions.size(); ++r) {
+      if (!is_finding(backend.regions[r], test_case.policy)) continue;
+      if (!verdict.finding)
+        verdict.fail({role, r}, find_issue);
+      else
+        verdict.add_known(signature_of(backend, backend.regions[r]), find_issue);
+    }
   }
 }
 
@@ -215,22 +230,28 @@ BackendVerdict judge_regions(const Graph& graph, const Execution& execution,
   verdict.regions = judge_each(graph, execution.plan->regions.size(), [&](size_t r) {
     return judge_region(graph, *execution.plan, r, *execution.trace, options);
   });
-  mark_disagreement(graph, execution.disagreement, verdict);
-  verdict.verdict = most_severe(verdict.regions);
   return verdict;
 }
 
 }  // namespace
 
-void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole role, Verdict& verdict) {
+void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole role, Verdict& verdict,
+                      const FindIssue& find_issue) {
   BackendVerdict& backend = role == BackendRole::baseline ? verdict.baseline : verdict.candidate;
-  mark_disagreement(graph, found, backend);
+  RegionVerdict& region = backend.regions.at(found.region);
+  region = disagreeing(graph, found, std::move(region));
   backend.verdict = most_severe(backend.regions);
-  if (!verdict.finding) verdict.fail({role, found.region});
+  if (!verdict.finding) verdict.fail({role, found.region}, find_issue);
 }
 
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
-  return judge_regions(graph, execution, {options.minimal_deviations, false});
+  BackendVerdict verdict = judge_regions(graph, execution, {options.minimal_deviations, false});
+  if (execution.disagreement) {
+    RegionVerdict& region = verdict.regions.at(execution.disagreement->region);
+    region = disagreeing(graph, *execution.disagreement, std::move(region));
+  }
+  verdict.verdict = most_severe(verdict.regions);
+  return verdict;
 }
 
 Verdict judge(const Case& test_case, const Execution& baseline, const Execution& candidate,
@@ -243,6 +264,7 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   const RegionJudgeOptions region_options{options.minimal_deviations,
                                           test_case.policy.implicit_casts == Policy::ImplicitCasts::strict};
   verdict.baseline = judge_regions(graph, baseline, region_options);
+  mark_disagreement(test_case, baseline, options.find_issue, verdict.baseline, verdict);
   verdict.candidate.backend = candidate.backend;
   verdict.candidate.regions = judge_each(graph, candidate.plan->regions.size(), [&](size_t r) {
     const Region& region = candidate.plan->regions[r];
@@ -250,7 +272,7 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
     if (has_same_bits(region, same)) known = inherit(graph, region, r, *baseline.plan, verdict.baseline);
     return known ? *known : judge_region(graph, *candidate.plan, r, *candidate.trace, region_options);
   });
-  mark_disagreement(graph, candidate.disagreement, verdict.candidate);
+  mark_disagreement(test_case, candidate, options.find_issue, verdict.candidate, verdict);
   mark_identical(graph, *baseline.plan, *candidate.plan, same, verdict.baseline);
   mark_identical(graph, *candidate.plan, *baseline.plan, same, verdict.candidate);
   verdict.baseline.verdict = most_severe(verdict.baseline.regions);
@@ -259,7 +281,7 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   verdict.verdict = std::max(verdict.baseline.verdict, verdict.candidate.verdict);
   if (verdict.verdict <= VerdictClass::reassociation)
     verdict.verdict = verdict.unequal == 0 ? VerdictClass::identical : VerdictClass::reassociation;
-  conclude(test_case, changed_input(graph, same), verdict);
+  conclude(test_case, changed_input(graph, same), options.find_issue, verdict);
   for (const RegionVerdict& region : verdict.candidate.regions) {
     for (const Deviation& deviation : region.deviations) verdict.deviations.insert(to_string(deviation));
   }

@@ -23,14 +23,17 @@ struct JudgeOptions {
   // Name exactly the deviations that are needed, at one more evaluation for each; off (campaigns), all
   // declared ones are named.
   bool minimal_deviations = true;
+  // Failures of known issues are no findings: the finding is the first failing region of another signature.
+  FindIssue find_issue = {};
 };
 
 Verdict judge(const Case& test_case, const Execution& baseline, const Execution& candidate,
               const JudgeOptions& options = {});
 
 // Adds the result of a check after the judgement: the region fails, and unless the verdict was a finding
-// before, it becomes the verdict of this region.
-void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole role, Verdict& verdict);
+// before, it becomes the verdict of this region, as Verdict::fail says.
+void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole role, Verdict& verdict,
+                      const FindIssue& find_issue = {});
 
 // One backend alone (its regions, no comparison).
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution,

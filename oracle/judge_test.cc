@@ -393,5 +393,75 @@ TEST_F(Judge, ExponentialsRoundedInAdditionAreNamedWhereDeclared) {
   }
 }
 
+// The gate and the sum both fail; each may be a known issue.
+TEST_F(Judge, AKnownFailureDoesNotHideAnother) {
+  Trace trace = candidate({});
+  tamper(trace, value("m"), 3, 100);
+  tamper(trace, value("y"), 5, -100);
+  const std::string gate = "defect-cpu_fused-gate-bf16-out_of_bounds",
+                    sum = "defect-cpu_fused-add-bf16-out_of_bounds";
+  const auto judged = [&](const std::set<std::string>& known) {
+    JudgeOptions options;
+    options.find_issue = [known](const Signature& failure) {
+      return known.contains(to_string(failure)) ? "issue of " + failure.component : "";
+    };
+    return judge(test_case_, {"cpu", &baseline_plan_, &baseline_}, {"cpu_fused", &candidate_plan_, &trace},
+                 options);
+  };
+  EXPECT_EQ(judged({}).signature_text(), gate);
+  EXPECT_TRUE(judged({}).known.empty());
+
+  const Verdict other = judged({gate});
+  EXPECT_TRUE(other.finding);
+  EXPECT_EQ(other.signature_text(), sum);
+  EXPECT_EQ(other.failing_region, (FailingRegion{BackendRole::candidate, 1}));
+  ASSERT_EQ(other.known.size(), 1u);
+  EXPECT_EQ(other.known[0].issue, "issue of gate");
+  EXPECT_EQ(to_string(other.known[0].signature), gate);
+
+  const Verdict after = judged({sum});
+  EXPECT_TRUE(after.finding);
+  EXPECT_EQ(after.signature_text(), gate);
+  EXPECT_EQ(after.known.size(), 1u) << "is told beside the finding, too";
+
+  const Verdict both = judged({gate, sum});
+  EXPECT_FALSE(both.finding);
+  EXPECT_EQ(both.verdict, VerdictClass::defect);
+  EXPECT_EQ(both.signature_text(), gate) << "the first one is shown";
+  EXPECT_EQ(both.known.size(), 2u);
+}
+
+TEST_F(Judge, AKnownDisagreementDoesNotHideAnError) {
+  const Trace exact = candidate({});
+  Trace wrong = exact;
+  tamper(wrong, value("m"), 3, 100);
+  const Disagreement differs{Disagreement::Kind::repeat, 0, value("m"), 7, 1, 2};
+  const auto judged = [&](const Trace& trace, bool known) {
+    JudgeOptions options;
+    options.find_issue = [known](const Signature& failure) {
+      return known && failure.symptom == Symptom::repeat_differs ? "differs" : "";
+    };
+    return judge(test_case_, {"cpu", &baseline_plan_, &baseline_},
+                 {"cpu_fused", &candidate_plan_, &trace, differs}, options);
+  };
+  EXPECT_EQ(judged(wrong, false).verdict, VerdictClass::nondeterministic);
+  const Verdict verdict = judged(wrong, true);
+  EXPECT_TRUE(verdict.finding);
+  EXPECT_EQ(verdict.signature_text(), "defect-cpu_fused-gate-bf16-out_of_bounds");
+  EXPECT_EQ(verdict.known.size(), 1u);
+  const Verdict lawful = judged(exact, true);
+  EXPECT_FALSE(lawful.finding);
+  EXPECT_EQ(lawful.verdict, VerdictClass::nondeterministic);
+  EXPECT_EQ(lawful.known.size(), 1u);
+
+  Verdict later = run(exact);
+  const FindIssue find_issue = [](const Signature&) { return "differs"; };
+  add_disagreement(graph(), differs, BackendRole::candidate, later, find_issue);
+  EXPECT_FALSE(later.finding);
+  EXPECT_EQ(later.known.size(), 1u);
+  add_disagreement(graph(), differs, BackendRole::candidate, later);
+  EXPECT_TRUE(later.finding);
+}
+
 }  // namespace
 }  // namespace fusesmith::oracle

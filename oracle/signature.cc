@@ -15,9 +15,19 @@ std::string_view name(Symptom symptom) { return kSymptomNames[static_cast<size_t
 
 namespace {
 
-// Of a worker's name, which may be a whole command, the words without their folders; not too long for the
-// name of a file.
-std::string short_name(const std::string& backend) {
+// Safe as the name of a file.
+std::string safe(std::string text) {
+  for (char& c : text) {
+    const bool is_safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                         c == '_' || c == '-' || c == '.';
+    if (!is_safe) c = '_';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string signature_word(const std::string& backend) {
   constexpr size_t kMost = 100;
   std::string text;
   for (const char c : backend) {
@@ -28,21 +38,13 @@ std::string short_name(const std::string& backend) {
       text += c;
     }
   }
-  return text.substr(0, kMost);
+  return safe(text.substr(0, kMost));
 }
-
-}  // namespace
 
 std::string to_string(const Signature& signature) {
   const std::string dtype(signature.dtype ? name(*signature.dtype) : "any");
-  std::string text = std::string(name(signature.verdict)) + "-" + short_name(signature.backend) + "-" +
-                     signature.component + "-" + dtype + "-" + std::string(name(signature.symptom));
-  for (char& c : text) {
-    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '_' || c == '-' || c == '.';
-    if (!safe) c = '_';
-  }
-  return text;
+  return safe(std::string(name(signature.verdict)) + "-" + signature_word(signature.backend) + "-" +
+              signature.component + "-" + dtype + "-" + std::string(name(signature.symptom)));
 }
 
 }  // namespace fusesmith::oracle

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,8 +92,16 @@ struct Signature {
   bool operator==(const Signature&) const = default;
 };
 
+// The backend as signatures contain it: of a worker's name, which may be a whole command, the words without
+// their folders; not too long for the name of a file.
+std::string signature_word(const std::string& backend);
+
 // One word that is safe as a file name: "defect-cpu_fused-sdpa-bf16-out_of_bounds". Folders of work
 // directories and `expect` of case files hold it; nothing reads it back.
 std::string to_string(const Signature& signature);
+
+// The name of the known issue that a failure of this signature belongs to; empty: of none. An empty function:
+// no issues are known.
+using FindIssue = std::function<std::string(const Signature&)>;
 
 }  // namespace fusesmith::oracle

@@ -1,5 +1,7 @@
 #include "oracle/verdict.h"
 
+#include <algorithm>
+
 namespace fusesmith::oracle {
 
 bool is_disagreement(const RegionVerdict& region) {
@@ -17,21 +19,34 @@ bool is_disagreement(const RegionVerdict& region) {
   }
 }
 
-void Verdict::fail(FailingRegion region) {
-  const BackendVerdict& backend = of(region.role);
-  const RegionVerdict& failed = backend.regions.at(region.region);
-  finding = true;
-  verdict = failed.verdict;
-  failing_region = region;
-  signature = Signature{failed.verdict, backend.backend, failed.component(), failed.dtype, failed.symptom};
+Signature signature_of(const BackendVerdict& backend, const RegionVerdict& failed) {
+  return {failed.verdict, backend.backend, failed.component(), failed.dtype, failed.symptom};
 }
 
-void Verdict::fail(VerdictClass new_verdict, const std::string& component, std::optional<Dtype> dtype,
-                   Symptom symptom) {
-  finding = true;
-  verdict = new_verdict;
-  failing_region.reset();
-  signature = Signature{new_verdict, candidate.backend, component, dtype, symptom};
+void Verdict::fail(FailingRegion region, const FindIssue& find_issue) {
+  const BackendVerdict& backend = of(region.role);
+  fail(signature_of(backend, backend.regions.at(region.region)), region, find_issue);
+}
+
+void Verdict::fail(const Signature& failure, const FindIssue& find_issue) { fail(failure, {}, find_issue); }
+
+void Verdict::fail(const Signature& failure, std::optional<FailingRegion> region,
+                   const FindIssue& find_issue) {
+  const bool is_known = add_known(failure, find_issue);
+  if (is_known && signature) return;  // the first one is shown
+  finding = !is_known;
+  verdict = failure.verdict;
+  failing_region = region;
+  signature = failure;
+}
+
+bool Verdict::add_known(const Signature& failure, const FindIssue& find_issue) {
+  const std::string issue = find_issue ? find_issue(failure) : "";
+  if (issue.empty()) return false;
+  const bool is_new = std::none_of(known.begin(), known.end(),
+                                   [&](const KnownFailure& other) { return other.issue == issue; });
+  if (is_new) known.push_back({issue, failure});
+  return true;
 }
 
 std::string Verdict::signature_text() const { return signature ? to_string(*signature) : ""; }

@@ -65,13 +65,21 @@ struct FailingRegion {
   bool operator==(const FailingRegion&) const = default;
 };
 
+// A failure that is no finding, because it belongs to a known issue.
+struct KnownFailure {
+  std::string issue;  // its name
+  Signature signature;
+};
+
 struct Verdict {
   VerdictClass verdict = VerdictClass::identical;
-  bool finding = false;                // under the case's policy
-  std::optional<Signature> signature;  // of a finding
+  bool finding = false;  // under the case's policy
+  // Of the finding; if there is none, of the first known failure.
+  std::optional<Signature> signature;
   // The region that the signature is about; empty if it is about no region.
   std::optional<FailingRegion> failing_region;
-  std::string reason;  // unsupported, crash: one line
+  std::vector<KnownFailure> known;  // each issue once
+  std::string reason;               // unsupported, crash: one line
   BackendVerdict baseline, candidate;
   int64_t step = 0, steps = 1;    // what is above is of this step; what follows is over all of them
   int64_t unequal = 0;            // graph output elements whose bits differ between the two backends
@@ -83,8 +91,11 @@ struct Verdict {
   bool exact = false;                // every element of every region has exactly one correct result
 
   // Makes it a finding: of a region, with the class and the symptom that the region has; or of no region.
-  void fail(FailingRegion region);
-  void fail(VerdictClass verdict, const std::string& component, std::optional<Dtype> dtype, Symptom symptom);
+  // Not if the failure belongs to a known issue: it is added to `known` then.
+  void fail(FailingRegion region, const FindIssue& find_issue = {});
+  void fail(const Signature& failure, const FindIssue& find_issue = {});
+  // If a failure of this signature belongs to a known issue, adds it to `known`; whether it does.
+  bool add_known(const Signature& failure, const FindIssue& find_issue);
 
   // Empty where there is no signature.
   std::string signature_text() const;
@@ -93,6 +104,12 @@ struct Verdict {
   }
   // Null where there is no failing region.
   const RegionVerdict* failing() const;
+
+ private:
+  void fail(const Signature& failure, std::optional<FailingRegion> region, const FindIssue& find_issue);
 };
+
+// Of a region that fails.
+Signature signature_of(const BackendVerdict& backend, const RegionVerdict& failed);
 
 }  // namespace fusesmith::oracle

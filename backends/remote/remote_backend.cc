@@ -29,7 +29,16 @@ class IdleWorkers {
         return worker;
       }
     }
-    return std::make_unique<WorkerProcess>(spec_, seconds);
+    auto worker = std::make_unique<WorkerProcess>(spec_, seconds);
+    const std::lock_guard guard(mutex_);
+    hello_ = worker->hello();
+    return worker;
+  }
+
+  // What the last worker that was started said; null before the first.
+  Json hello() {
+    const std::lock_guard guard(mutex_);
+    return hello_;
   }
 
   void put_back(std::unique_ptr<WorkerProcess> worker) {
@@ -41,6 +50,7 @@ class IdleWorkers {
   const WorkerSpec spec_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<WorkerProcess>> idle_;
+  Json hello_;
 };
 
 // The elements in reverse order: other values, of which each is still allowed (an index stays in range).
@@ -214,6 +224,22 @@ class RemoteBackend : public Backend {
     } catch (const WorkerError& error) {
       return error.what();
     }
+  }
+
+  Versions versions() const override {
+    Versions versions;
+    const Json hello = pool_->hello();
+    const Json listed = hello.is_object() ? hello.value("versions", Json()) : Json();
+    if (!listed.is_object()) return versions;
+    for (const auto& [library, version] : listed.items()) {
+      if (version.is_string()) versions[library] = version.get<std::string>();
+    }
+    return versions;
+  }
+
+  std::string device() const override {
+    const Json hello = pool_->hello();
+    return hello.is_object() ? one_line(hello.value("device", "")) : "";
   }
 
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {

@@ -161,6 +161,7 @@ Result<CaseOutcome> Campaign::outcome_of(const Case& test_case) {
   for (const RegionVerdict& region : verdict.candidate.regions) {
     outcome.patterns.insert(outcome.patterns.end(), region.patterns.begin(), region.patterns.end());
   }
+  for (const KnownFailure& failure : verdict.known) outcome.known.push_back(failure.issue);
   if (verdict.finding) {
     outcome.signature = verdict.signature_text();
     const auto text = file_text(test_case);
@@ -212,14 +213,21 @@ std::optional<Problem> Campaign::follow_up() {
   return finish(signature);
 }
 
-FindingOptions Campaign::finding_options() const {
-  return {finishing_, options_.judge.beside_case().text(), console_.program, options_.minimize != 0,
+FindingOptions Campaign::finding_options(const std::string& signature) const {
+  Judging judging = finishing_;
+  // A finding stays one if its issue became known after it was written to the work directory.
+  if (FindIssue& find_issue = judging.options.judge.find_issue) {
+    find_issue = [signature, others = find_issue](const Signature& failure) {
+      return to_string(failure) == signature ? "" : others(failure);
+    };
+  }
+  return {std::move(judging), options_.judge.beside_case().text(), console_.program, options_.minimize != 0,
           [this] { return InterruptGuard::interrupted() || watch_.failed(); }};
 }
 
 std::optional<Problem> Campaign::finish(const std::string& signature) {
   return on_device(std::string(kFinishingPrefix) + signature, [&] {
-    return finish_finding(directory_.finding(signature), signature, finding_options(),
+    return finish_finding(directory_.finding(signature), signature, finding_options(signature),
                           [&](const Verdict& verdict, const Case& test_case) {
                             const std::string other = verdict.signature_text();
                             const auto added = directory_.add_finding(other, to_json(test_case),
@@ -367,6 +375,7 @@ int run_campaign(CampaignOptions options, Console& console) {
     if (!find_backend(*value)) value->clear();
   }
   if (const auto why = options.judge.cannot_run()) return fail(console, kName, why->why, why->code);
+  if (const auto problem = options.judge.read_known()) return fail(console, kName, problem->what);
   const Judging judging(options.judge);
   options.judge.baseline = judging.baseline;
   options.judge.candidate = judging.candidate;

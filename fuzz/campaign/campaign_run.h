@@ -52,7 +52,7 @@ class Campaign {
   }
   std::string name(uint64_t position) const;
   bool is_ahead(const std::string& name) const;
-  FindingOptions finding_options() const;
+  FindingOptions finding_options(const std::string& signature) const;
   Stats snapshot();
 
   // suspects.cc: when the device fails

@@ -35,9 +35,11 @@ size_t terminal_columns() {
 }  // namespace
 
 std::string status_line(const Stats& stats, double rate) {
-  std::string text = time_text(stats.elapsed_s) + ", " + counted(stats.cases, "case") + ", " +
-                     std::to_string(std::llround(rate)) + "/s, " +
-                     counted(static_cast<int64_t>(stats.findings.size()), "finding");
+  std::string text =
+      time_text(stats.elapsed_s) + ", " + counted(stats.cases, "case") + ", " +
+      std::to_string(std::llround(rate)) + "/s, " +
+      counted(static_cast<int64_t>(stats.findings.size()), "finding") +
+      (stats.known.empty() ? "" : ", " + counted(static_cast<int64_t>(stats.known.size()), "known issue"));
   for (size_t i = 0; i < stats.verdicts.size(); ++i) {
     if (stats.verdicts[i] == 0) continue;
     const double share = 100.0 * static_cast<double>(stats.verdicts[i]) / static_cast<double>(stats.cases);

@@ -30,8 +30,9 @@ Judging without_options(Judging judging) {
 
 bool is_pass(const Verdict& verdict) {
   const VerdictClass found = verdict.verdict;
-  return !verdict.finding && (found == VerdictClass::identical || found == VerdictClass::reassociation ||
-                              found == VerdictClass::precision_policy);
+  return !verdict.finding && verdict.known.empty() &&
+         (found == VerdictClass::identical || found == VerdictClass::reassociation ||
+          found == VerdictClass::precision_policy);
 }
 
 // Whether the patterns that made the failing region made one of this run too; of a region that was not

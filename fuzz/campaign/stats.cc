@@ -98,6 +98,7 @@ Stats stats_of(const Place& place) {
   read_counts(place, "unsupported", stats.unsupported);
   read_counts(place, "patterns_fired", stats.patterns);
   read_counts(place, "findings", stats.findings);
+  if (place.member("known")) read_counts(place, "known", stats.known);  // older files have none
   if (const auto failures = place.member("convicted")) {
     for (const auto& [name, signature] : failures->members()) signature.read(stats.device_failures[name]);
   }
@@ -131,6 +132,7 @@ void Stats::add(const CaseOutcome& outcome) {
   exact_cases += outcome.exact;
   ++verdicts[static_cast<size_t>(outcome.verdict)];
   if (!outcome.signature.empty()) ++findings[outcome.signature];
+  for (const std::string& issue : outcome.known) ++known[issue];
   if (!outcome.unsupported.empty()) ++unsupported[outcome.unsupported];
   for (const std::string& pattern : outcome.patterns) ++patterns[pattern];
   metamorphic_cases += !outcome.metamorphic.empty();
@@ -148,8 +150,8 @@ void Stats::add(const CaseOutcome& outcome) {
 std::vector<std::string> Stats::new_features(const CaseOutcome& outcome) const {
   std::vector<std::string> features;
   for (const std::string& pattern : outcome.patterns) {
-    const auto known = patterns.find(pattern);
-    if (known == patterns.end() || known->second == 0) features.push_back("pattern " + pattern);
+    const auto fired = patterns.find(pattern);
+    if (fired == patterns.end() || fired->second == 0) features.push_back("pattern " + pattern);
   }
   for (const auto& [op, count] : outcome.coverage.ops) {
     if (!coverage.ops.contains(op)) features.push_back("op " + op);
@@ -173,6 +175,7 @@ std::string to_json(const Stats& stats) {
       {"patterns_fired", stats.patterns},
       {"coverage", coverage_json(stats)},
       {"findings", stats.findings},
+      {"known", stats.known},
       {"convicted", stats.device_failures},
       {"metamorphic", {{"cases", stats.metamorphic_cases}, {"checks", stats.metamorphic_checks}}},
       {"invalid", stats.invalid},

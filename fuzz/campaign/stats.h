@@ -22,6 +22,7 @@ using Counts = std::map<std::string, int64_t>;
 struct CaseOutcome {
   VerdictClass verdict = VerdictClass::identical;
   std::string signature;              // of a finding, else empty
+  std::vector<std::string> known;     // issues that the case fails by, each once
   std::string unsupported;            // reason
   std::string out_of_memory;          // reason
   std::vector<std::string> patterns;  // of every region of the candidate, once for each
@@ -44,6 +45,7 @@ struct Stats {
   std::string corpus_digest;
   std::array<int64_t, kVerdictNames.size()> verdicts{};
   Counts unsupported, patterns, findings;  // by reason, name, signature
+  Counts known;                            // cases that fail by a known issue, by its name
   int64_t metamorphic_cases = 0;           // with at least one metamorphic check
   Counts metamorphic_checks;               // by name
   // Cases that made the device fail when they ran alone. They are still to be counted, but do not run again:

@@ -24,6 +24,26 @@ std::string metamorphic_text(const Stats& stats) {
   return "Metamorphic checks in " + counted(stats.metamorphic_cases, "case") + ": " + list_text(checks);
 }
 
+// The issues of the file, most cases first, then those that stats.json has from other files.
+std::string known_text(const Stats& stats, const JudgeFlags& flags) {
+  if (!flags.known_issues) return "";
+  std::vector<std::pair<int64_t, const KnownIssue*>> met;
+  std::vector<std::string> others;
+  for (const KnownIssue& issue : flags.known_issues->all()) {
+    const auto count = stats.known.find(issue.name);
+    if (count == stats.known.end())
+      others.push_back(issue.name);
+    else
+      met.emplace_back(-count->second, &issue);
+  }
+  std::stable_sort(met.begin(), met.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  Table table({"known issue", "cases", "filed, or why it is known"});
+  for (const auto& [count, issue] : met)
+    table.add({issue->name, std::to_string(-count), issue->filed.empty() ? issue->why : issue->filed});
+  return (met.empty() ? "" : table.text() + "\n") +
+         (others.empty() ? "" : wrapped("Known issues without a case: " + list_text(others)) + "\n\n");
+}
+
 std::string findings_text(const Stats& stats, const WorkDirectory& directory, const JudgeFlags& flags,
                           const std::string& program) {
   std::vector<std::pair<int64_t, std::string>> findings;  // most cases first
@@ -77,6 +97,7 @@ std::string summary_text(const Stats& stats, const WorkDirectory& directory, con
             "\n\n";
   if (stats.invalid > 0)
     text += "Invalid graphs: " + std::to_string(stats.invalid) + " (a bug in the generator)\n\n";
+  text += known_text(stats, flags);
   return text + findings_text(stats, directory, flags, program);
 }
 

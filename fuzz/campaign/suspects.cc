@@ -110,7 +110,7 @@ std::optional<Problem> Campaign::keep_failing_case(const std::string& name, cons
   const auto folder = directory_.finding(signature);
   if (std::filesystem::exists(folder / "report.md")) return {};
   return report_unrun(folder, signature, verdict, "its every run ends with a failed device",
-                      finding_options());
+                      finding_options(signature));
 }
 
 // Of a finding whose cases make the device fail while it is judged again or minimized.
@@ -126,7 +126,7 @@ std::optional<Problem> Campaign::report_unfinished(const std::string& signature,
   verdict.baseline.backend = judging_.baseline;
   verdict.candidate.backend = judging_.candidate;
   return report_unrun(folder, signature, verdict, std::string("the device failed meanwhile: ") + error.what(),
-                      finding_options());
+                      finding_options(signature));
 }
 
 }  // namespace fusesmith::fuzz

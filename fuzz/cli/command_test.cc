@@ -73,7 +73,6 @@ TEST(Command, WhatThisBuildLacksIsNotOffered) {
   const Ran engine = fusesmith_command({"fuzz", "--engine=libfuzzer"});
   EXPECT_NE(engine.err.find("not part of this version"), std::string::npos) << engine.err;
 #ifndef FUSESMITH_HAS_CUDA
-  EXPECT_EQ(introduction().find("calibrate"), std::string::npos);
   for (const std::vector<std::string>& args :
        std::vector<std::vector<std::string>>{{"calibrate"}, {"replay", "--candidate=cuda", "x.json"}}) {
     const Ran ran = fusesmith_command(args);

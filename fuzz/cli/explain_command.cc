@@ -65,8 +65,8 @@ std::string text_of(const Case& test_case, const Explained& explained, size_t co
   const auto& [file, run, explanation, definitions] = explained;
   const Verdict& verdict = run.verdict;
   std::string text = file + ": " + std::string(name(verdict.verdict)) +
-                     (verdict.finding ? ", finding " + verdict.signature_text() : "") + "\n" +
-                     wrapped(sentence(verdict)) + "\n";
+                     (verdict.finding ? ", finding " + verdict.signature_text() : "") + known_text(verdict) +
+                     "\n" + wrapped(sentence(verdict)) + "\n";
   text += shown_step_text(verdict);
   if (verdict.failing_region) text += wrapped("Evidence: " + evidence_text(verdict) + ".") + "\n";
   if (run.candidate) text += wrapped("What happened: " + explanation.what_happened) + "\n";
@@ -159,6 +159,7 @@ int code_of(const Verdict& verdict) {
 // failed does.
 int run(ExplainFlags& flags, Console& console) {
   if (const auto why = flags.judge.cannot_run()) return fail(console, "explain", why->why, why->code);
+  if (const auto problem = flags.judge.read_known()) return fail(console, "explain", problem->what);
   const InterruptGuard guard(InterruptGuard::First::ends);  // there is nothing to keep
   const size_t columns = flags.wide ? kAllColumns : kColumns;
   std::string_view separator;

@@ -10,6 +10,7 @@
 #include "fuzz/campaign/shrinking.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/report/neighbours_text.h"
+#include "fuzz/report/verdict_text.h"
 #include "fuzz/run/case_files.h"
 #include "fuzz/run/judging.h"
 
@@ -108,10 +109,11 @@ Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const
   const Reproduction seen = reproduce(wanted, {}, judging, kFirstTrials, stop);
   if (stop()) throw Interrupted{};
   if (!seen.fails()) {
-    const VerdictClass verdict = seen.run.verdict.verdict;
-    return {verdict == VerdictClass::out_of_memory ? kOutOfMemory : kClean,
+    const Verdict& verdict = seen.run.verdict;
+    const std::string what = std::string(name(verdict.verdict)) + known_text(verdict);
+    return {verdict.verdict == VerdictClass::out_of_memory ? kOutOfMemory : kClean,
             json_of({}, file, output, others, {}),
-            file + ": does not fail (" + std::string(name(verdict)) + "), nothing to minimize\n"};
+            file + ": does not fail (" + what + "), nothing to minimize\n"};
   }
   const Shrunk shrunk = shrink(wanted, seen, judging, options, stop);
   const MinimizeResult& result = shrunk.result;
@@ -203,6 +205,7 @@ int run(MinimizeFlags& flags, Console& console) {
   if (has_stdin && flags.output.empty())
     return fail(console, kName, "a case on standard input needs --output=MIN.json");
   if (const auto why = flags.judge.cannot_run()) return fail(console, kName, why->why, why->code);
+  if (const auto problem = flags.judge.read_known()) return fail(console, kName, problem->what);
   const InterruptGuard guard;
   int code = kClean;
   Json cases = Json::array();

@@ -1,5 +1,6 @@
 // The `replay` command: judges case files again, compares with what they expect, and on demand repeats them
 // or asks for equal bits.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
@@ -43,7 +44,25 @@ struct Replayed {
   std::vector<std::string> reasons = {};  // why this is exit 77, one line each
   bool expected = false;                  // the expectation was compared and holds
   bool skipped = false;                   // there is one, but nothing to compare it with
+  // Known issues by which it fails; and those whose case it is, by which it does not.
+  std::vector<const KnownIssue*> known = {}, passing = {};
 };
+
+// Whether the regions of the case were judged, so that it is known by which issues it does not fail.
+bool was_judged(const Verdict& verdict) { return !verdict.candidate.regions.empty(); }
+
+void add_known(const JudgeFlags& flags, Replayed& replayed) {
+  const Verdict& verdict = replayed.run.verdict;
+  if (!flags.known_issues) return;
+  for (const KnownFailure& failure : verdict.known)
+    replayed.known.push_back(flags.known_issues->find(std::string_view(failure.issue)));
+  if (!was_judged(verdict)) return;
+  const std::string backends[] = {verdict.baseline.backend, verdict.candidate.backend};
+  replayed.passing = flags.known_issues->of_case(replayed.file, backends);
+  std::erase_if(replayed.passing, [&](const KnownIssue* issue) {
+    return std::find(replayed.known.begin(), replayed.known.end(), issue) != replayed.known.end();
+  });
+}
 
 Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& test_case) {
   Judging judging(flags.judge, test_case);
@@ -54,6 +73,7 @@ Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& t
     replayed.definitions =
         definition_differences(test_case, judged, *find_backend(judging.candidate), judging.options);
   });
+  add_known(flags.judge, replayed);
   replayed.stand_ins = stand_in_text(test_case, replayed.definitions);
   const Verdict& verdict = replayed.run.verdict;
   // Where memory runs out says nothing about the case.
@@ -61,7 +81,9 @@ Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& t
                              test_case.expect->verdict != name(verdict.verdict);
   if (judging.why_not.empty() && is_about(test_case, verdict) && !out_of_memory) {
     const auto broken = broken_expectation(test_case, verdict);
-    if (broken) replayed.reasons.push_back(*broken);
+    // A known issue excuses a case that should pass, but not one that should fail in another way.
+    const bool only_known = !verdict.finding && !verdict.known.empty();
+    if (broken && !(only_known && test_case.expect->signature.empty())) replayed.reasons.push_back(*broken);
     replayed.expected = !broken;
   } else {
     replayed.skipped = test_case.expect.has_value();
@@ -90,9 +112,13 @@ std::string text_of(const Replayed& replayed, size_t columns) {
                      (replayed.expected  ? ", as expected"
                       : replayed.skipped ? ", its expectation skipped"
                                          : "") +
+                     known_text(verdict) +
                      (replayed.repeats > 0 ? ", " + counted(replayed.repeats, "repeat") : "") + "\n";
   text += "  " + sentence(verdict) + "\n";
   for (const std::string& reason : replayed.reasons) text += "  FAILED: " + reason + "\n";
+  for (const KnownIssue* issue : replayed.known) text += "  KNOWN: " + issue->text() + "\n";
+  for (const KnownIssue* issue : replayed.passing)
+    text += "  NO LONGER FAILS by the known issue " + issue->text() + "\n";
   text += indented(shown_step_text(verdict));
   text += indented(replayed.stand_ins);
   const auto differences = region_differences(replayed.run);
@@ -106,12 +132,15 @@ Json json_of(const Replayed& replayed) {
   Json json = {{"file", replayed.file}};
   const Json whole = to_json(verdict, differences);
   for (const char* key :
-       {"verdict", "signature", "finding", "failing_region", "reason", "step", "steps", "unequal",
+       {"verdict", "signature", "finding", "known", "failing_region", "reason", "step", "steps", "unequal",
         "unequal_nonfinite", "output_elements", "max_difference", "max_finite_difference", "deviations"}) {
     json[key] = whole[key];
   }
   json["backends"] = {verdict.baseline.backend, verdict.candidate.backend};
   json["failed"] = replayed.reasons;
+  Json passing = Json::array();
+  for (const KnownIssue* issue : replayed.passing) passing.push_back(issue->name);
+  json["no_longer_fails"] = std::move(passing);
   if (!replayed.definitions.empty()) json["definitions"] = to_json(replayed.definitions);
   json["regions"] = whole["candidate"]["regions"];
   json["baseline_regions"] = whole["baseline"]["regions"];
@@ -198,6 +227,9 @@ FlagTable ReplayFlags::table() {
       "folder stands for every case file (*.json) in it and below; in a work directory, a finding stands "
       "for its min.json.\n"
       "\n"
+      "With --known, a failure that belongs to a known issue is printed as known, and is no finding. If the "
+      "file of known issues names a case that no longer fails by its issue, a line says so.\n"
+      "\n"
       "Exit codes: 0 no finding; 77 a finding that the file does not expect, an expectation (`expect`) "
       "that is not met, or, with --bitwise, an unequal output; else 70 a worker did not answer in time; else "
       "71 memory ran out; else 1 a file "
@@ -234,6 +266,7 @@ FlagTable ReplayFlags::table() {
 // interrupted, 76 when the device failed: the rest is not replayed.
 int run(ReplayFlags& flags, Console& console) {
   if (const auto why = flags.judge.cannot_run()) return fail(console, "replay", why->why, why->code);
+  if (const auto problem = flags.judge.read_known()) return fail(console, "replay", problem->what);
   Replay replay(flags, console);
   for (const std::string& argument : flags.files) replay.add(argument);
   return replay.finish();

@@ -67,9 +67,13 @@ Json to_json(const Verdict& verdict, std::span<const Difference> differences) {
                {"role", verdict.failing_region->role == BackendRole::baseline ? "baseline" : "candidate"},
                {"region", verdict.failing_region->region}};
   }
+  Json known = Json::array();
+  for (const KnownFailure& failure : verdict.known)
+    known.push_back({{"issue", failure.issue}, {"signature", to_string(failure.signature)}});
   return {{"verdict", name(verdict.verdict)},
           {"signature", verdict.signature_text()},
           {"finding", verdict.finding},
+          {"known", std::move(known)},
           {"failing_region", std::move(failing)},
           {"reason", verdict.reason},
           {"step", verdict.step},

@@ -130,6 +130,12 @@ Table region_table(const BackendVerdict& verdict, Regions which, std::span<const
   return table;
 }
 
+std::string known_text(const Verdict& verdict) {
+  std::vector<std::string> names;
+  for (const KnownFailure& failure : verdict.known) names.push_back(failure.issue);
+  return names.empty() ? "" : (names.size() == 1 ? ", known issue " : ", known issues ") + list_text(names);
+}
+
 std::string evidence_text(const Verdict& verdict) {
   const RegionVerdict* failing = verdict.failing();
   if (!failing) return "";

@@ -27,6 +27,9 @@ std::string outputs_text(const Verdict& verdict);
 // One line, where the case has more steps than one: which of them the regions and the evidence are of.
 std::string shown_step_text(const Verdict& verdict);
 
+// ", known issue a, b"; empty if no failure belongs to one.
+std::string known_text(const Verdict& verdict);
+
 // The evidence of the failing region; empty where there is none. "region 'o' (sdpa, f32) of cpu_fused: o[17]
 // is 1.25, allowed is [1, 1.1] (exact 1.05, bound 3e-07, 12 ulp outside); 37 of 128 elements outside".
 std::string evidence_text(const Verdict& verdict);

@@ -79,11 +79,18 @@ Verdict broken(VerdictClass verdict, const Judging& judging, const Case& test_ca
   return broken;
 }
 
-Verdict crash(const Judging& judging, const Case& test_case, const std::string& reason, Symptom symptom) {
-  Verdict verdict = broken(VerdictClass::crash, judging, test_case, reason);
+// Of a case that was not judged, because a backend failed.
+Signature failure_of(const std::string& backend, const Case& test_case, VerdictClass verdict,
+                     Symptom symptom) {
   const std::string component =
       test_case.graph.nodes().size() == 1 ? semantic_name(test_case.graph.nodes()[0].op) : "graph";
-  verdict.fail(VerdictClass::crash, component, {}, symptom);
+  return {verdict, backend, component, {}, symptom};
+}
+
+Verdict crash(const Judging& judging, const Case& test_case, const std::string& reason, Symptom symptom,
+              const FindIssue& find_issue) {
+  Verdict verdict = broken(VerdictClass::crash, judging, test_case, reason);
+  verdict.fail(failure_of(judging.candidate, test_case, VerdictClass::crash, symptom), find_issue);
   return verdict;
 }
 
@@ -97,11 +104,11 @@ Verdict worker_failure(const Judging& judging, const Case& test_case, const Work
                           : error.kind() == Kind::timed_out ? Symptom::timed_out
                           : error.kind() == Kind::bad_reply ? Symptom::bad_reply
                                                             : Symptom::thrown;
-  Verdict verdict = crash(judging, test_case, reason, symptom);
-  if (symptom == Symptom::timed_out) verdict.verdict = VerdictClass::timeout;
-  if (symptom == Symptom::bad_reply) verdict.verdict = VerdictClass::defect;
-  verdict.signature->verdict = verdict.verdict;
-  verdict.signature->backend = error.backend();
+  const VerdictClass found = symptom == Symptom::timed_out   ? VerdictClass::timeout
+                             : symptom == Symptom::bad_reply ? VerdictClass::defect
+                                                             : VerdictClass::crash;
+  Verdict verdict = broken(found, judging, test_case, reason);
+  verdict.fail(failure_of(error.backend(), test_case, found, symptom), judging.options.judge.find_issue);
   return verdict;
 }
 
@@ -164,10 +171,16 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
                    .doc = "How long a worker may take to run a graph once.",
                    .unit = Flag::Unit::seconds,
                    .lo = 0.01});
+  flags.push_back({.name = "known",
+                   .target = &known,
+                   .value = "FILE",
+                   .doc = "A file of known issues (docs/known.md). A failure that belongs to one of them is "
+                          "counted or printed as known, and is no finding.",
+                   .default_text = "none"});
 }
 
 JudgeFlags JudgeFlags::beside_case() const {
-  return {baseline, candidate, "", {}, faults, compile_timeout, run_timeout};
+  return {baseline, candidate, "", {}, faults, compile_timeout, run_timeout, known, known_issues};
 }
 
 std::string JudgeFlags::text() const {
@@ -180,6 +193,7 @@ std::string JudgeFlags::text() const {
   add("policy", policy);
   add("skip_patterns", joined(skip_patterns));
   add("faults", joined(faults));
+  add("known", known);
   return text;
 }
 
@@ -204,6 +218,14 @@ std::optional<CannotRun> JudgeFlags::cannot_run() const {
   return {};
 }
 
+std::optional<Problem> JudgeFlags::read_known() {
+  if (known.empty()) return {};
+  auto issues = KnownIssues::read(known);
+  if (!issues) return Problem{issues.problem()};
+  known_issues = std::make_shared<const KnownIssues>(std::move(*issues));
+  return {};
+}
+
 std::string default_baseline() { return can_run("cuda") ? "cuda" : "cpu"; }
 std::string default_candidate() { return can_run("cuda_fused") ? "cuda_fused" : "cpu_fused"; }
 
@@ -214,6 +236,12 @@ Judging::Judging(const JudgeFlags& flags)
   options.faults = Faults(flags.faults);
   options.skip_patterns = flags.skip_patterns;
   options.deadlines = {flags.compile_timeout, flags.run_timeout};
+  if (flags.known_issues) {
+    options.judge.find_issue = [issues = flags.known_issues](const Signature& failure) {
+      const KnownIssue* issue = issues->find(failure);
+      return issue ? issue->name : "";
+    };
+  }
   if (flags.policy == "lawful") options.implicit_casts = Policy::ImplicitCasts::may_elide;
   if (flags.policy == "strict") options.implicit_casts = Policy::ImplicitCasts::strict;
 }
@@ -251,12 +279,12 @@ CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>&
   } catch (const std::bad_alloc&) {
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, "out of memory"));
   } catch (const std::exception& error) {
-    return without_programs(crash(*this, test_case, error.what(), Symptom::thrown));
+    return without_programs(crash(*this, test_case, error.what(), Symptom::thrown, options.judge.find_issue));
   }
 }
 
 Verdict Judging::device_failure(const Case& test_case, const DeviceError& error) const {
-  return crash(*this, test_case, error.what(), Symptom::device_error);
+  return crash(*this, test_case, error.what(), Symptom::device_error, {});
 }
 
 std::string shell_quoted(const std::string& word) {

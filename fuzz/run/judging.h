@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "fuzz/base/exit_code.h"
 #include "fuzz/base/flags.h"
 #include "fuzz/run/device_watch.h"
+#include "fuzz/run/known_issues.h"
 #include "fuzz/run/run_case.h"
 
 namespace fusesmith::fuzz {
@@ -28,6 +30,8 @@ struct JudgeFlags {
   std::vector<std::string> faults;
   double compile_timeout = Deadlines{}.compile;  // seconds, of workers
   double run_timeout = Deadlines{}.run;
+  std::string known = {};                                     // file; empty: none
+  std::shared_ptr<const KnownIssues> known_issues = nullptr;  // from read_known
 
   // Appends its rows.
   void add_to(std::vector<Flag>& flags);
@@ -37,6 +41,8 @@ struct JudgeFlags {
   std::string text() const;
   // When a backend that these flags name cannot run on this machine now.
   std::optional<CannotRun> cannot_run() const;
+  // Reads the file of known issues, if one is named; what is wrong with it.
+  std::optional<Problem> read_known();
 };
 
 // "cuda" and "cuda_fused" in builds that have them, where they can run; else "cpu" and "cpu_fused".

@@ -74,7 +74,8 @@ class Checks {
  private:
   void add(const char* name, const Subject& subject, const MetamorphicCheck& check) {
     ++run_.metamorphic[name];
-    if (check.broken) add_disagreement(case_.graph, *check.broken, subject.role, run_.verdict);
+    if (check.broken)
+      add_disagreement(case_.graph, *check.broken, subject.role, run_.verdict, run_.find_issue);
   }
 
   const Case& case_;

@@ -8,7 +8,8 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-// Whether run number `number` of the program of this role gives the same bits; else it is in the verdict.
+// Whether run number `number` of the program of this role gives the same bits, or differs by a known issue;
+// else it is in the verdict.
 bool is_same_again(CaseRun& run, const Graph& graph, BackendRole role, int64_t number) {
   const bool of_candidate = role == BackendRole::candidate;
   Program& program = of_candidate ? *run.candidate : *run.baseline;
@@ -18,7 +19,8 @@ bool is_same_again(CaseRun& run, const Graph& graph, BackendRole role, int64_t n
   if (of_candidate) put_stand_ins(graph, run.stand_ins, again);
   const auto found = first_difference(Disagreement::Kind::repeat, program.plan(), first, again);
   if (!found) return true;
-  add_disagreement(graph, *found, role, run.verdict);
+  add_disagreement(graph, *found, role, run.verdict, run.find_issue);
+  if (!run.verdict.finding) return true;  // a known issue
   const RegionVerdict& region = *run.verdict.failing();
   run.verdict.reason = "region '" + region.name + "' (" + region.component() + ") of " +
                        run.verdict.of(role).backend + " differs in run " + std::to_string(number) +

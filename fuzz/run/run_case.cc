@@ -68,12 +68,15 @@ void add_step(Verdict& shown, const Verdict& other) {
   shown.max_finite_difference = std::max(shown.max_finite_difference, other.max_finite_difference);
   shown.deviations.insert(other.deviations.begin(), other.deviations.end());
   shown.exact = shown.exact && other.exact;
+  for (const KnownFailure& failure : other.known)
+    shown.add_known(failure.signature, [&](const Signature&) { return failure.issue; });
 }
 
 CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend& candidate,
                   const RunOptions& options) {
   CaseRun run;
   run.stand_ins = test_case.stand_ins;
+  run.find_issue = options.judge.find_issue;
   run.verdict.steps = test_case.steps;
   auto base = compile(baseline, test_case, options, run.verdict);
   auto fused = base ? compile(candidate, test_case, options, run.verdict) : nullptr;

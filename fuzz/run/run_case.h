@@ -44,6 +44,7 @@ struct CaseRun {
   std::unique_ptr<Program> baseline, candidate;
   Trace baseline_trace, candidate_trace;  // the candidate's with the case's stand-ins in place
   std::vector<StandIn> stand_ins;
+  FindIssue find_issue;                        // that it was judged with
   std::map<std::string, int64_t> metamorphic;  // checks that were made, by name
 };
 // Puts what stands in for a value in its place.

@@ -1,0 +1,53 @@
+// Known issues: a file of failures that are filed or explained already (docs/known.md). A case that fails by
+// one of them is no finding.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fuzz/run/version_range.h"
+#include "oracle/signature.h"
+
+namespace fusesmith::fuzz {
+
+struct KnownIssue {
+  std::string name;
+  // What a failure's signature must have; patterns (wildcard.h) in the first three. Empty: anything.
+  std::string signature, backend, component;
+  std::optional<VerdictClass> verdict;
+  std::string dtype;  // "any": of a failure of no dtype
+  std::optional<Symptom> symptom;
+  std::vector<std::pair<std::string, VersionRange>> versions;  // of libraries; each must be in its range
+  std::string filed;                                           // where
+  std::string why;                                             // it is known, in one sentence
+  std::string case_file;                                       // that fails by it
+
+  // "NAME (where it is filed, else why it is known)".
+  std::string text() const;
+};
+
+class KnownIssues {
+ public:
+  // The problem names the file and the key.
+  static Result<KnownIssues> read(const std::string& path);
+
+  std::span<const KnownIssue> all() const { return issues_; }
+  // The first issue that the failure belongs to, or null. An issue with versions applies only where the
+  // backend tells the version of each of these libraries; "fusesmith" is told of every backend.
+  const KnownIssue* find(const Signature& signature) const;
+  // Null where there is none of that name.
+  const KnownIssue* find(std::string_view name) const;
+  // The issues by which this case file fails, if it is judged with these backends.
+  std::vector<const KnownIssue*> of_case(const std::string& file,
+                                         std::span<const std::string> backends) const;
+
+ private:
+  std::vector<KnownIssue> issues_;
+  std::string folder_;  // of the file: paths of cases are relative to it
+};
+
+}  // namespace fusesmith::fuzz
