@@ -168,7 +168,8 @@ FlagTable CheckWorkerFlags::table() {
       "each op how many passed, which the worker does not support, and which failed.\n"
       "\n"
       "Exit codes: 0 all passed or unsupported, 1 wrong usage, 72 interrupted, 77 a check failed.";
-  table.positional = {"torch:MODE|ort:LEVEL|jax:MODE|python:FILE.py:FUNCTION|COMMAND", &worker, 1, 1};
+  table.positional = {"plugin:PATH.so|torch:MODE|ort:LEVEL|jax:MODE|python:FILE.py:FUNCTION|COMMAND", &worker,
+                      1, 1};
   judge.add_to(table.flags);
   std::erase_if(table.flags, [](const Flag& flag) {
     return flag.name != "policy" && flag.name != "compile_timeout" && flag.name != "run_timeout";
