@@ -12,7 +12,6 @@ add_faulty_plugin(plugin_of_another_abi FAULTY_ABI=2)
 add_faulty_plugin(plugin_without_run FAULTY_WITHOUT_RUN)
 add_faulty_plugin(plugin_for_cuda FAULTY_DEVICE=kDLCUDA)
 add_faulty_plugin(plugin_for_an_unknown_device FAULTY_DEVICE=99)
-target_compile_definitions(fuzz_test PRIVATE FUSESMITH_PLUGINS="${PROJECT_BINARY_DIR}/plugins")
 
 add_test(NAME plugin_header_in_c
          COMMAND "${CMAKE_CXX_COMPILER}" -x c -std=c99 -Wall -Wextra -Wpedantic -Werror -fsyntax-only

@@ -8,7 +8,9 @@
 namespace fusesmith::fuzz {
 namespace {
 
-std::string library(const std::string& name) { return std::string(FUSESMITH_PLUGINS) + "/" + name + ".so"; }
+std::string library(const std::string& name) {
+  return (std::filesystem::path(program()).parent_path() / "plugins" / (name + ".so")).string();
+}
 
 // In this process `plugin:PATH` would start the tests instead of the program.
 std::string worker_for(const std::string& path, const std::string& fault = "none") {

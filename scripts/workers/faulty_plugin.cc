@@ -36,8 +36,8 @@ bool is(const char* fault) {
   return true;
 }();
 
-// Faults that end the call.
-const char* fail() {
+// Faults that end the call. A library without fusesmith_plugin_run does not use them.
+[[maybe_unused]] const char* fail() {
   if (is("returns_an_error")) return "no kernel image\nfor this device";
   if (is("returns_out_of_memory")) return FUSESMITH_PLUGIN_OUT_OF_MEMORY ": 2 TB asked";
   if (is("throws")) throw std::runtime_error("no such row");
@@ -51,7 +51,7 @@ const char* fail() {
 }
 
 // Faults that spoil memory or the result.
-void spoil(float* x, float* y, float* result, int64_t n, const std::vector<float>& before) {
+[[maybe_unused]] void spoil(float* x, float* y, float* result, int64_t n, const std::vector<float>& before) {
   if (is("zeros")) std::fill_n(result, n, 0.0F);
   if (is("overwrites_an_input")) x[n - 1] += 1;
   if (is("writes_after_an_output")) result[n] = 1;
