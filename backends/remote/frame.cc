@@ -1,6 +1,5 @@
 #include "backends/remote/frame.h"
 
-#include <array>
 #include <bit>
 #include <cstring>
 
@@ -8,15 +7,6 @@ namespace fusesmith::backends {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are sent as they are in memory");
-
-constexpr std::array<char, 4> kMagic = {'F', 'S', 'M', '1'};
-
-struct Head {
-  std::array<char, 4> magic = kMagic;
-  uint32_t header = 0;
-  uint64_t payload = 0;
-};
-static_assert(sizeof(Head) == 16);
 
 std::string printable(std::span<const char> bytes) {
   std::string text;
@@ -26,16 +16,36 @@ std::string printable(std::span<const char> bytes) {
 
 }  // namespace
 
+std::vector<std::byte> frame_start(std::string_view header, uint64_t payload_bytes) {
+  FramePrefix prefix;
+  prefix.header = static_cast<uint32_t>(header.size());
+  prefix.payload = payload_bytes;
+  std::vector<std::byte> start(sizeof prefix + header.size());
+  std::memcpy(start.data(), &prefix, sizeof prefix);
+  std::memcpy(start.data() + sizeof prefix, header.data(), header.size());
+  return start;
+}
+
+std::optional<Problem> check_prefix(const FramePrefix& prefix, uint64_t max_payload) {
+  if (prefix.magic != FramePrefix{}.magic) {
+    return Problem{"expected a frame that begins with \"FSM1\", got \"" + printable(prefix.magic) +
+                   "\"; does something print to standard output?"};
+  }
+  if (prefix.header > kMaxHeader)
+    return Problem{"a header of " + std::to_string(prefix.header) + " bytes; at most 2^24 are allowed"};
+  if (prefix.payload > max_payload) {
+    return Problem{"a payload of " + std::to_string(prefix.payload) + " bytes where at most " +
+                   std::to_string(max_payload) + " are expected"};
+  }
+  return {};
+}
+
 ChildProcess::Io send_frame(ChildProcess& child, std::string_view header,
                             std::span<const std::span<const std::byte>> payload,
                             ChildProcess::Clock::time_point deadline) {
-  Head head;
-  head.header = static_cast<uint32_t>(header.size());
-  for (const auto& part : payload) head.payload += part.size();
-  std::vector<std::byte> start(sizeof(Head) + header.size());
-  std::memcpy(start.data(), &head, sizeof(Head));
-  std::memcpy(start.data() + sizeof(Head), header.data(), header.size());
-  auto io = child.write(start, deadline);
+  uint64_t bytes = 0;
+  for (const auto& part : payload) bytes += part.size();
+  auto io = child.write(frame_start(header, bytes), deadline);
   for (const auto& part : payload) {
     if (io == ChildProcess::Io::done) io = child.write(part, deadline);
   }
@@ -44,23 +54,17 @@ ChildProcess::Io send_frame(ChildProcess& child, std::string_view header,
 
 Received receive_frame(ChildProcess& child, uint64_t max_payload, ChildProcess::Clock::time_point deadline) {
   Received received;
-  Head head;
-  received.io = child.read(std::as_writable_bytes(std::span(&head, 1)), deadline);
+  FramePrefix prefix;
+  received.io = child.read(std::as_writable_bytes(std::span(&prefix, 1)), deadline);
   if (received.io != ChildProcess::Io::done) return received;
-  if (head.magic != kMagic) {
-    received.problem = "expected a frame that begins with \"FSM1\", got \"" + printable(head.magic) +
-                       "\"; does something print to standard output?";
-  } else if (head.header > kMaxHeader) {
-    received.problem = "a header of " + std::to_string(head.header) + " bytes; at most 2^24 are allowed";
-  } else if (head.payload > max_payload) {
-    received.problem = "a payload of " + std::to_string(head.payload) + " bytes where at most " +
-                       std::to_string(max_payload) + " are expected";
+  if (const auto problem = check_prefix(prefix, max_payload)) {
+    received.problem = problem->what;
+    return received;
   }
-  if (!received.problem.empty()) return received;
-  received.frame.header.resize(head.header);
+  received.frame.header.resize(prefix.header);
   received.io = child.read(std::as_writable_bytes(std::span(received.frame.header)), deadline);
   if (received.io != ChildProcess::Io::done) return received;
-  received.frame.payload.resize(head.payload);
+  received.frame.payload.resize(prefix.payload);
   received.io = child.read(received.frame.payload, deadline);
   return received;
 }

@@ -1,7 +1,9 @@
 // Frames of the worker protocol (docs/workers.md): a JSON header and the bytes of tensors.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +18,19 @@ struct Frame {
 };
 
 inline constexpr uint64_t kMaxHeader = uint64_t{1} << 24;
+
+// What a frame begins with, on either side of the conversation.
+struct FramePrefix {
+  std::array<char, 4> magic = {'F', 'S', 'M', '1'};
+  uint32_t header = 0;   // bytes
+  uint64_t payload = 0;  // bytes
+};
+static_assert(sizeof(FramePrefix) == 16);
+
+// Prefix and header; the payload follows.
+std::vector<std::byte> frame_start(std::string_view header, uint64_t payload_bytes);
+// "a header of ..., at most ... are allowed"; nothing if a frame may begin so.
+std::optional<Problem> check_prefix(const FramePrefix& prefix, uint64_t max_payload);
 
 // The payload is sent in parts, so that it need not be copied together.
 ChildProcess::Io send_frame(ChildProcess& child, std::string_view header,

@@ -3,18 +3,26 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/remote/plugin_worker.h"
+
 namespace fusesmith::backends {
 namespace {
 
 namespace fs = std::filesystem;
 
+using Starts = WorkerKind::Starts;
+
 constexpr WorkerKind kKinds[] = {
-    {"remote:", "COMMAND", "", "Any program that speaks the worker protocol (docs/workers.md)."},
-    {"torch:", "MODE", "torch_worker.py", "PyTorch: eager, aot_eager, aot_eager_decomp_partition, inductor."},
-    {"ort:", "LEVEL", "ort_worker.py",
+    {"remote:", "COMMAND", Starts::command, "",
+     "Any program that speaks the worker protocol (docs/workers.md)."},
+    {"plugin:", "PATH.so", Starts::plugin, "",
+     "A kernel in a shared library with the C functions of fusesmith/plugin.h."},
+    {"torch:", "MODE", Starts::script, "torch_worker.py",
+     "PyTorch: eager, aot_eager, aot_eager_decomp_partition, inductor."},
+    {"ort:", "LEVEL", Starts::script, "ort_worker.py",
      "ONNX Runtime on the CPU, with graph optimizations off, basic, extended or all."},
-    {"jax:", "MODE", "jax_worker.py", "JAX on the CPU: op_by_op, jit."},
-    {"python:", "FILE.py:FUNCTION", "function_worker.py", "A Python function of tensors."},
+    {"jax:", "MODE", Starts::script, "jax_worker.py", "JAX on the CPU: op_by_op, jit."},
+    {"python:", "FILE.py:FUNCTION", Starts::script, "function_worker.py", "A Python function of tensors."},
 };
 
 std::string environment(const char* name, const std::string& otherwise) {
@@ -75,10 +83,13 @@ Result<WorkerSpec> worker_spec(std::string_view name) {
   if (!kind) return Problem{"'" + std::string(name) + "' names no worker"};
   const std::string_view rest = name.substr(kind->prefix.size());
   WorkerSpec spec{std::string(name), {}};
-  if (kind->script.empty()) {
+  if (kind->starts == Starts::command) {
     auto words = split_command(rest);
     if (!words) return Problem{std::string(name) + ": " + words.problem()};
     spec.command = std::move(*words);
+  } else if (kind->starts == Starts::plugin && !rest.empty()) {
+    // The link rather than its target: it names this program even if the file was replaced meanwhile.
+    spec.command = {"/proc/self/exe", std::string(kPluginWorker), std::string(rest)};
   } else if (!rest.empty()) {
     spec.command = {environment("FUSESMITH_PYTHON", "python3"),
                     (fs::path(workers_folder()) / kind->script).string(), std::string(rest)};

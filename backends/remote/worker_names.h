@@ -11,9 +11,15 @@
 namespace fusesmith::backends {
 
 struct WorkerKind {
+  enum class Starts {
+    command,  // what follows the prefix
+    script,   // one of ours, in Python
+    plugin,   // this program, which loads a shared library
+  };
   std::string_view prefix;  // "torch:"
   std::string_view value;   // placeholder of what follows it, for help texts
-  std::string_view script;  // in the folder of workers; empty: what follows is a command
+  Starts starts;
+  std::string_view script;  // in the folder of workers
   std::string_view doc;
 };
 

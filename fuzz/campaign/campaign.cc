@@ -40,6 +40,7 @@ Result<std::string> file_text(const Case& test_case) {
 GeneratorOptions generator_options(const CampaignOptions& options) {
   GeneratorOptions generator;
   generator.data = parse_data_mix(options.data);
+  generator.ops = options.ops;
   return generator;
 }
 
@@ -347,6 +348,7 @@ Identity identity_of(const CampaignOptions& options) {
           {"faults", options.judge.faults},
           {"engine", options.engine},
           {"data", options.data},
+          {"ops", options.ops, true},
           {"metamorphic", options.metamorphic, true}};
 }
 

@@ -22,6 +22,7 @@ struct CampaignOptions {
   std::string shard = "0/1";
   std::string engine = "random";
   std::string data = "mixed";
+  std::vector<std::string> ops;  // of single-op cases; empty: graphs of many ops
   uint64_t metamorphic = 64;
   int64_t minimize = 1;
   int64_t max_findings = 0;

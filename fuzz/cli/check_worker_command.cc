@@ -163,12 +163,15 @@ FlagTable CheckWorkerFlags::table() {
   table.command = kName;
   table.doc = "check that a worker speaks the protocol, and judge it op by op.";
   table.details =
+      "WORKER is a name such as torch:eager or plugin:PATH.so; `fusesmith list backends` lists them. COMMAND "
+      "starts a program of yours.\n"
+      "\n"
       "Starts the worker and checks its answers against docs/workers.md. Then it judges single nodes of "
       "generated graphs, on the inputs that they get there, with the worker as the candidate, and prints for "
       "each op how many passed, which the worker does not support, and which failed.\n"
       "\n"
       "Exit codes: 0 all passed or unsupported, 1 wrong usage, 72 interrupted, 77 a check failed.";
-  table.positional = {"torch:MODE|ort:LEVEL|jax:MODE|python:FILE.py:FUNCTION|COMMAND", &worker, 1, 1};
+  table.positional = {"WORKER|COMMAND", &worker, 1, 1};
   judge.add_to(table.flags);
   std::erase_if(table.flags, [](const Flag& flag) {
     return flag.name != "policy" && flag.name != "compile_timeout" && flag.name != "run_timeout";

@@ -57,6 +57,13 @@ void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
                           "execution gives the same bits, so that a single wrong bit is a finding.",
                    .choices = data_mixes()});
   flags.push_back(
+      {.name = "ops",
+       .target = &options.ops,
+       .value = "A,B",
+       .doc = "Generate cases of one node each, of these ops, for kernels that compute nothing else; "
+              "see `fusesmith list ops`.",
+       .choices = op_names()});
+  flags.push_back(
       {.name = "metamorphic",
        .target = &options.metamorphic,
        .value = "N",
@@ -68,7 +75,7 @@ void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
 constexpr std::string_view kDetails =
     "Judges the cases of the corpus folders, then generated cases, until --runs or --max_total_time is "
     "reached; without these flags, until it is interrupted. Both limits apply to this call of the command. "
-    "Case number n depends only on --seed, --shard, --data and n, so that --jobs does not change the "
+    "Case number n depends only on --seed, --shard, --data, --ops and n, so that --jobs does not change the "
     "verdicts.\n"
     "\n"
     "If the work directory contains a campaign, the command continues it, with the same backends. Each "
@@ -116,6 +123,8 @@ FlagTable FuzzFlags::table() {
       {"fuzz --max_total_time=1m", "Run for one minute on all cores, in fusesmith-work/."},
       {"fuzz --runs=2e4 --seed=7 --workdir=w7 --json > stats.json",
        "Judge a fixed number of cases, from a script."},
+      {"fuzz --ops=rms_norm --baseline=cpu --candidate=plugin:build/rms_norm.so --runs=2000",
+       "Judge a kernel in a shared library on cases of its op (docs/plugin/README.md)."},
       {"fuzz --runs=1000 --workdir=w8 corpus/scenarios",
        "Judge the cases of a folder, then a thousand generated ones."},
   };

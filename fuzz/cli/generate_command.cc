@@ -20,6 +20,7 @@ struct GenerateFlags {
   uint64_t first = 0;
   std::string shard = "0/1";
   std::string data = "mixed";
+  std::vector<std::string> ops;
   std::string output;
   bool json = false;
 
@@ -33,7 +34,7 @@ FlagTable GenerateFlags::table() {
   table.command = "generate";
   table.doc = "write generated cases as files.";
   table.details =
-      "Case number n is case number n of `fusesmith fuzz` with the same seed, shard and data.\n"
+      "Case number n is case number n of `fusesmith fuzz` with the same seed, shard, data and ops.\n"
       "\n"
       "Exit codes: 0 all files are written, 1 wrong usage, 72 interrupted (files that are already written "
       "are kept), 73 a file cannot be written.";
@@ -55,6 +56,11 @@ FlagTable GenerateFlags::table() {
                          .value = kDataMixValue,
                          .doc = "The kind of data in the cases, as for `fusesmith fuzz`.",
                          .choices = data_mixes()});
+  table.flags.push_back({.name = "ops",
+                         .target = &ops,
+                         .value = "A,B",
+                         .doc = "Cases of one node each, of these ops, as for `fusesmith fuzz`.",
+                         .choices = op_names()});
   table.flags.push_back({.name = "json",
                          .target = &json,
                          .doc = "Print {\"files\": [...]} on standard output and nothing else there."});
@@ -75,6 +81,7 @@ int run(GenerateFlags& flags, Console& console) {
   if (auto problem = make_folder(folder)) return fail(console, kName, problem->what, kCannotWrite);
   GeneratorOptions options;
   options.data = parse_data_mix(flags.data);
+  options.ops = flags.ops;
   const InterruptGuard guard;
   std::vector<std::string> files;
   for (uint64_t i = 0; i < flags.count && !InterruptGuard::interrupted(); ++i) {

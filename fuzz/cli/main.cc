@@ -11,8 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/remote/plugin_worker.h"
 #include "commit.h"  // made by cmake/commit.cmake
 #include "fuzz/cli/command.h"
+#include "fuzz/run/plugin_device.h"
 
 namespace {
 
@@ -40,6 +42,9 @@ bool reader_left() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // What `plugin:PATH.so` starts: no command, since it speaks a protocol and not with people.
+  if (argc == 3 && argv[1] == fusesmith::backends::kPluginWorker)
+    fusesmith::backends::serve_plugin(argv[2], fusesmith::fuzz::make_plugin_device_memory);
   // Tensors come and go with every case: keep their memory in the process instead of giving it back to the
   // system each time.
   mallopt(M_MMAP_THRESHOLD, 256 << 20);

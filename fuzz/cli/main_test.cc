@@ -17,12 +17,6 @@ constexpr bool kMemoryCanBeLimited = false;  // the sanitizer's shadow takes ter
 constexpr bool kMemoryCanBeLimited = true;
 #endif
 
-// The program beside this one, as the build makes them.
-std::string program() {
-  if (const char* path = std::getenv("FUSESMITH_BINARY")) return path;
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fusesmith").string();
-}
-
 // The exit status of a shell command under a limit of address space, its output left in the folder.
 int run_limited(int64_t kilobytes, const std::string& arguments, const TemporaryFolder& folder) {
   const std::string command = "ulimit -v " + std::to_string(kilobytes) + "; exec '" + program() + "' " +
@@ -58,14 +52,6 @@ TEST(Main, OutOfMemoryIs71WhereverItRunsOut) {
     EXPECT_NE((out + err).find("out of memory"), std::string::npos) << kilobytes << " KB";
   }
   EXPECT_TRUE(short_of_memory > 0 || least > 100000) << "CUDA's libraries leave room enough";
-}
-
-// The exit status of a shell command in which $P is the program; what it prints is left in the folder.
-int run_shell(const std::string& command, const TemporaryFolder& folder) {
-  const int status = std::system(
-      ("P='" + program() + "'; { " + command + "; } >'" + (folder / "out") + "' 2>'" + (folder / "err") + "'")
-          .c_str());
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 // As `list ops | head` does: `true` has gone when the program writes. Exit 0, so that `set -o pipefail` is

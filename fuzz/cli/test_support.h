@@ -3,7 +3,9 @@
 #pragma once
 
 #include <stdlib.h>
+#include <sys/wait.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <sstream>
@@ -66,6 +68,12 @@ class FailingBackend : public Backend {
   throw DeviceError(DeviceError::Kind::out_of_memory, "cudaMalloc of 3 MiB: out of memory");
 }
 
+// The program beside this one, as the build makes them.
+inline std::string program() {
+  if (const char* path = std::getenv("FUSESMITH_BINARY")) return path;
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fusesmith").string();
+}
+
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -90,5 +98,13 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
+
+// The exit status of a shell command in which $P is the program; what it prints is left in the folder.
+inline int run_shell(const std::string& command, const TemporaryFolder& folder) {
+  const int status = std::system(
+      ("P='" + program() + "'; { " + command + "; } >'" + (folder / "out") + "' 2>'" + (folder / "err") + "'")
+          .c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
 
 }  // namespace fusesmith::fuzz

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fuzz/generate/pieces/pieces.h"
+#include "fuzz/generate/single_op.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -46,6 +47,7 @@ void add_first_state(Scene& scene, const GeneratorOptions& options) {
 }  // namespace
 
 Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* parts) {
+  if (!options.ops.empty()) return generate_single_op(choices, options, parts);
   Case result;
   result.seed = static_cast<uint64_t>(choices.below(int64_t{1} << 32));
   Scene scene(choices, options);

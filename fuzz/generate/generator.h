@@ -31,6 +31,7 @@ struct GeneratorOptions {
   int64_t max_elements = int64_t{1} << 18;  // elements of all its values together
   std::vector<std::string> pieces;          // names of the pieces to use (`piece_names`); empty: all
   DataMix data = DataMix::mixed;
+  std::vector<std::string> ops = {};  // not empty: each case is one node of one of these ops (`op_names`)
 };
 
 // What a generated case consists of, for coverage. Pattern names are those of backends/rewrite.
@@ -46,6 +47,7 @@ Case generate_case(uint64_t seed, uint64_t shard, uint64_t counter, const Genera
                    CaseParts* parts = nullptr);
 
 std::vector<std::string_view> piece_names(DataMix data = DataMix::mixed);
+std::vector<std::string> op_names();
 
 // The same, summed over many cases.
 struct GenerationCoverage {

@@ -58,6 +58,7 @@ SUBFOLDERS = {
 # Where headers from outside may appear: (header, files).
 OUTSIDE = [
     (r"nlohmann/", r"(graph|minimizer|fuzz|backends/remote)/"),
+    (r"(fusesmith|dlpack)/", r"backends/remote/"),  # the C ABI of plug-ins, include/
     (r"(spdlog|fmt)/", r"fuzz/"),
     (r"CLI/", r"fuzz/"),
     (r"(unsupported/)?Eigen/", r"(oracle|backends)/"),

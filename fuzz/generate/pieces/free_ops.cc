@@ -216,12 +216,27 @@ bool add_free(Scene& s) {
   return true;
 }
 
+using Adders = std::vector<bool (*)(Scene&)>;
+
+bool add_one_of(Scene& s, const Adders& adders) {
+  return s.choices.pick(std::span<bool (*const)(Scene&)>(adders))(s);
+}
+
 }  // namespace
 
 bool add_free_op(Scene& s) {
-  std::vector<bool (*)(Scene&)> adders;
+  Adders adders;
   for_each_op([&]<class T>(std::type_identity<T>) { adders.push_back(add_free<T>); });
-  return s.choices.pick(std::span<bool (*const)(Scene&)>(adders))(s);
+  return add_one_of(s, adders);
+}
+
+bool add_op_of(Scene& s, const std::vector<std::string>& names) {
+  Adders adders;
+  for_each_op([&]<class T>(std::type_identity<T>) {
+    if (std::find(names.begin(), names.end(), T::info.name) != names.end()) adders.push_back(add_free<T>);
+  });
+  check(!adders.empty(), "no such op");
+  return add_one_of(s, adders);
 }
 
 }  // namespace fusesmith::fuzz

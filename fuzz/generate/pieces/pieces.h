@@ -68,6 +68,9 @@ FUSESMITH_FOR_EACH_PIECE(FUSESMITH_PIECE)
 
 std::span<const Piece> all_pieces();
 
+// free_op with one of the ops of these names.
+bool add_op_of(Scene& scene, const std::vector<std::string>& names);
+
 // x [..., k] -> [..., n] by linear, matmul or einsum (the weight sometimes transposed or one per batch), with
 // or without a bias.
 Value project(Scene& scene, Value x, int64_t n);

@@ -1,0 +1,29 @@
+# What `cmake --install` installs: the program and its workers, the header of plug-ins with a CMake package, and the
+# documentation. `pip install .` installs the component `wheel` alone.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+# Files of scripts/workers/ that only tests and measurements need.
+set(workers_left_out PATTERN "__pycache__" EXCLUDE PATTERN "test_*" EXCLUDE PATTERN "faulty_*" EXCLUDE
+    PATTERN "measure.py" EXCLUDE PATTERN "record.py" EXCLUDE PATTERN "oracles.py" EXCLUDE PATTERN "campaigns" EXCLUDE)
+
+install(TARGETS fusesmith RUNTIME)
+install(DIRECTORY scripts/workers/ DESTINATION "${CMAKE_INSTALL_DATADIR}/fusesmith/workers" ${workers_left_out})
+install(DIRECTORY include/fusesmith DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# find_package(fusesmith) gives the target fusesmith::plugin.
+set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/fusesmith")
+set_target_properties(fusesmith_plugin PROPERTIES EXPORT_NAME plugin)
+install(TARGETS fusesmith_plugin EXPORT fusesmith)
+install(EXPORT fusesmith FILE fusesmithConfig.cmake NAMESPACE fusesmith:: DESTINATION "${package_folder}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/generated/fusesmithConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES "${PROJECT_BINARY_DIR}/generated/fusesmithConfigVersion.cmake" DESTINATION "${package_folder}")
+
+# What `pip install .` puts beside the Python package (pyproject.toml).
+if(SKBUILD)
+  install(TARGETS fusesmith RUNTIME DESTINATION fusesmith/bin COMPONENT wheel)
+  install(DIRECTORY scripts/workers/ DESTINATION fusesmith/workers COMPONENT wheel ${workers_left_out})
+endif()
