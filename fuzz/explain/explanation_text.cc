@@ -98,7 +98,7 @@ std::string swaps_text(const Cause& cause, const CaseRun& run, size_t columns) {
   const bool judged =
       std::any_of(cause.swaps.begin(), cause.swaps.end(), [](const Swap& swap) { return swap.verdict; });
   std::vector<std::string> headings = {"from " + baseline, "own values differ",    "by up to",
-                                      "rest computed by", "outputs still differ", "by up to"};
+                                       "rest computed by", "outputs still differ", "by up to"};
   if (judged) headings.insert(headings.end(), {"verdict", baseline + " with these"});
   Table table(headings);
   for (const Swap& swap : cause.swaps) {
