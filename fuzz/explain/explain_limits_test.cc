@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "fuzz/base/table.h"
 #include "fuzz/cli/test_support.h"
 #include "fuzz/explain/explanation.h"
 #include "graph/case.h"
