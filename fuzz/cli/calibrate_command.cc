@@ -44,15 +44,13 @@ FlagTable CalibrateFlags::table() {
       "With --backend: runs exp, sigmoid, tanh, softcap, silu, gelu, sqrt, rsqrt and 1/x of a backend or a "
       "worker as graphs of one node, on every f16 and bf16 value and on 2^24 f32 values (one of each 256 "
       "neighbours), and compares the results with the exact ones. It prints the worst error in ulps of the "
-      "dtype, relative to the result and absolute, the last two in units of u = 2^-24, and reports each "
+      "dtype, relative to the result and absolute, the last two in units of u = 2^-24. It reports each "
       "function that is worse than 4 ulp, that is not monotone although the exact function is, that is NaN "
-      "or "
-      "infinite in the wrong places, or that is not exact where contracts assume it, such as exp(0) = 1. "
+      "or infinite in the wrong places, or that is not exact where contracts assume it, such as exp(0) = 1. "
       "Errors of gelu are in ulps of x/2 where that is larger than the result.\n"
       "\n"
       "Without --backend (builds with CUDA): evaluates each scalar function of the GPU on all 2^32 inputs "
-      "and "
-      "compares its largest relative error with the error that the contracts declare "
+      "and compares its largest relative error with the error that the contracts declare "
       "(backends/cuda/emit/arithmetic.h), which was measured on one model of GPU: run this once on every "
       "other model.\n"
       "\n"
@@ -104,7 +102,8 @@ int check_gpu(const CalibrateFlags& flags, Console& console) {
 }
 #else
 int check_gpu(const CalibrateFlags&, Console& console) {
-  return fail(console, kName, "this build has no CUDA; name a backend to measure with --backend");
+  return fail(console, kName, "this build has no CUDA; name a backend to measure with --backend",
+              kDeviceUnhealthy);
 }
 #endif
 

@@ -159,11 +159,11 @@ bool covers(const KnownIssue& issue, const Signature& signature) {
 
 // Whether a failure of this backend may belong to the issue.
 bool may_be_of(const KnownIssue& issue, const std::string& backend) {
-  const bool named = issue.signature.empty() ||
-                     std::any_of(kVerdicts.begin(), kVerdicts.end(), [&](VerdictClass verdict) {
-                       const std::string begin = std::string(name(verdict)) + "-" + signature_word(backend);
-                       return overlap(issue.signature, begin + "-*");
-                     });
+  const bool named =
+      issue.signature.empty() || std::any_of(kVerdicts.begin(), kVerdicts.end(), [&](VerdictClass verdict) {
+        const std::string begin = std::string(name(verdict)) + "-" + signature_word(backend);
+        return overlap(issue.signature, begin + "-*");
+      });
   return named && fits(issue.backend, backend) && has_versions(issue, backend);
 }
 

@@ -78,8 +78,9 @@ TEST(KnownIssues, VersionsAreOfTheBackendThatFails) {
   EXPECT_FALSE(covers({{"verdict", "defect"}, {"versions", {{"fusesmith", "<0.1"}}}}, own));
   EXPECT_FALSE(covers({{"verdict", "defect"}, {"versions", {{"torch", ">=0"}}}}, own)) << "does not tell it";
   Signature worker = own;
+  // Two spaces: a backend of its own, which no other test starts.
   worker.backend =
-      std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py' none";
+      std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py'  none";
   ASSERT_TRUE(find_backend(worker.backend)->versions().empty()) << "no worker was started";
   EXPECT_FALSE(covers({{"verdict", "defect"}, {"versions", {{"faulty", ">=1.4,<2"}}}}, worker));
   ASSERT_FALSE(find_backend(worker.backend)->unavailable());
@@ -119,7 +120,8 @@ TEST(KnownIssues, WhatIsWrongIsRefusedWithTheKey) {
       {file_of({issue_with({{"nmae", "x"}})}), "issues[0]: unknown key \"nmae\" (did you mean \"name\"?)"},
       {file_of({issue_with({{"name", ""}})}), "issues[0].name: expected one line"},
       {file_of({issue_with({{"why", "a\nb"}})}), "issues[0].why: expected one line"},
-      {file_of({issue_with({}), issue_with({})}), "issues[1]: expected every name once, got \"a\" twice"},
+      {file_of({issue_with(Json::object()), issue_with(Json::object())}),
+       "issues[1]: expected every name once, got \"a\" twice"},
       {file_of({issue_with({{"signature", "defect-ort:all-*"}})}),
        "issues[0].signature: no signature contains ':'"},
       {file_of({issue_with({{"signature", ""}})}), "issues[0].signature: expected one line"},
