@@ -36,7 +36,7 @@ TEST(VersionRange, SuffixesOfVersions) {
 TEST(VersionRange, RefusesOtherTexts) {
   for (const char* wrong :
        {"", " ", "2", "=>2", ">=", ">=x", ">=1,,<2", ",", "~=1.2", ">=1 <2x,", "==99999999999"})
-    EXPECT_FALSE(VersionRange::parse(wrong).ok() && std::string(wrong) != ">=1 <2x,") << wrong;
+    EXPECT_FALSE(VersionRange::parse(wrong).ok()) << wrong;
 }
 
 }  // namespace

@@ -301,12 +301,15 @@ def opaque_plan(arithmetic, **more):
     return {"regions": "whole_graph", "contract": {"roundings": "any", "arithmetic": arithmetic, **more}}
 
 
-def node_plan(graph, arithmetic, **more):
-    """One region per node that keeps its rounding. `sdpa` is one kernel here, which stores no inner value."""
+def node_plan(graph, arithmetic, inside_attention=None, **more):
+    """One region per node that keeps its rounding. `sdpa` is one kernel here, which stores no inner value.
+
+    `inside_attention`: entries of the contract's arithmetic that differ inside of `sdpa`.
+    """
     kept = {"roundings": "kept", "arithmetic": arithmetic, **more}
     if all(node["op"] != "sdpa" for node in graph.nodes):
         return {"regions": "each_node", "contract": kept}
-    loose = {**kept, "roundings": "any"}
+    loose = {**kept, "roundings": "any", "arithmetic": {**arithmetic, **(inside_attention or {})}}
     regions = [{"nodes": [node["name"]], "patterns": [], "contract": loose if node["op"] == "sdpa" else kept}
                for node in graph.nodes]
     return {"regions": regions, "contract": kept}

@@ -26,6 +26,8 @@ replies = redirect_standard_output()
 
 MODES = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 ATTENTION = {"math": "MATH", "flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
+# Its attention on CPUs has an exponential with an error of up to 20 ulp.
+ATTENTION_ARITHMETIC = {"exp": 48}
 # What PyTorch says where it has no kernel for a dtype, or not in the backend that a switch asks for.
 NO_KERNEL_TEXTS = ("not implemented for", "No available kernel")
 
@@ -89,7 +91,11 @@ class TorchExecutor(Executor):
                       "norms_scale_and_shift": True}
         more = {"lowerings": ["einsum.sum_first", "linear.bias_after", "rsqrt.of_root"], "attention": "online",
                 "rounded_inside": {"softmax": 1, "logsumexp": 2}}
-        return node_plan(graph, arithmetic, **more) if self.mode == "eager" else opaque_plan(arithmetic, **more)
+        if self.mode == "eager":
+            return node_plan(graph, arithmetic, ATTENTION_ARITHMETIC, **more)
+        if any(node["op"] == "sdpa" for node in graph.nodes):
+            arithmetic.update(ATTENTION_ARITHMETIC)
+        return opaque_plan(arithmetic, **more)
 
     def warm_up(self):
         """torch.compile compiles in the first run; and only a run tells which kernels are missing."""
