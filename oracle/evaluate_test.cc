@@ -199,21 +199,22 @@ TEST(Evaluate, OutputsKnowWhetherTheyWereComputed) {
   EXPECT_TRUE(outputs[1].computed);
 }
 
-// A kernel may add 0 to a product of -0, or not: the infinity that its inverse root gives has either sign.
+// A kernel may add 0 to a product of -0, or not, and take either of two zeros as the larger: the infinity
+// that its inverse root gives has either sign.
 TEST(Evaluate, SignsOfZeroSumsAreUnknown) {
-  for (const bool product : {true, false}) {
+  for (const Op& op : {Op(Einsum{"i,i->i"}), Op(Maximum{}), Op(Mul{})}) {
     Builder b;
     const ValueId x = b.input("x", {Dtype::f32, {1}}, Normal{}),
                   w = b.input("w", {Dtype::f32, {1}}, Normal{});
-    const ValueId y = product ? b.node(Einsum{"i,i->i"}, {x, w}) : b.node(Mul{}, {x, w});
-    b.output(b.node(Rsqrt{}, {y}, "r"));
+    b.output(b.node(Rsqrt{}, {b.node(op, {x, w})}, "r"));
     const Graph graph = *b.build();
     Trace trace;
-    trace.values.push_back(std::make_shared<Tensor>(make_tensor({Dtype::f32, {1}}, std::vector<double>{0})));
-    trace.values.push_back(std::make_shared<Tensor>(make_tensor({Dtype::f32, {1}}, std::vector<double>{-2})));
+    for (const double value : {0.0, -0.0})
+      trace.values.push_back(
+          std::make_shared<Tensor>(make_tensor({Dtype::f32, {1}}, std::vector<double>{value})));
     trace.values.resize(static_cast<size_t>(graph.value_count()));
     const auto outputs = evaluate(graph, make_region(graph, {0, 1}), trace, {});
-    EXPECT_EQ(outputs[0].bounded->error(0), product ? kInf : 0.0);
+    EXPECT_EQ(outputs[0].bounded->error(0), std::holds_alternative<Mul>(op) ? 0.0 : kInf) << name(op);
   }
 }
 

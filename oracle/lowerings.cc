@@ -16,23 +16,16 @@ bool repeats(const Letters& letters) {
   return false;
 }
 
-// The operand summed over the letters that neither the other operand nor the output has; `letters` loses
-// them.
-ValueId sum_own(Builder& b, ValueId operand, Letters& letters, const Letters& other, const Letters& out,
+// The operand summed over the letters that neither the other operand nor the output has: axes of size 1 stay
+// in their place.
+ValueId sum_own(Builder& b, ValueId operand, const Letters& letters, const Letters& other, const Letters& out,
                 const char* name) {
   if (repeats(letters)) return operand;  // a diagonal
   Shape axes;
-  Letters kept;
   for (size_t i = 0; i < letters.size(); ++i) {
-    if (has(other, letters[i]) || has(out, letters[i])) {
-      kept += letters[i];
-    } else {
-      axes.push_back(static_cast<int64_t>(i));
-    }
+    if (!has(other, letters[i]) && !has(out, letters[i])) axes.push_back(static_cast<int64_t>(i));
   }
-  if (axes.empty() || kept.empty()) return operand;
-  letters = kept;
-  return b.node(ReduceSum{axes, false}, {operand}, name);
+  return axes.empty() ? operand : b.node(ReduceSum{axes, true}, {operand}, name);
 }
 
 std::optional<Graph> built(Builder& b, ValueId output) {
@@ -48,12 +41,11 @@ std::optional<Graph> einsum_sum_first(const Op& op, TypeSpan inputs) {
   const auto labels = parse_equation(einsum->equation);
   if (!labels.ok()) return std::nullopt;
   Builder b;
-  Letters a_letters = labels->a, b_letters = labels->b;
   const ValueId x = b.input("a", inputs[0], Constant{0}), y = b.input("b", inputs[1], Constant{0});
-  const ValueId left = sum_own(b, x, a_letters, labels->b, labels->out, "left_sum");
-  const ValueId right = sum_own(b, y, b_letters, labels->a, labels->out, "right_sum");
+  const ValueId left = sum_own(b, x, labels->a, labels->b, labels->out, "left_sum");
+  const ValueId right = sum_own(b, y, labels->b, labels->a, labels->out, "right_sum");
   if (left == x && right == y) return std::nullopt;
-  return built(b, b.node(Einsum{a_letters + "," + b_letters + "->" + labels->out}, {left, right}, "product"));
+  return built(b, b.node(*einsum, {left, right}, "product"));
 }
 
 std::optional<Graph> linear_bias_after(const Op& op, TypeSpan inputs) {

@@ -194,6 +194,7 @@ TEST(Lowerings, NothingToSumFirst) {
   EXPECT_FALSE(lowering->graph(Einsum{"ij,jk->ik"}, types));
   EXPECT_FALSE(lowering->graph(Einsum{"ii,ij->j"}, types));  // the diagonal is not summed
   EXPECT_TRUE(lowering->graph(Einsum{"ij,ik->k"}, types));
+  EXPECT_TRUE(lowering->graph(Einsum{"ij,kl->ij"}, types));  // a whole operand is summed
 }
 
 }  // namespace

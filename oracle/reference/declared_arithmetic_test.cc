@@ -101,6 +101,29 @@ TEST(DeclaredArithmetic, AVarianceByAReciprocal) {
   EXPECT_GT(differ, 3);
 }
 
+// An exact sum whose mean is an f32 number, and the product of that sum with the rounded 1 / n.
+TEST(DeclaredArithmetic, AMeanByAReciprocal) {
+  int differ = 0;
+  for (int a = 1; a <= 40; ++a) {
+    const auto sum = static_cast<float>(15 * a);
+    const float mean = sum * (1.0f / 15.0f);
+    if (mean == static_cast<float>(a)) continue;
+    ++differ;
+    OneNode node(VarMean{{0}, 0, false}, {row(std::vector<double>(15, a))});
+    for (double result : {0.0, static_cast<double>(mean)}) {
+      node.trace.values.push_back(
+          std::make_shared<Tensor>(make_tensor({Dtype::f32, {}}, std::vector<double>{result})));
+    }
+    const auto outside = [&](const Arithmetic& arithmetic) {
+      node.plan.regions[0].contract.arithmetic = arithmetic;
+      return judge_region(node.graph, node.plan, 0, node.trace, {}).outside;
+    };
+    EXPECT_EQ(outside({}), 1) << a;
+    EXPECT_EQ(outside({.div = 2}), 0) << a;
+  }
+  EXPECT_GT(differ, 3);
+}
+
 // Rows whose mean is exact and far from 0: x scale and shift cancel.
 TEST(DeclaredArithmetic, NormsByScaleAndShift) {
   constexpr size_t kWidth = 64;

@@ -38,8 +38,10 @@ double mean_rounding(const RowView& row, double mean, double magnitude, const Ar
   if (welford && !row.dx && constant_row(row)) return 0;
   if (!(n * magnitude < max_finite(Dtype::f32))) return kInfinity;  // the sum may overflow
   if (welford) return welford_roundings(n, arithmetic.row_sums) * kU * magnitude;
-  return !row.dx && exact_mean(row, mean, magnitude) ? 0
-                                                     : (arithmetic.row_sums.height(n) + 3) * kU * magnitude;
+  // A division that is not correctly rounded may be a product with the rounded 1 / n.
+  const bool divides = arithmetic.div <= 1 || is_power_of_two(row.n);
+  if (divides && !row.dx && exact_mean(row, mean, magnitude)) return 0;
+  return (arithmetic.row_sums.height(n) + 3) * kU * magnitude;
 }
 
 // Whether squaring and adding the differences from an exact mean is exact in every order, and the division

@@ -184,7 +184,10 @@ def composed_attention(node, types):
         if node["grouped_heads"]:
             times = q.shape[-3] // k.shape[-3]
             k, v = k.repeat_interleave(times, -3), v.repeat_interleave(times, -3)
-        scores = torch.matmul(q, k.mT) * factor
+        if node["scale_on"] == "both":
+            scores = torch.matmul(q * math.sqrt(factor), (k * math.sqrt(factor)).mT)
+        else:
+            scores = torch.matmul(q, k.mT) * factor
         scores = (cap * torch.tanh(scores.float() / cap)).to(scores.dtype)
         if mask == "additive":
             scores = scores + given
