@@ -61,8 +61,11 @@ Result<VersionRange> VersionRange::parse(const std::string& text) {
     const auto* comparison = std::find_if(std::begin(kComparisons), std::end(kComparisons),
                                           [&](const Comparison& one) { return part.starts_with(one.word); });
     const bool found = comparison != std::end(kComparisons);
-    const auto version = parse_version(found ? trimmed(part.substr(comparison->word.size())) : "");
-    if (!version)
+    const std::string_view number = found ? trimmed(part.substr(comparison->word.size())) : "";
+    const auto version = parse_version(number);
+    // A forgotten comma would be read as a suffix of the version.
+    const bool is_one = number.find_first_of(" <>=!") == std::string_view::npos && !text.ends_with(',');
+    if (!version || !is_one)
       return Problem{"expected a range of versions like \">=1.20,<2\", got \"" + shortened(text) + "\""};
     range.conditions_.push_back({comparison->less, comparison->equal, comparison->greater, *version});
   }
