@@ -192,12 +192,11 @@ std::vector<Bounded> compute_flushed(const Op& op, const std::vector<const Bound
   return results;
 }
 
-// Passes on whether the signs of zeros are known: not of sums, nor where the larger of two zeros is taken. A
-// quotient by a zero of unknown sign may be either infinity.
+// Passes on whether the signs of zeros are known: not of sums. A quotient by a zero of unknown sign may be
+// either infinity.
 void follow_zero_signs(const Op& op, const std::vector<const Bounded*>& inputs, Bounded& result) {
   const OpClass op_class = info(op).op_class;
-  const bool compares = std::holds_alternative<Relu>(op) || std::holds_alternative<Maximum>(op);
-  result.zero_signs_known = op_class != OpClass::product && op_class != OpClass::reduction && !compares;
+  result.zero_signs_known = op_class != OpClass::product && op_class != OpClass::reduction;
   for (const Bounded* input : inputs) result.zero_signs_known &= input->zero_signs_known;
   const size_t divisor = std::holds_alternative<Div>(op) ? 1 : 0;
   if (divisor == 0 && !std::holds_alternative<Rsqrt>(op)) return;
