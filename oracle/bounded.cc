@@ -1,5 +1,7 @@
 #include "oracle/bounded.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -37,6 +39,13 @@ bool exact_at_any_scale(double v, double e) {
 }
 
 }  // namespace
+
+// From the exponent bits, because it runs for every element.
+double half_ulp(Dtype dtype, double v) {
+  const int exponent = static_cast<int>(std::bit_cast<uint64_t>(v) >> 52 & 0x7ff) - 1023;
+  const int half = std::max(exponent, min_exponent(dtype)) - precision(dtype);
+  return std::bit_cast<double>(static_cast<uint64_t>(half + 1023) << 52);
+}
 
 double error_before_store(Dtype dtype, bool computed, double v, double e) {
   if (!computed || !is_16_bit(dtype) || !std::isfinite(v)) return e;
@@ -79,6 +88,18 @@ void cover(Bounded& value, const Bounded& other) {
     } else if (!std::isinf(e)) {
       value.set(i, v, std::fmax(e, std::fabs(w - v) + other.error(i)));
     }
+  }
+}
+
+void unround(Bounded& stored) {
+  const Dtype dtype = stored.type.dtype;
+  if (!is_float(dtype)) return;
+  for (size_t i = 0; i < stored.v.size(); ++i) {
+    const double v = stored.v[i];
+    if (std::isnan(v)) continue;
+    // An infinity may be a finite value that is too large for the dtype.
+    const double e = std::isinf(v) ? kInfinity : half_ulp(dtype, v);
+    stored.set(i, v, stored.error(i) + e);
   }
 }
 

@@ -43,6 +43,10 @@ double error_before_store(Dtype dtype, bool computed, double v, double e);
 // The stored values that are within bounds. Both ends are NaN where only NaN is correct.
 Interval stored_interval(Dtype dtype, bool computed, double v, double e);
 
+// Half the distance between neighbours of the dtype around v, which is finite; the larger one at powers of
+// two.
+double half_ulp(Dtype dtype, double v);
+
 // Makes v and e of an inner value what the next op reads: rounded to the value's own dtype (`rounded`), or
 // kept in f32. Adds a further error of `relative` |v| + `absolute` (a rounding at another place, or the
 // slack of an algorithm).
@@ -50,6 +54,9 @@ void pass_on(Bounded& value, bool computed, bool rounded, double relative, doubl
 
 // Widens e so that every value that `other` allows is allowed, too. `other` has the same type.
 void cover(Bounded& value, const Bounded& other);
+
+// Stored values become all that round to them: those of a value that is read before its rounding.
+void unround(Bounded& stored);
 
 // What covers both readings of a 16-bit inner value: rounded to its dtype, and kept in f32. v stays the exact
 // result.

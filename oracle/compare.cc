@@ -1,6 +1,5 @@
 // Compares stored bits with the intervals of a reading.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
@@ -9,14 +8,6 @@
 
 namespace fusesmith::oracle {
 namespace {
-
-// Half the distance between neighbours of the dtype around v. Uses exponent bits, because it runs for
-// every element.
-double half_ulp(Dtype dtype, double v) {
-  const int exponent = static_cast<int>(std::bit_cast<uint64_t>(v) >> 52 & 0x7ff) - 1023;
-  const int half = std::max(exponent, min_exponent(dtype)) - precision(dtype);
-  return std::bit_cast<double>(static_cast<uint64_t>(half + 1023) << 52);
-}
 
 // The stored value's place in the order of all finite values of the dtype (of integers, itself).
 int64_t ordinal(Dtype dtype, double stored) {

@@ -300,7 +300,9 @@ std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, con
   const Context context{region.contract, reading};
   Values values(static_cast<size_t>(graph.value_count()));
   for (ValueId v : region.inputs) {
-    values[static_cast<size_t>(v)] = std::make_shared<Bounded>(*trace.values[static_cast<size_t>(v)]);
+    Bounded input(*trace.values[static_cast<size_t>(v)]);
+    if (context.deviation(graph.name(v))) unround(input);
+    values[static_cast<size_t>(v)] = std::make_shared<Bounded>(std::move(input));
   }
   std::vector<RegionOutput> outputs;
   const bool copies = std::all_of(region.nodes.begin(), region.nodes.end(), [&](int n) {

@@ -90,11 +90,6 @@ inline bool lawful(Dtype dtype, double v, double e, double got, bool computed = 
   return got >= interval.lo && got <= interval.hi;
 }
 
-inline double half_ulp(Dtype dtype, double v) {
-  const int exponent = v == 0 ? min_exponent(dtype) : std::max(std::ilogb(v), min_exponent(dtype));
-  return std::ldexp(1.0, exponent - precision(dtype));
-}
-
 // |got - v| as a share of the bound.
 inline double share(Dtype dtype, double v, double e, double got) {
   return std::fabs(got - v) / (error_before_store(dtype, true, v, e) + half_ulp(dtype, v));

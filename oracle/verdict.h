@@ -89,6 +89,7 @@ struct Verdict {
   double max_finite_difference = 0;  // over the elements where both are finite
   std::set<std::string> deviations;  // that the candidate's regions use, as text
   bool exact = false;                // every element of every region has exactly one correct result
+  std::vector<std::string> exposed;  // inner values that were outputs in the run that was judged
 
   // Makes it a finding: of a region, with the class and the symptom that the region has; or of no region.
   // Not if the failure belongs to a known issue: it is added to `known` then.

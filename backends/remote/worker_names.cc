@@ -13,16 +13,17 @@ namespace fs = std::filesystem;
 using Starts = WorkerKind::Starts;
 
 constexpr WorkerKind kKinds[] = {
-    {"remote:", "COMMAND", Starts::command, "",
+    {"remote:", "COMMAND", Starts::command, "", true,
      "Any program that speaks the worker protocol (docs/workers.md)."},
-    {"plugin:", "PATH.so", Starts::plugin, "",
+    {"plugin:", "PATH.so", Starts::plugin, "", false,
      "A kernel in a shared library with the C functions of fusesmith/plugin.h."},
-    {"torch:", "MODE", Starts::script, "torch_worker.py",
+    {"torch:", "MODE", Starts::script, "torch_worker.py", true,
      "PyTorch: eager, aot_eager, aot_eager_decomp_partition, inductor."},
-    {"ort:", "LEVEL", Starts::script, "ort_worker.py",
+    {"ort:", "LEVEL", Starts::script, "ort_worker.py", true,
      "ONNX Runtime on the CPU, with graph optimizations off, basic, extended or all."},
-    {"jax:", "MODE", Starts::script, "jax_worker.py", "JAX on the CPU: op_by_op, jit."},
-    {"python:", "FILE.py:FUNCTION", Starts::script, "function_worker.py", "A Python function of tensors."},
+    {"jax:", "MODE", Starts::script, "jax_worker.py", true, "JAX on the CPU: op_by_op, jit."},
+    {"python:", "FILE.py:FUNCTION", Starts::script, "function_worker.py", false,
+     "A Python function of tensors."},
 };
 
 std::string environment(const char* name, const std::string& otherwise) {

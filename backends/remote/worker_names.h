@@ -20,6 +20,8 @@ struct WorkerKind {
   std::string_view value;   // placeholder of what follows it, for help texts
   Starts starts;
   std::string_view script;  // in the folder of workers
+  // Whether it compiles the graph that it gets: a user's function returns the same outputs whatever is asked.
+  bool compiles;
   std::string_view doc;
 };
 

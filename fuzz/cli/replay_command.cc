@@ -131,9 +131,9 @@ Json json_of(const Replayed& replayed) {
   const auto differences = region_differences(replayed.run);
   Json json = {{"file", replayed.file}};
   const Json whole = to_json(verdict, differences);
-  for (const char* key :
-       {"verdict", "signature", "finding", "known", "failing_region", "reason", "step", "steps", "unequal",
-        "unequal_nonfinite", "output_elements", "max_difference", "max_finite_difference", "deviations"}) {
+  for (const char* key : {"verdict", "signature", "finding", "known", "failing_region", "reason", "step",
+                          "steps", "unequal", "unequal_nonfinite", "output_elements", "max_difference",
+                          "max_finite_difference", "deviations", "exposed"}) {
     json[key] = whole[key];
   }
   json["backends"] = {verdict.baseline.backend, verdict.candidate.backend};

@@ -84,6 +84,7 @@ Json to_json(const Verdict& verdict, std::span<const Difference> differences) {
           {"max_difference", json_number(verdict.max_difference)},
           {"max_finite_difference", json_number(verdict.max_finite_difference)},
           {"deviations", verdict.deviations},
+          {"exposed", verdict.exposed},
           {"baseline", to_json(verdict.baseline)},
           {"candidate", to_json(verdict.candidate, differences)}};
 }

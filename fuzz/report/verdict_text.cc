@@ -170,7 +170,9 @@ std::string evidence_text(const Verdict& verdict) {
          counted(region.elements, "element") + " outside";
 }
 
-std::string sentence(const Verdict& verdict) {
+namespace {
+
+std::string plain_sentence(const Verdict& verdict) {
   const std::string pair = verdict.baseline.backend + " and " + verdict.candidate.backend;
   switch (verdict.verdict) {
     case VerdictClass::identical:
@@ -204,6 +206,15 @@ std::string sentence(const Verdict& verdict) {
     return "The worker does not follow its protocol: " + verdict.reason + ".";
   const std::string why = evidence.empty() ? verdict.reason : evidence;
   return "No correct execution gives this result" + (why.empty() ? "" : ": " + why) + ".";
+}
+
+}  // namespace
+
+std::string sentence(const Verdict& verdict) {
+  const std::string text = plain_sentence(verdict);
+  if (verdict.exposed.empty()) return text;
+  return text + " Judged with " + counted(static_cast<int64_t>(verdict.exposed.size()), "inner value") +
+         " as further outputs.";
 }
 
 }  // namespace fusesmith::fuzz

@@ -171,6 +171,15 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
                    .doc = "How long a worker may take to run a graph once.",
                    .unit = Flag::Unit::seconds,
                    .lo = 0.01});
+  flags.push_back({.name = "expose",
+                   .target = &expose,
+                   .value = "N",
+                   .doc =
+                       "How many inner values a worker returns beside the outputs, so that what it "
+                       "compiled as a whole is judged in parts. -1: none at first, and all that divide the "
+                       "graph if the verdict would be inconclusive.",
+                   .lo = kExposeWhereNeeded,
+                   .hi = kMaxNodes});
   flags.push_back({.name = "known",
                    .target = &known,
                    .value = "FILE",
@@ -180,7 +189,7 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
 }
 
 JudgeFlags JudgeFlags::beside_case() const {
-  return {baseline, candidate, "", {}, faults, compile_timeout, run_timeout, known, known_issues};
+  return {baseline, candidate, "", {}, faults, compile_timeout, run_timeout, expose, known, known_issues};
 }
 
 std::string JudgeFlags::text() const {
@@ -193,6 +202,7 @@ std::string JudgeFlags::text() const {
   add("policy", policy);
   add("skip_patterns", joined(skip_patterns));
   add("faults", joined(faults));
+  if (expose != kExposeWhereNeeded) add("expose", std::to_string(expose));
   add("known", known);
   return text;
 }
@@ -235,6 +245,7 @@ Judging::Judging(const JudgeFlags& flags)
       why_not(why_not_run(baseline, candidate)) {
   options.faults = Faults(flags.faults);
   options.skip_patterns = flags.skip_patterns;
+  options.expose = flags.expose;
   options.deadlines = {flags.compile_timeout, flags.run_timeout};
   if (flags.known_issues) {
     options.judge.find_issue = [issues = flags.known_issues](const Signature& failure) {

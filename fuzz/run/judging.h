@@ -30,6 +30,7 @@ struct JudgeFlags {
   std::vector<std::string> faults;
   double compile_timeout = Deadlines{}.compile;  // seconds, of workers
   double run_timeout = Deadlines{}.run;
+  int64_t expose = kExposeWhereNeeded;
   std::string known = {};                                     // file; empty: none
   std::shared_ptr<const KnownIssues> known_issues = nullptr;  // from read_known
 

@@ -1,8 +1,11 @@
 #include "fuzz/run/run_case.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
+#include "backends/worker_error.h"
+#include "fuzz/run/exposing.h"
 #include "fuzz/run/metamorphic_case.h"
 
 namespace fusesmith::fuzz {
@@ -72,8 +75,13 @@ void add_step(Verdict& shown, const Verdict& other) {
     shown.add_known(failure.signature, [&](const Signature&) { return failure.issue; });
 }
 
+enum class Plans : uint8_t {
+  as_compiled,
+  divided,  // those of opaque programs, at the values that are observed
+};
+
 CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend& candidate,
-                  const RunOptions& options) {
+                  const RunOptions& options, Plans plans) {
   CaseRun run;
   run.stand_ins = test_case.stand_ins;
   run.find_issue = options.judge.find_issue;
@@ -83,6 +91,10 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
   if (!fused) return run;
   run.baseline = std::move(base);
   run.candidate = std::move(fused);
+  if (plans == Plans::divided) {
+    run.baseline = divided(test_case.graph, std::move(run.baseline));
+    run.candidate = divided(test_case.graph, std::move(run.candidate));
+  }
 
   Tensors base_states = first_states(test_case), fused_states = base_states;
   double largest = 0;  // of the step that is shown
@@ -113,6 +125,53 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
   return run;
 }
 
+// The case with inner values as outputs; nothing where that tells no more than the case itself: it is
+// unsupported, a worker fails, or what fails does not fail by itself.
+std::optional<CaseRun> run_exposed(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                                   const RunOptions& options) {
+  const int64_t most =
+      options.expose == kExposeWhereNeeded ? std::numeric_limits<int64_t>::max() : options.expose;
+  const std::vector<ValueId> values = values_to_expose(test_case.graph, most);
+  const Case exposed = expose(test_case, values);
+  try {
+    CaseRun run = run_steps(exposed, baseline, candidate, options, Plans::divided);
+    if (!run.candidate) return std::nullopt;
+    for (const ValueId v : values) run.verdict.exposed.push_back(test_case.graph.name(v));
+    if (!run.verdict.finding) return run;
+    const auto part = part_to_confirm(exposed, run);
+    if (!part) return run;
+    if (!part->test_case) return std::nullopt;
+    const Verdict alone =
+        run_steps(*part->test_case, baseline, candidate, options, Plans::as_compiled).verdict;
+    if (alone.finding) return run;
+  } catch (const WorkerError&) {
+    // It failed as a program with more outputs, which is not the one of the case.
+  }
+  return std::nullopt;
+}
+
+// Programs of a run that will not be used any more: their workers can run others.
+void let_go(CaseRun& run) {
+  run.baseline.reset();
+  run.candidate.reset();
+}
+
+CaseRun run_whole_or_exposed(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                             const RunOptions& options) {
+  const auto run_whole = [&] {
+    return run_steps(test_case, baseline, candidate, options, Plans::as_compiled);
+  };
+  const bool exposes = can_expose(baseline.name()) || can_expose(candidate.name());
+  if (options.expose == 0 || !exposes) return run_whole();
+  if (options.expose == kExposeWhereNeeded) {
+    CaseRun run = run_whole();
+    if (!is_opaque(run)) return run;
+    let_go(run);
+  }
+  auto exposed = run_exposed(test_case, baseline, candidate, options);
+  return exposed ? std::move(*exposed) : run_whole();
+}
+
 }  // namespace
 
 Case with_options(Case test_case, const RunOptions& options) {
@@ -134,7 +193,7 @@ void put_stand_ins(const Graph& graph, const std::vector<StandIn>& stand_ins, Tr
 CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Backend& candidate,
                         const RunOptions& options) {
   const Case judged = with_options(test_case, options);
-  CaseRun run = run_steps(judged, baseline, candidate, options);
+  CaseRun run = run_whole_or_exposed(judged, baseline, candidate, options);
   check_metamorphic(judged, run);
   return run;
 }

@@ -15,11 +15,16 @@
 
 namespace fusesmith::fuzz {
 
+inline constexpr int64_t kExposeWhereNeeded = -1;
+
 struct RunOptions {
   Faults faults;
   std::vector<std::string> skip_patterns;               // beside those that the case itself turns off
   std::optional<Policy::ImplicitCasts> implicit_casts;  // in place of the case's
   Deadlines deadlines;
+  // How many inner values workers return beside the outputs (fuzz/run/exposing.h); kExposeWhereNeeded: none,
+  // and then all that divide the program if the verdict would be inconclusive.
+  int64_t expose = kExposeWhereNeeded;
   JudgeOptions judge;
   std::function<bool()> stop;  // asked between steps; true ends the case by throwing Interrupted
 };
@@ -33,7 +38,8 @@ Case with_options(Case test_case, const RunOptions& options);
 
 // Compiles both (a backend that cannot: verdict `unsupported` with its reason), draws the inputs once for
 // both, runs and judges every step. The verdict is that of the most severe step: of several the one whose
-// outputs are furthest apart, then the earliest. Its figures of the outputs are over all steps.
+// outputs are furthest apart, then the earliest. Its figures of the outputs are over all steps. Where inner
+// values were exposed, a finding counts only if the failing part of the graph fails by itself, too.
 Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& candidate,
                  const RunOptions& options = {});
 
