@@ -159,6 +159,16 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
                    .missing = kFaultsBuilt ? ""
                                            : "this build contains no faults; configure with "
                                              "-DFUSESMITH_FAULTS=ON (preset dev)"});
+  add_worker_flags(flags);
+  flags.push_back({.name = "known",
+                   .target = &known,
+                   .value = "FILE",
+                   .doc = "A file of known issues (docs/known.md). A failure that belongs to one of them is "
+                          "counted or printed as known, and is no finding.",
+                   .default_text = "none"});
+}
+
+void JudgeFlags::add_worker_flags(std::vector<Flag>& flags) {
   flags.push_back({.name = "compile_timeout",
                    .target = &compile_timeout,
                    .value = "SECONDS",
@@ -180,12 +190,6 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
                        "graph if the verdict would be inconclusive.",
                    .lo = kExposeWhereNeeded,
                    .hi = kMaxNodes});
-  flags.push_back({.name = "known",
-                   .target = &known,
-                   .value = "FILE",
-                   .doc = "A file of known issues (docs/known.md). A failure that belongs to one of them is "
-                          "counted or printed as known, and is no finding.",
-                   .default_text = "none"});
 }
 
 JudgeFlags JudgeFlags::beside_case() const {

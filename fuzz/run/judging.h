@@ -44,6 +44,9 @@ struct JudgeFlags {
   std::optional<CannotRun> cannot_run() const;
   // Reads the file of known issues, if one is named; what is wrong with it.
   std::optional<Problem> read_known();
+
+ private:
+  void add_worker_flags(std::vector<Flag>& flags);
 };
 
 // "cuda" and "cuda_fused" in builds that have them, where they can run; else "cpu" and "cpu_fused".
