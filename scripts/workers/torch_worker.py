@@ -4,6 +4,8 @@
 MODE is eager, or a backend of torch.compile: aot_eager, aot_eager_decomp_partition, inductor. Switches:
   cuda                              on the GPU instead of the CPU
   emulate_precision_casts           inductor keeps the roundings of 16-bit values
+  reduced_precision_reduction       cuBLAS may add partial sums of 16-bit products in 16 bits, as is PyTorch's default;
+                                    without the switch, torch.backends.cuda.matmul forbids it
   math, flash, efficient, cudnn     only this backend of scaled_dot_product_attention
 """
 
@@ -28,6 +30,9 @@ MODES = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 ATTENTION = {"math": "MATH", "flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
 # Its attention on CPUs has an exponential with an error of up to 20 ulp.
 ATTENTION_ARITHMETIC = {"exp": 48}
+# On GPUs, eager PyTorch multiplies by the reciprocal of a scalar divisor; Triton's f32 division is div.full.f32, whose
+# error is at most 2 ulp (PTX ISA, "div").
+DIVISION_ON_GPU = {"eager": 2, "inductor": 4}
 # What PyTorch says where it has no kernel for a dtype, or not in the backend that a switch asks for.
 NO_KERNEL_TEXTS = ("not implemented for", "No available kernel")
 
@@ -36,7 +41,7 @@ def parse_mode(text):
     mode, *switches = text.split("+")
     if mode not in MODES:
         raise Unavailable(f'unknown mode "{mode}", expected one of {", ".join(MODES)}')
-    known = {"cuda", "emulate_precision_casts", *ATTENTION}
+    known = {"cuda", "emulate_precision_casts", "reduced_precision_reduction", *ATTENTION}
     for switch in switches:
         if switch not in known:
             raise Unavailable(f'unknown switch "{switch}", expected one of {", ".join(sorted(known))}')
@@ -57,6 +62,9 @@ class TorchExecutor(Executor):
                 raise Unavailable("torch.cuda.is_available() is False")
             self.device = torch.cuda.get_device_name()
             torch.set_default_device("cuda")
+            reduced = "reduced_precision_reduction" in self.switches
+            torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = reduced
+            torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = reduced
         if "emulate_precision_casts" in self.switches:
             import torch._inductor.config
 
@@ -89,6 +97,8 @@ class TorchExecutor(Executor):
         # RowwiseMoments of layer_norm and group_norm, WelfordOps of var_mean.
         arithmetic = {**measured_arithmetic("torch"), "tf32": bool(graph.options.get("tf32")), "variance": "welford",
                       "norms_scale_and_shift": True}
+        if "cuda" in self.switches:
+            arithmetic["div"] = DIVISION_ON_GPU.get(self.mode, DIVISION_ON_GPU["eager"])
         more = {"lowerings": ["einsum.sum_first", "linear.bias_after", "rsqrt.of_root"], "attention": "online",
                 "rounded_inside": {"softmax": 1, "logsumexp": 2}}
         if self.mode == "eager":
