@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -113,6 +114,7 @@ struct Slack {
 
 struct Contract {
   Arithmetic arithmetic;
+  std::map<std::string, Arithmetic> arithmetic_of;  // by the name of an op: of its nodes, if it differs
   std::vector<Deviation> deviations;
   std::vector<Slack> slacks;
   // Any implicit rounding inside the region may be left out: that of every 16-bit value that is computed and

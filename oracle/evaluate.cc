@@ -14,7 +14,14 @@ namespace {
 struct Context {
   const Contract& contract;
   const Reading& reading;
+  const Arithmetic* inside = nullptr;  // of the composite op whose expansion is evaluated
 
+  const Arithmetic& arithmetic(const Op& op) const {
+    if (inside) return *inside;
+    if (contract.arithmetic_of.empty()) return contract.arithmetic;
+    const auto own = contract.arithmetic_of.find(std::string(info(op).name));
+    return own == contract.arithmetic_of.end() ? contract.arithmetic : own->second;
+  }
   // What happens to the rounding of a value.
   const Deviation* deviation(const std::string& value) const { return find(value, false); }
   // Which other graph computes a node.
@@ -209,7 +216,7 @@ void follow_zero_signs(const Op& op, const std::vector<const Bounded*>& inputs, 
 // What the op computes itself, without a lowering.
 std::vector<Bounded> compute_op(const Node& node, const std::vector<const Bounded*>& inputs, TypeSpan outputs,
                                 const Context& context) {
-  const Arithmetic& arithmetic = context.contract.arithmetic;
+  const Arithmetic& arithmetic = context.arithmetic(node.op);
   std::vector<Bounded> results = may_flush(node.op, arithmetic)
                                      ? compute_flushed(node.op, inputs, outputs, arithmetic)
                                      : reference(node.op, inputs, outputs, arithmetic);
@@ -226,9 +233,10 @@ std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Va
     types.push_back(graph.type(v));
   }
   if (const Deviation* lowered = context.lowering(name)) {
+    const Context inside{context.contract, context.reading, &context.arithmetic(node.op)};
     const bool either = lowered->kind == Deviation::Kind::maybe_lower;
     const Lowering& lowering = *find_lowering(lowered->lowering);
-    Bounded as_graph = compute_composite(*lowering.graph(node.op, types), inputs, name, context,
+    Bounded as_graph = compute_composite(*lowering.graph(node.op, types), inputs, name, inside,
                                          {either && context.contract.any_rounding, lowering.narrow_sums});
     if (!either) return {as_graph};
     outputs.push_back(graph.type(node.first_output));
@@ -237,14 +245,15 @@ std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Va
     return {as_op};
   }
   if (info(node.op).op_class == OpClass::composite) {
-    return {compute_composite(*expansion(node.op, types), inputs, name, context, {})};
+    const Context inside{context.contract, context.reading, &context.arithmetic(node.op)};
+    return {compute_composite(*expansion(node.op, types), inputs, name, inside, {})};
   }
   for (int i = 0; i < node.output_count; ++i) outputs.push_back(graph.type(node.first_output + i));
   std::vector<Bounded> results = compute_op(node, inputs, outputs, context);
   Bounded& value = results[0];
   const auto& unnormalised = context.contract.unnormalised;
   if (std::find(unnormalised.begin(), unnormalised.end(), name) != unnormalised.end()) {
-    forget_overflowing(value, node.op, *inputs[0], *inputs[1], context.contract.arithmetic);
+    forget_overflowing(value, node.op, *inputs[0], *inputs[1], context.arithmetic(node.op));
   }
   for (const char* inner : {kExponentials, kInner}) {
     if (const Deviation* added = context.deviation(name + inner))
@@ -297,7 +306,7 @@ std::vector<InnerRounding> inner_roundings(const Graph& graph, const Region& reg
 
 std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, const Trace& trace,
                                    const Reading& reading) {
-  const Context context{region.contract, reading};
+  const Context context{region.contract, reading, nullptr};
   Values values(static_cast<size_t>(graph.value_count()));
   for (ValueId v : region.inputs) {
     Bounded input(*trace.values[static_cast<size_t>(v)]);

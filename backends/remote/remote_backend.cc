@@ -259,7 +259,10 @@ class RemoteBackend : public Backend {
     auto plan = parse_plan(graph, reply.header);
     if (!plan) throw WorkerError(Kind::bad_reply, pool_->spec().name, plan.problem());
     // What the case does not allow no worker can declare.
-    for (Region& region : plan->regions) region.contract.arithmetic.tf32 &= options.tf32;
+    for (Region& region : plan->regions) {
+      region.contract.arithmetic.tf32 &= options.tf32;
+      for (auto& [op, arithmetic] : region.contract.arithmetic_of) arithmetic.tf32 &= options.tf32;
+    }
     return std::unique_ptr<Program>(std::make_unique<RemoteProgram>(
         graph, std::move(*plan), std::move(worker), pool_, options.deadlines.run));
   }

@@ -51,8 +51,8 @@ const std::map<std::string, bool Arithmetic::*>& flags() {
   return all;
 }
 
-Arithmetic parse_arithmetic(const Json& json, const std::string& place) {
-  Arithmetic arithmetic;
+// What `json` says, in place of what `arithmetic` has.
+Arithmetic parse_arithmetic(const Json& json, const std::string& place, Arithmetic arithmetic = {}) {
   if (!json.is_object()) refuse(place, "expected an object");
   for (const auto& [key, value] : json.items()) {
     const auto function = function_errors().find(key);
@@ -81,6 +81,7 @@ Arithmetic parse_arithmetic(const Json& json, const std::string& place) {
 // What a contract says of ops, before it is applied to the nodes of a region.
 struct RemoteContract {
   Arithmetic arithmetic;
+  std::map<std::string, Arithmetic> arithmetic_of;  // by op
   bool any_rounding = false;
   bool online_softmax = false;
   std::vector<const oracle::Lowering*> lowerings;
@@ -108,12 +109,26 @@ std::map<std::string, int> parse_rounded_inside(const Json& json, const std::str
   return counts;
 }
 
+std::map<std::string, Arithmetic> parse_arithmetic_of(const Json& json, const std::string& place,
+                                                      const Arithmetic& general) {
+  std::map<std::string, Arithmetic> by_op;
+  if (!json.is_object()) refuse(place, "expected an object of ops and arithmetic");
+  for (const auto& [op, entries] : json.items()) {
+    if (!default_op(op)) refuse(place, "no op is called \"" + op + "\"");
+    by_op[op] = parse_arithmetic(entries, place + "." + op, general);
+  }
+  return by_op;
+}
+
 RemoteContract parse_contract(const Json& json, const std::string& place) {
   RemoteContract contract;
   if (!json.is_object()) refuse(place, "expected an object");
+  if (json.contains("arithmetic"))
+    contract.arithmetic = parse_arithmetic(json["arithmetic"], place + ".arithmetic");
   for (const auto& [key, value] : json.items()) {
-    if (key == "arithmetic") {
-      contract.arithmetic = parse_arithmetic(value, place + ".arithmetic");
+    if (key == "arithmetic") continue;
+    if (key == "arithmetic_of") {
+      contract.arithmetic_of = parse_arithmetic_of(value, place + ".arithmetic_of", contract.arithmetic);
     } else if (key == "roundings" && (value == "kept" || value == "any")) {
       contract.any_rounding = value == "any";
     } else if (key == "attention" && (value == "exact" || value == "online")) {
@@ -162,12 +177,15 @@ void declare_node(Contract& contract, const Graph& graph, const Node& node, cons
 // The contract of a region, once its nodes are known.
 void declare(Region& region, const Graph& graph, const RemoteContract& remote) {
   region.contract.arithmetic = remote.arithmetic;
+  region.contract.arithmetic_of = remote.arithmetic_of;
   region.contract.any_rounding = remote.any_rounding;
+  const auto own = remote.arithmetic_of.find(std::string(info(Op(Sdpa{})).name));
+  const Arithmetic& attention = own == remote.arithmetic_of.end() ? remote.arithmetic : own->second;
   for (const int n : region.nodes) {
     const Node& node = graph.nodes()[static_cast<size_t>(n)];
     if (remote.online_softmax && std::holds_alternative<Sdpa>(node.op))
       oracle::declare_online_attention(region.contract, node, graph.type(node.first_output).dtype,
-                                       rescales(graph, node), remote.arithmetic.exp);
+                                       rescales(graph, node), attention.exp);
     declare_node(region.contract, graph, node, remote);
   }
 }

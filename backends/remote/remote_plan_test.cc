@@ -37,6 +37,7 @@ TEST(RemotePlan, AppliesTheContractToEachNode) {
   const auto plan = parse({{"lowerings", {"einsum.sum_first", "rsqrt.of_root"}},
                            {"rounded_inside", {{"softmax", 1}}},
                            {"attention", "online"},
+                           {"arithmetic_of", {{"sdpa", {{"exp", 48}}}}},
                            {"arithmetic", {{"sqrt", 2}, {"flushes_subnormals", true}}}});
   ASSERT_TRUE(plan.ok()) << plan.problem();
   ASSERT_EQ(plan->regions.size(), 3u);
@@ -47,6 +48,9 @@ TEST(RemotePlan, AppliesTheContractToEachNode) {
   EXPECT_EQ(plan->regions[2].contract.unnormalised, Names{"attention/out"});
   EXPECT_EQ(plan->regions[0].contract.arithmetic.sqrt, 2);
   EXPECT_TRUE(plan->regions[0].contract.arithmetic.flushes_subnormals);
+  const Arithmetic& attention = plan->regions[2].contract.arithmetic_of.at("sdpa");
+  EXPECT_EQ(attention.exp, 48);
+  EXPECT_EQ(attention.sqrt, 2);  // as in general
 }
 
 TEST(RemotePlan, ARegionOfAListHasItsOwnContract) {
@@ -71,6 +75,9 @@ TEST(RemotePlan, RefusesWhatThePageDoesNotAllow) {
       {{{"arithmetic", {{"flushes_subnormals", 1}}}},
        "contract.arithmetic.flushes_subnormals: expected true"},
       {{{"arithmetic", {{"sqrt", -1}}}}, "contract.arithmetic.sqrt: expected a number"},
+      {{{"arithmetic_of", {{"softmin", {{"exp", 3}}}}}},
+       "contract.arithmetic_of: no op is called \"softmin\""},
+      {{{"arithmetic_of", {{"exp", {{"exp", -3}}}}}}, "contract.arithmetic_of.exp.exp: expected a number"},
       {{{"speed", "high"}}, "unknown key \"speed\""},
   };
   for (const auto& [contract, expected] : wrong) {

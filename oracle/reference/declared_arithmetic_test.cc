@@ -60,6 +60,34 @@ TEST(DeclaredArithmetic, ASquareRootOneUlpOff) {
   EXPECT_EQ(node.judge(off, {.sqrt = 3}), "reassociation");
 }
 
+TEST(DeclaredArithmetic, OfOneOpAlone) {
+  OneNode node(Sqrt{}, {row({2})});
+  const std::vector<double> off = {static_cast<double>(std::nextafter(std::sqrt(2.0f), 9.0f))};
+  Contract& contract = node.plan.regions[0].contract;
+  contract.arithmetic_of["rsqrt"] = {.sqrt = 3};
+  EXPECT_EQ(node.judge(off, {}), "defect");
+  contract.arithmetic_of["sqrt"] = {.sqrt = 3};
+  EXPECT_EQ(node.judge(off, {}), "reassociation");
+}
+
+// What is declared of a composite op holds for the ops inside of it, and only there.
+TEST(DeclaredArithmetic, OfTheOpsInsideOfAComposite) {
+  const Tensor q = make_tensor({Dtype::f32, {1, 2}}, {1, 1}),
+               k = make_tensor({Dtype::f32, {2, 2}}, {1, 1, 0, 0}),
+               v = make_tensor({Dtype::f32, {2, 1}}, {1, 0});
+  Sdpa op;
+  op.scale = 1;
+  OneNode node(op, {q, k, v});
+  const double right = 1 / (1 + std::exp(-2.0));
+  Contract& contract = node.plan.regions[0].contract;
+  const auto judged = [&] { return node.judge({right * (1 + 400 * kU)}, {}); };
+  EXPECT_EQ(judged(), "defect");
+  contract.arithmetic_of["softmax"] = {.exp = 4000};
+  EXPECT_EQ(judged(), "defect");
+  contract.arithmetic_of["sdpa"] = {.exp = 4000};
+  EXPECT_EQ(judged(), "reassociation");
+}
+
 TEST(DeclaredArithmetic, ASigmoidThatVanishesEarly) {
   const std::vector<double> x = {-18, -40, -200};
   OneNode sigmoid(Sigmoid{}, {row(x)}), silu(Silu{}, {row(x)});
