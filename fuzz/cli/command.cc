@@ -17,6 +17,7 @@
   COMMAND(minimize)                 \
   COMMAND(explain)                  \
   COMMAND(generate)                 \
+  COMMAND(import)                   \
   COMMAND(list)                     \
   COMMAND(check_worker)             \
   COMMAND(calibrate)

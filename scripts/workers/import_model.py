@@ -102,6 +102,7 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--dim", action="append", default=[])
     parser.add_argument("--split", type=int, default=0)
+    parser.add_argument("--binary", help="the program, which says what its ops are")
     replies = redirect_standard_output()
     warnings.simplefilter("ignore")
     write_frame(replies, *answer(parser.parse_args()))

@@ -6,6 +6,8 @@ import numpy as np
 from import_graph import Unmapped
 from onnx_import import imports, negated, number_like, product, scaled
 
+SMALLEST_NORMAL = {"f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126}
+
 
 @imports("MatMul")
 def matmul(g, node):
@@ -121,11 +123,13 @@ def softmax(g, node):
 
 @imports("LpNormalization")
 def lp_normalization(g, node):
+    """A row of zeros stays one: its size is raised to the smallest normal number."""
     x, axis = g.value(node.inputs[0]), node.attributes.get("axis", -1)
     two = node.attributes.get("p", 2) == 2
     parts = g.op("mul", x, x) if two else g.op("maximum", x, negated(g, x))
     size = g.op("reduce_sum", parts, axes=[axis], keepdims=True)
-    return g.op("div", x, g.op("sqrt", size) if two else size)
+    size = g.op("maximum", g.op("sqrt", size) if two else size, number_like(g, SMALLEST_NORMAL[g.dtypes[x]], node.inputs[0]))
+    return g.op("div", x, size)
 
 
 # --- norms
@@ -248,7 +252,7 @@ def attention(g, node):
         before = g.shape(node.given(4))[2]
         k, v = (g.move("concat", g.value(node.given(i)), value, axis=2) for i, value in ((4, k), (5, v)))
     keys = before + k_shape[2]
-    options = {"mask": "none", "scale": float(attributes.get("scale", 0)), "softcap": cap,
+    options = {"scale_on": "both", "mask": "none", "scale": float(attributes.get("scale", 0)), "softcap": cap,
                "grouped_heads": q_shape[1] != k_shape[1]}
     inputs = [q, k, v]
     if mask:
