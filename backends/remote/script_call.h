@@ -21,9 +21,9 @@ struct ScriptReply {
 };
 
 struct ScriptRequest {
-  std::string_view script;             // "import_model.py"
-  std::vector<std::string> arguments;  // of the script
-  std::string header = "{}";           // JSON
+  std::string_view script;                  // "import_model.py"
+  std::vector<std::string> arguments = {};  // of the script
+  std::string header = "{}";                // JSON
   std::span<const std::byte> payload = {};
   double seconds = 300;  // for all of it
 };

@@ -93,6 +93,12 @@ int write(const ExportFlags& flags, const Exported& exported, Console& console) 
       return fail(console, kName, problem->what, kCannotWrite);
     files.push_back(data.string());
   }
+  if (!exported.script.empty()) {
+    const std::filesystem::path script = std::filesystem::path(flags.output).replace_extension(".py");
+    if (auto problem = write_file(script, exported.script))
+      return fail(console, kName, problem->what, kCannotWrite);
+    files.push_back(script.string());
+  }
   if (auto problem = write_file(flags.output, exported.text))
     return fail(console, kName, problem->what, kCannotWrite);
   files.insert(files.begin(), flags.output);

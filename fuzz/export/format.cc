@@ -8,6 +8,8 @@ namespace {
 
 // The one list. To add a format, write a function that makes it and add a line here.
 constexpr ExportFormat kFormats[] = {
+    {"onnx", ".onnx", "A model, its inputs (.npz), and a script that runs it with ONNX Runtime (.py).",
+     export_onnx, true},
     {"dot", ".dot", "The graph for Graphviz, with types at the edges.", export_dot},
 };
 

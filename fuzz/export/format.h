@@ -20,8 +20,9 @@ struct ExportSource {
 };
 
 struct Exported {
-  std::string text;       // the bytes of the output
-  std::string data = {};  // the bytes of the .npz file beside it; empty: none is needed
+  std::string text;         // the bytes of the output
+  std::string data = {};    // the bytes of the .npz file beside it; empty: none is needed
+  std::string script = {};  // of the .py file beside it
 };
 
 struct ExportFormat {
@@ -29,6 +30,7 @@ struct ExportFormat {
   std::string_view suffix;  // of files: ".py"
   std::string_view doc;     // one line
   Result<Exported> (*write)(const ExportSource& source);
+  bool needs_python = false;  // a Python script writes it, which needs further packages
 };
 
 // The one list, in the order of the help text.
@@ -39,5 +41,6 @@ const ExportFormat* find_export_format(std::string_view name);
 
 // The formats, one function each.
 Result<Exported> export_dot(const ExportSource& source);
+Result<Exported> export_onnx(const ExportSource& source);
 
 }  // namespace fusesmith::fuzz

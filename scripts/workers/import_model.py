@@ -38,9 +38,11 @@ def walk(model, data=None):
     from import_graph import Importer, Node
     from onnx import helper
     from onnx_import import IMPORTS
+    from onnx_patterns import recognise
     from onnx_reader import OUR_DOMAIN
     from onnx_values import Values
 
+    recognise(model)
     values = Values(model)
     importer = Importer(values, data)
     for proto in model.graph.node:

@@ -231,8 +231,7 @@ def dropout(g, node):
 @imports("fusesmith")
 def own_function(g, node):
     attributes = json.loads(node.attributes["attributes"])
-    made = g.add(node.attributes["op"], [g.value(name) for name in node.inputs], attributes)
-    if node.attributes["op"] in ("gather", "index_copy"):
-        axis = attributes.get("axis", 0)
-        g.limit_index(g.value(node.inputs[1]), g.shape(node.inputs[0])[axis])
-    return made
+    values = [g.value(node.inputs[i]) for i in node.attributes.get("operands", [])]
+    if node.attributes["op"] == "index_copy":
+        g.limit_index(values[1], g.shape(node.inputs[node.attributes["operands"][0]])[attributes["axis"]])
+    return g.add(node.attributes["op"], values, attributes)

@@ -49,6 +49,15 @@ def known(proto):
     return Known(proto, DTYPES.get(tensor.elem_type), shape)
 
 
+def declared_types(model):
+    """Types that the model states, and those of its operators that are functions of others."""
+    try:
+        graph = onnx.shape_inference.infer_shapes(model).graph
+    except Exception:  # a model above 2 GiB, or an operator that checks more than the types
+        graph = model.graph
+    return {value.name: value.type for value in [*graph.value_info, *graph.output]}
+
+
 class Values:
     """Types and constants by name, filled in by `visit` from node to node."""
 
@@ -56,7 +65,7 @@ class Values:
         self.opset = opset_of(model)
         self.model = model
         self.types, self.constants = {}, {}
-        self.declared = {value.name: value.type for value in [*model.graph.value_info, *model.graph.output]}
+        self.declared = declared_types(model)
         for tensor in model.graph.initializer:
             self.add_constant(tensor.name, numpy_helper.to_array(tensor), tensor.data_type)
         for value in model.graph.input:
@@ -83,14 +92,16 @@ class Values:
             return types
         domain = "" if node.domain == "ai.onnx" else node.domain
         try:
-            schema = onnx.defs.get_schema(node.op_type, self.opset, domain)
+            opset = max(self.opset, 20) if node.op_type == "Gelu" else self.opset  # onnx_patterns.py makes it
+            schema = onnx.defs.get_schema(node.op_type, opset, domain)
             inputs = {name: self.types[name].proto for name in node.input if name}
             data = {name: numpy_helper.from_array(self.constants[name], name) for name in node.input
                     if name in self.constants and self.constants[name].size <= SMALL}
             found = onnx.shape_inference.infer_node_outputs(
                 schema, node, inputs, data, opset_imports=list(self.model.opset_import),
                 ir_version=self.model.ir_version)
-            return {**types, **{name: proto for name, proto in found.items() if name in types}}
+            return {name: found[name] if name in found and known(found[name]).shape is not None else otherwise
+                    for name, otherwise in types.items()}
         except Exception:  # no schema, or an operator that checks more than the types: the outputs stay unknown
             return types
 

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Writes the graph of a case as an ONNX model for `fusesmith export`.
+
+The request on standard input is a frame (protocol.py): the header of a request to compile, with the tensors of a
+request to run. The payload of the reply has, one after the other, what its header gives the bytes of: `model`, `data`
+(the inputs, .npz) and `script` (onnx_runner.py, which runs the one on the other).
+"""
+
+import io
+import os
+import sys
+
+from protocol import Graph, Unsupported, one_line, read_frame, redirect_standard_output, unpack_tensors, write_frame
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def without_kernels(graph):
+    """The (op, dtype) that ONNX Runtime has no kernel for; where it is not installed, those of all ops in bf16."""
+    from onnx_ops import LOWERINGS
+
+    try:
+        from ort_worker import OrtExecutor
+
+        executor = OrtExecutor("off")
+    except ImportError:
+        return {(op, "bf16") for op in LOWERINGS}
+    executor.compile(graph)
+    return executor.in_f32
+
+
+def export(request, payload):
+    import numpy as np
+    import onnx
+    import onnx_model
+
+    graph = Graph(request)
+    model = onnx_model.build(graph, graph.nodes, graph.inputs, graph.results(), without_kernels(graph), functions=True)
+    onnx.checker.check_model(model)
+    data = io.BytesIO()
+    np.savez(data, **unpack_tensors(request, payload))
+    with open(os.path.join(HERE, "onnx_runner.py"), "rb") as file:
+        script = file.read()
+    return {"model": model.SerializeToString(deterministic=True), "data": data.getvalue(), "script": script}
+
+
+def answer(request, payload):
+    try:
+        parts = export(request, payload)
+    except Unsupported as reason:
+        return {"error": one_line(f"no model: {reason}")}, b""
+    except ImportError as error:
+        return {"error": one_line(f"{sys.executable} has no {error.name}: set FUSESMITH_PYTHON to a Python that has it")
+                }, b""
+    return {name: len(part) for name, part in parts.items()}, b"".join(parts.values())
+
+
+def main():
+    replies = redirect_standard_output()
+    write_frame(replies, *answer(*read_frame(sys.stdin.buffer)))
+
+
+if __name__ == "__main__":
+    main()
