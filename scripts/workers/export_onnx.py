@@ -10,7 +10,12 @@ import io
 import os
 import sys
 
-from protocol import Graph, Unsupported, one_line, read_frame, redirect_standard_output, unpack_tensors, write_frame
+import package
+
+try:
+    from protocol import Graph, Unsupported, one_line, read_frame, redirect_standard_output, unpack_tensors, write_frame
+except ImportError as missing:
+    sys.exit(package.without(missing))
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -50,8 +55,7 @@ def answer(request, payload):
     except Unsupported as reason:
         return {"error": one_line(f"no model: {reason}")}, b""
     except ImportError as error:
-        return {"error": one_line(f"{sys.executable} has no {error.name}: set FUSESMITH_PYTHON to a Python that has it")
-                }, b""
+        return {"error": one_line(package.without(error))}, b""
     return {name: len(part) for name, part in parts.items()}, b"".join(parts.values())
 
 

@@ -22,6 +22,18 @@ def bits_of(array):
     return array.reshape(-1).view(f"u{width}").astype(f">u{width}").tobytes().hex()
 
 
+def as_dtype(array, dtype):
+    """The array in the storage of a dtype of cases: bf16 as ml_dtypes has it."""
+    if dtype == "bf16":
+        import ml_dtypes
+
+        storage = ml_dtypes.bfloat16
+    else:
+        storage = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "bool": np.bool_}[dtype]
+    with np.errstate(over="ignore"):
+        return np.asarray(array).astype(storage)
+
+
 def literal(array):
     return {"literal": {"bits": bits_of(np.ascontiguousarray(array))}}
 

@@ -10,7 +10,12 @@ import os
 import sys
 import warnings
 
-from protocol import one_line, redirect_standard_output, write_frame
+import package
+
+try:
+    from protocol import one_line, redirect_standard_output, write_frame
+except ImportError as missing:
+    sys.exit(package.without(missing))
 
 
 def sizes_of(texts):
@@ -77,8 +82,12 @@ def crossing(importer, read):
 
 
 def answer(flags):
-    from import_case import ImportFailed
-
+    try:
+        from import_case import ImportFailed
+    except ImportError as error:
+        return {"error": one_line(package.without(error))}, b""
+    if flags.binary:
+        os.environ["FUSESMITH_BINARY"] = flags.binary
     try:
         sizes = sizes_of(flags.dim)
         if flags.file.endswith(".pt2"):
@@ -91,8 +100,7 @@ def answer(flags):
     except ImportFailed as error:
         return {"error": one_line(str(error))}, b""
     except ImportError as error:
-        return {"error": one_line(f"{sys.executable} has no {error.name}: set FUSESMITH_PYTHON to a Python that has it")
-                }, b""
+        return {"error": one_line(package.without(error))}, b""
     texts = [text.encode("utf-8") for _, text in cases]
     header = {"cases": [{"name": name, "bytes": len(text)} for (name, _), text in zip(cases, texts, strict=True)],
               "unmapped": importer.unmapped_table(), "approximated": importer.approximated}

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -136,10 +135,3 @@ class Values:
             return {}
         arrays = dict(zip(outputs, results, strict=True))
         return arrays if all(isinstance(array, (np.ndarray, np.generic)) for array in arrays.values()) else {}
-
-
-def as_dtype(array, dtype):
-    """The array in the storage of a dtype of cases: bf16 as ml_dtypes has it."""
-    with np.errstate(over="ignore"):
-        return np.asarray(array).astype({"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
-                                         "i32": np.int32, "bool": np.bool_}[dtype])

@@ -11,3 +11,8 @@ for folder in (os.path.join(HERE, "..", "python"), os.path.join(HERE, "..", ".."
     if os.path.isfile(os.path.join(folder, "fusesmith", "graph.py")):
         sys.path.insert(0, os.path.abspath(folder))
         break
+
+
+def without(error):
+    """What to say of an ImportError."""
+    return f"{sys.executable} has no {error.name}: set FUSESMITH_PYTHON to a Python that has it"

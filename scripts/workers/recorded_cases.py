@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
-from onnx_values import as_dtype
+from import_case import as_dtype
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -37,11 +37,11 @@ def write_recorded(graph, results, dtypes, folder):
     return path
 
 
-def judged(binary, paths, folder):
-    """File -> the case of `replay --json`."""
+def judged(binary, paths, folder, library=""):
+    """File -> the case of `replay --json`. `library`: whose arithmetic the results have (measured.json)."""
     found = {}
     command = [binary, "replay", "--baseline=cpu", "--json",
-               f"--candidate=remote:{sys.executable} {os.path.join(HERE, 'recorded_worker.py')} {folder}"]
+               f"--candidate=remote:{sys.executable} {os.path.join(HERE, 'recorded_worker.py')} {folder} {library}".rstrip()]
     for start in range(0, len(paths), BATCH):
         done = subprocess.run([*command, *paths[start:start + BATCH]], capture_output=True, text=True, check=False)
         if not done.stdout.strip():
