@@ -120,8 +120,8 @@ void print_summary(const backends::ScriptReply& reply, const std::vector<Importe
   console.out << counted(static_cast<int64_t>(files.size()), "case") << ", " << counted(nodes, "node")
               << ", in " << flags.output << "\n";
   if (const auto& constants = reply.header.at("approximated"); !constants.empty())
-    console.out << counted(static_cast<int64_t>(constants.size()), "large constant")
-                << " are random data with the mean and the deviation of the model's\n";
+    console.out << "of " << counted(static_cast<int64_t>(constants.size()), "large constant")
+                << ", the case has random data with the same mean and deviation\n";
   Table table({"no counterpart", "nodes", "why"});
   for (const auto& entry : reply.header.at("unmapped"))
     table.add({entry.at("op").get<std::string>(), std::to_string(entry.at("count").get<int64_t>()),

@@ -52,7 +52,7 @@ class Importer:
         found = self.known.types.get(name)
         why = "its type is not known" if found is None else found.why_not
         if why:
-            raise Unmapped(f"{why} (a {'constant' if name in self.known.constants else 'value'} that it reads or makes)")
+            raise Unmapped(f"{why} (a value that it reads or makes)")
         return found
 
     def shape(self, name):

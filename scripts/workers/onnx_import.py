@@ -1,7 +1,7 @@
 """What fusesmith's ops make of ONNX's operators: one function for each, of an Importer and a Node.
 
-It returns the value of the output, or a list of them, in which None is an output that has no counterpart. ONNX says what
-the operators compute, in https://onnx.ai/onnx/operators/; where a result differs for some attributes, it is Unmapped.
+It returns the value of the output, or a list of them, in which None is an output that has no counterpart. What the
+operators compute is specified at https://onnx.ai/onnx/operators/; a node that no op of ours computes is Unmapped.
 """
 
 import json

@@ -128,7 +128,8 @@ def lp_normalization(g, node):
     two = node.attributes.get("p", 2) == 2
     parts = g.op("mul", x, x) if two else g.op("maximum", x, negated(g, x))
     size = g.op("reduce_sum", parts, axes=[axis], keepdims=True)
-    size = g.op("maximum", g.op("sqrt", size) if two else size, number_like(g, SMALLEST_NORMAL[g.dtypes[x]], node.inputs[0]))
+    smallest = number_like(g, SMALLEST_NORMAL[g.dtypes[x]], node.inputs[0])
+    size = g.op("maximum", g.op("sqrt", size) if two else size, smallest)
     return g.op("div", x, size)
 
 

@@ -120,10 +120,11 @@ def function_of(b, graph, node, name):
     sources = list(dict.fromkeys(node.get("inputs", [])))
     attributes = {key: value for key, value in node.items() if key not in ("name", "op", "inputs")}
     opsets = [helper.make_opsetid("", OPSET)]
-    function = helper.make_function(OUR_DOMAIN, name, sources, graph.outputs_of(node), constants + made_nodes(b), opsets,
+    results = graph.outputs_of(node)
+    function = helper.make_function(OUR_DOMAIN, name, sources, results, constants + made_nodes(b), opsets,
                                     ["op", "attributes", "operands"])
     operands = [sources.index(source) for source in node.get("inputs", [])]
-    call = helper.make_node(name, sources, graph.outputs_of(node), name=node["name"], domain=OUR_DOMAIN, op=node["op"],
+    call = helper.make_node(name, sources, results, name=node["name"], domain=OUR_DOMAIN, op=node["op"],
                             attributes=json.dumps(attributes), **({"operands": operands} if operands else {}))
     return function, call
 
@@ -162,7 +163,7 @@ def build(graph, nodes, inputs, results, in_f32, functions=False):
         return [helper.make_tensor_value_info(name, ONNX_TYPES[graph.types[name].dtype], graph.types[name].shape)
                 for name in names]
 
-    inner = [name for name in graph.all_values() if name not in results] if functions else []
-    body = helper.make_graph(made, "case", described(inputs), described(results), constants, value_info=described(inner))
+    inner = described([name for name in graph.all_values() if name not in results] if functions else [])
+    body = helper.make_graph(made, "case", described(inputs), described(results), constants, value_info=inner)
     opsets = [helper.make_opsetid("", OPSET), *([helper.make_opsetid(OUR_DOMAIN, 1)] if called else [])]
     return helper.make_model(body, opset_imports=opsets, ir_version=IR_VERSION, functions=called)

@@ -83,7 +83,7 @@ def gelus(graph):
 
 
 def recognise(model):
-    """Replaces the last node of each gelu by the operator Gelu of opset 20, and takes out what nobody reads any more."""
+    """Replaces the last node of each gelu by the operator Gelu of opset 20, and drops the nodes that nobody reads."""
     graph = model.graph
     found = gelus(graph)
     if not found:

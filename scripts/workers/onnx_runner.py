@@ -57,8 +57,8 @@ def report(level, results, plain):
         places = differing(plain[name], values)
         if len(places):
             at = tuple(map(int, places[0]))
-            print(f"  {len(places)} of {values.size} elements differ from the level off; the first is {name}{list(at)}: "
-                  f"{values[at]}, off gives {plain[name][at]}")
+            print(f"  {len(places)} of {values.size} elements differ from the level off; "
+                  f"the first is {name}{list(at)}: {values[at]}, off gives {plain[name][at]}")
 
 
 def main():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -40,8 +41,8 @@ def write_recorded(graph, results, dtypes, folder):
 def judged(binary, paths, folder, library=""):
     """File -> the case of `replay --json`. `library`: whose arithmetic the results have (measured.json)."""
     found = {}
-    command = [binary, "replay", "--baseline=cpu", "--json",
-               f"--candidate=remote:{sys.executable} {os.path.join(HERE, 'recorded_worker.py')} {folder} {library}".rstrip()]
+    worker = [sys.executable, os.path.join(HERE, "recorded_worker.py"), folder, *([library] if library else [])]
+    command = [binary, "replay", "--baseline=cpu", "--json", f"--candidate=remote:{shlex.join(worker)}"]
     for start in range(0, len(paths), BATCH):
         done = subprocess.run([*command, *paths[start:start + BATCH]], capture_output=True, text=True, check=False)
         if not done.stdout.strip():

@@ -203,7 +203,8 @@ class Command(unittest.TestCase):
             self.check_refused(f"opset {opset}, expected 17 to 23", self.saved(model))
         cyclic = model_of([("Add", ["x", "y"], ["a"]), ("Relu", ["a"], ["y"])], {"x": [2]}, {"y": [2]})
         self.check_refused("no valid ONNX model", self.saved(cyclic))
-        self.check_refused('input "x": axis 0 has size 0', self.saved(model_of(self.RELU, {"x": [0, 3]}, {"y": [0, 3]})))
+        empty = model_of(self.RELU, {"x": [0, 3]}, {"y": [0, 3]})
+        self.check_refused('input "x": axis 0 has size 0', self.saved(empty))
         self.check_refused("nothing of the model has a counterpart: Sin",
                            self.saved(model_of([("Sin", ["x"], ["y"])], {"x": [2]}, {"y": [2]})))
 
@@ -261,6 +262,48 @@ class Command(unittest.TestCase):
         with open(self.output, encoding="utf-8") as file:
             nodes = json.load(file)["graph"]["nodes"]
         self.assertEqual([node["op"] for node in nodes], ["softcap", "softmax"])
+
+    PROGRAM = """
+import sys, torch, torch.nn as nn
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.norm, self.linear = nn.Embedding(50, 32), nn.LayerNorm(32), nn.Linear(32, 256)
+    def forward(self, tokens):
+        x = self.norm(self.table(tokens))
+        return nn.functional.gelu(self.linear(torch.sin(x) + x)).softmax(-1)
+class Wide(nn.Module):
+    def forward(self, x):
+        return x.relu()
+torch.manual_seed(1)
+torch.export.save(torch.export.export(Block().eval(), (torch.zeros(2, 7, dtype=torch.int64),)), sys.argv[1])
+torch.export.save(torch.export.export(Wide(), (torch.ones(3, 4),), dynamic_shapes=({0: torch.export.Dim("n")},)),
+                  sys.argv[2])
+"""
+
+    def test_programs_of_torch_export(self):
+        fixed, dynamic = (os.path.join(self.folder, name) for name in ("fixed.pt2", "dynamic.pt2"))
+        made = subprocess.run([sys.executable, "-c", self.PROGRAM, fixed, dynamic], capture_output=True, text=True,
+                              check=False)
+        if "No module named 'torch'" in made.stderr:
+            self.skipTest("no torch")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.check_refused('the input "x" has sizes that are not fixed', dynamic)
+        self.check_refused('no input has a size named "n"', fixed, "--dim=n=3")
+        self.check_refused("expected a program of torch.export.save", self.saved(b"PK", "broken.pt2"))
+        done = self.run_program("import", fixed, f"--output={self.output}", "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        reply = json.loads(done.stdout)
+        self.assertEqual([entry["op"] for entry in reply["unmapped"]], ["aten.sin.default"])
+        with open(self.output, encoding="utf-8") as file:
+            graph = json.load(file)["graph"]
+        self.assertEqual([node["op"] for node in graph["nodes"]],
+                         ["gather", "layer_norm", "add", "linear", "gelu", "softmax"])
+        fills = {given["name"]: given["fill"] for given in graph["inputs"]}
+        self.assertEqual(fills["tokens"], {"tokens": {"count": 50}})
+        self.assertEqual(list(fills["sin"]), ["normal"])
+        replayed = self.run_program("replay", self.output, "--baseline=cpu", "--candidate=cpu_fused")
+        self.assertEqual(replayed.returncode, 0, replayed.stdout)
 
 
 if __name__ == "__main__":
