@@ -164,8 +164,7 @@ class Importer:
             if lowering is None:
                 raise Unmapped("no op stands for it")
             self.type(node.outputs[0])
-            made = lowering(self, node)
-            made = list(made) if isinstance(made, (list, tuple)) else [made]
+            made = self.lowered(node, lowering)
             self.check(node, made)
         except Unmapped as reason:
             self.used, self.names, self.fills, self.approximated = kept
@@ -178,6 +177,14 @@ class Importer:
         if self.part:
             self.parts.append(self.part)
         return True
+
+    def lowered(self, node, lowering):
+        """Its results. Lowerings rely on the specification, which the checker of ONNX does not enforce as a whole."""
+        try:
+            made = lowering(self, node)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            raise Unmapped(f"it is not as the operator is specified ({type(error).__name__})") from error
+        return list(made) if isinstance(made, (list, tuple)) else [made]
 
     def check(self, node, made):
         for name, value in zip(node.outputs, made, strict=False):

@@ -7,7 +7,8 @@ import math
 from collections import defaultdict
 
 import numpy as np
-from onnx import helper, numpy_helper
+from onnx import helper
+from onnx_reader import array_of
 
 
 class Uses:
@@ -43,7 +44,7 @@ class Uses:
 
 
 def number_of(tensor):
-    array = numpy_helper.to_array(tensor) if np.prod(tensor.dims, dtype=object) == 1 else np.zeros(0)
+    array = array_of(tensor) if np.prod(tensor.dims, dtype=object) == 1 else np.zeros(0)
     return float(array.reshape(-1)[0]) if array.size == 1 and array.dtype.kind in "fV" else None
 
 

@@ -4,7 +4,7 @@ import os
 
 import onnx
 from import_case import ImportFailed
-from onnx import TensorProto, inliner
+from onnx import TensorProto, inliner, numpy_helper
 
 OPSETS = range(17, 24)
 OUR_DOMAIN = "fusesmith"  # of the functions in models that `fusesmith export` writes
@@ -50,6 +50,13 @@ def parsed(path):
     if not model.HasField("graph") or not model.opset_import:
         raise ImportFailed("expected an ONNX model; the file has no graph or no opset")
     return model
+
+
+def array_of(tensor):
+    try:
+        return numpy_helper.to_array(tensor)
+    except Exception as error:  # an unknown type, or fewer bytes than its shape has
+        raise ImportFailed(f'the constant "{tensor.name}" cannot be read: {error}') from None
 
 
 def opset_of(model):

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-from onnx_reader import opset_of
+from onnx_reader import array_of, opset_of
 
 # Integers of 64 bits are indices and sizes; where they are data, the case has them as i32.
 DTYPES = {TensorProto.FLOAT: "f32", TensorProto.FLOAT16: "f16", TensorProto.BFLOAT16: "bf16",
@@ -31,7 +31,7 @@ class Known:
         if not self.proto.HasField("tensor_type"):
             return f"{self.proto.WhichOneof('value') or 'no type'} is no tensor"
         if self.dtype is None:
-            return f"{TensorProto.DataType.Name(self.proto.tensor_type.elem_type).lower()} has no counterpart"
+            return f"{type_name(self.proto.tensor_type.elem_type)} has no counterpart"
         if self.shape is None:
             return "its shape depends on data"
         if 0 in self.shape:
@@ -39,6 +39,10 @@ class Known:
         if len(self.shape) > 8 or np.prod(self.shape, dtype=object) > MOST_ELEMENTS:
             return "it has too many axes or elements"
         return None
+
+
+def type_name(number):
+    return TensorProto.DataType.Name(number).lower() if number in TensorProto.DataType.values() else f"type {number}"
 
 
 def known(proto):
@@ -66,7 +70,7 @@ class Values:
         self.types, self.constants = {}, {}
         self.declared = declared_types(model)
         for tensor in model.graph.initializer:
-            self.add_constant(tensor.name, numpy_helper.to_array(tensor), tensor.data_type)
+            self.add_constant(tensor.name, array_of(tensor), tensor.data_type)
         for value in model.graph.input:
             if value.name not in self.constants:
                 self.types[value.name] = known(value.type)
