@@ -116,6 +116,10 @@ class Values:
             return {node.output[0]: np.array(self.types[node.input[0]].shape[start or 0:end], np.int64)}
         if node.op_type == "Size" and self.types.get(node.input[0]) and self.types[node.input[0]].shape is not None:
             return {node.output[0]: np.array(np.prod(self.types[node.input[0]].shape, dtype=np.int64))}
+        if node.op_type == "CastLike" and node.input[0] in self.constants:
+            like = self.types.get(node.input[1])
+            onnx_type = like.proto.tensor_type.elem_type if like else 0
+            node = helper.make_node("Cast", node.input[:1], node.output, to=onnx_type)
         if any(name and name not in self.constants for name in node.input) or node.domain not in ("", "ai.onnx"):
             return {}
         shapes = [self.types[name].shape for name in node.output if name]
