@@ -93,7 +93,7 @@ TEST(ExportCommand, WithResultsSaysWhatIsWrong) {
   };
   EXPECT_THAT(exported("svg"), HasSubstr("class=\"failing worst\""));
   EXPECT_THAT(exported("dot"), HasSubstr("penwidth=3"));
-  EXPECT_THAT(exported("markdown"), HasSubstr("# defect in softmax (bf16) of one\\_off"));
+  EXPECT_THAT(exported("markdown"), HasSubstr("# defect in softmax (bf16) of one_off\n"));
   for (const char* script : {"numpy", "torch"})
     EXPECT_THAT(exported(script), testing::ContainsRegex("\\(\"p/q\", \\(0, 0\\), 1\\.[0-9]+, 0\\.[0-9]+, "));
   const std::string npz = exported("npz");

@@ -23,7 +23,7 @@ std::string elements_table(const ExportSource& source) {
   Table table({"element", "got", "exact", "lowest lawful", "highest lawful"});
   for (const ShownElement& e : script_elements(source)) {
     const Dtype dtype = graph.type(e.value).dtype;
-    table.add({graph.name(e.value) + index_text(e.element, graph.type(e.value).shape),
+    table.add({graph.name(e.value) + to_string(index_of(e.element, graph.type(e.value).shape)),
                stored_text(dtype, e.got), number_text(e.exact), stored_text(dtype, e.low),
                stored_text(dtype, e.high)});
   }

@@ -67,7 +67,7 @@ std::string code(const Mul&, In in, Helpers&) { return in[0] + " * " + in[1]; }
 std::string code(const Div&, In in, Helpers&) { return in[0] + " / " + in[1]; }
 std::string code(const Maximum&, In in, Helpers&) { return call("torch.maximum", in.names); }
 std::string code(const Scale& op, In in, Helpers&) {
-  return in[0] + (op.inverse ? " / " : " * ") + number_text(op.factor);
+  return in[0] + (op.inverse ? " / " : " * ") + rounded_number(Dtype::f32, op.factor);
 }
 std::string code(const Relu&, In in, Helpers&) { return call("F.relu", in.names); }
 std::string code(const Gelu& op, In in, Helpers&) {
