@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "fuzz/base/files.h"
+#include "fuzz/base/interrupt.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/export/format.h"
+#include "fuzz/export/recorded_mark.h"
+#include "fuzz/export/script.h"
 #include "fuzz/run/case_files.h"
 
 namespace fusesmith::fuzz {
@@ -18,7 +21,9 @@ namespace {
 struct ExportFlags {
   std::string to;
   std::string output = "-";
+  bool with_results = false;
   bool json = false;
+  JudgeFlags judge;
   std::vector<std::string> files;
 
   FlagTable table();
@@ -49,10 +54,15 @@ const std::string& details() {
            "Formats:\n" +
            formats +
            "\n"
-           "Nothing is written but --output. docs/export.md describes each format.\n"
+           "Nothing is written but --output. Scripts with more than " +
+           std::to_string(kMaxLiteralElements) +
+           " elements of data read them from a file of the same name with the suffix .npz, which is written "
+           "beside them. --baseline and the other flags of judging are for --with_results. docs/export.md "
+           "describes each format.\n"
            "\n"
-           "Exit codes: 0 the file is written, 1 wrong usage, or the case cannot be read or exported, 73 the "
-           "file cannot be written.";
+           "Exit codes: 0 the file is written, also if the case fails; 1 wrong usage, or the case cannot be "
+           "read, "
+           "run or exported, 72 interrupted, 73 the file cannot be written, 76 the GPU is missing or failed.";
   }();
   return text;
 }
@@ -72,10 +82,18 @@ FlagTable ExportFlags::table() {
                          .target = &output,
                          .value = "FILE|-",
                          .doc = "The file to write; `-` is standard output."});
+  table.flags.push_back({.name = "with_results",
+                         .target = &with_results,
+                         .doc = "Run and judge the case, and export what both backends computed, the exact "
+                                "results and the lawful intervals."});
+  judge.add_to(table.flags);
   table.flags.push_back({.name = "json",
                          .target = &json,
                          .doc = "Print {\"files\": [...]} on standard output and nothing else there."});
   table.examples = {
+      {"export min.json --to=numpy --with_results --output=check.py",
+       "Write a script that checks the correct result of the failing element without fusesmith."},
+      {"export case.json --to=npz --output=case.npz", "Write the data for a script of one's own."},
       {"export case.json --to=dot --output=- | dot -Tpng -o case.png", "Draw the graph with Graphviz."},
   };
   table.shows = true;
@@ -112,22 +130,51 @@ int write(const ExportFlags& flags, const Exported& exported, Console& console) 
   return kClean;
 }
 
-// Exit code: 0, 1, 73.
+Result<CaseResults> judged(const ExportFlags& flags, const Case& test_case) {
+  Judging judging(flags.judge, test_case);
+  judging.options.stop = InterruptGuard::interrupted;
+  return results_of(test_case, judging);
+}
+
+// What pictures mark: of the results, or of the verdict that a campaign wrote beside the case.
+std::optional<FailureMark> mark_of(const ExportSource& source) {
+  return source.results ? failure_mark(source.test_case.graph, source.results->run)
+                        : recorded_failure_mark(source.file, source.test_case);
+}
+
+// Exit code: 0, 1, 72, 73, 76.
 int run(ExportFlags& flags, Console& console) {
   const ExportFormat* format = find_export_format(flags.to);
   if (!format) return fail(console, kName, "needs --to=" + format_choices());
   const bool to_file = flags.output != kStandardOutput;
+  if (!flags.with_results && !flags.judge.text().empty())
+    return fail(console, kName, "flags of judging need --with_results:" + flags.judge.text());
+  if (const auto why = flags.judge.cannot_run()) return fail(console, kName, why->why, why->code);
+  if (const auto problem = flags.judge.read_known()) return fail(console, kName, problem->what);
   if (flags.json && !to_file) return fail(console, kName, "--json needs --output=FILE");
   const std::string& file = flags.files[0];
+  const InterruptGuard guard(InterruptGuard::First::ends);  // there is nothing to keep
   const auto test_case = read_case_argument(file);
   if (!test_case) return fail(console, kName, test_case.problem());
   ExportSource source{*test_case, file};
   if (to_file) source.data_file = data_path(flags.output).filename().string();
-  const auto exported = format->write(source);
-  if (!exported) return fail(console, kName, file + ": " + exported.problem());
-  if (to_file) return write(flags, *exported, console);
-  console.out << exported->text;
-  return kClean;
+  try {
+    std::optional<Result<CaseResults>> results;
+    if (flags.with_results) results.emplace(judged(flags, *test_case));
+    if (results && !*results) return fail(console, kName, file + ": " + results->problem());
+    if (results) source.results = &**results;
+    const auto mark = mark_of(source);
+    if (mark) source.mark = &*mark;
+    const auto exported = format->write(source);
+    if (!exported) return fail(console, kName, file + ": " + exported.problem());
+    if (to_file) return write(flags, *exported, console);
+    console.out << exported->text;
+    return kClean;
+  } catch (const DeviceError& error) {
+    return fail_device(console, kName, file, error);
+  } catch (const Interrupted&) {
+    return fail(console, kName, "interrupted", kInterrupted);
+  }
 }
 
 }  // namespace

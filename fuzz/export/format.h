@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fuzz/render/failure_mark.h"
-#include "graph/case.h"
+#include "fuzz/export/results.h"
 
 namespace fusesmith::fuzz {
 
@@ -16,7 +15,8 @@ struct ExportSource {
   std::string file;  // as the user named it, for titles
   // Name, without folders, of the .npz file beside the output; empty where the output is no file.
   std::string data_file = {};
-  const FailureMark* mark = nullptr;  // null: nothing failed, or it is not known
+  const CaseResults* results = nullptr;  // null: without
+  const FailureMark* mark = nullptr;     // null: nothing failed, or it is not known
 };
 
 struct Exported {
@@ -41,6 +41,11 @@ const ExportFormat* find_export_format(std::string_view name);
 
 // The formats, one function each.
 Result<Exported> export_dot(const ExportSource& source);
+Result<Exported> export_svg(const ExportSource& source);
+Result<Exported> export_markdown(const ExportSource& source);
+Result<Exported> export_npz(const ExportSource& source);
+Result<Exported> export_numpy(const ExportSource& source);
+Result<Exported> export_torch(const ExportSource& source);
 Result<Exported> export_onnx(const ExportSource& source);
 
 }  // namespace fusesmith::fuzz

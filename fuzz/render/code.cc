@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <set>
 
 #include "graph/attributes.h"
 
@@ -57,24 +56,20 @@ std::string fields_text(const S& object, Wanted wanted) {
   return text;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 }  // namespace
 
-Identifiers::Identifiers(const Graph& graph, std::span<const std::string_view> taken) {
-  std::set<std::string, std::less<>> used(std::begin(kKeywords), std::end(kKeywords));
-  used.insert(taken.begin(), taken.end());
-  for (ValueId value = 0; value < graph.value_count(); ++value) {
-    const std::string base = identifier(graph.name(value));
-    std::string name = used.contains(base) ? base + "_" : base;
-    for (int i = 2; used.contains(name); ++i) name = base + "_" + std::to_string(i);
-    used.insert(name);
-    names_.push_back(name);
-  }
+Identifiers::Identifiers(const Graph& graph, std::span<const std::string_view> taken)
+    : used_(std::begin(kKeywords), std::end(kKeywords)) {
+  used_.insert(taken.begin(), taken.end());
+  for (ValueId value = 0; value < graph.value_count(); ++value) names_.push_back(fresh(graph.name(value)));
+}
+
+std::string Identifiers::fresh(const std::string& name) {
+  const std::string base = identifier(name);
+  std::string word = used_.contains(base) ? base + "_" : base;
+  for (int i = 2; used_.contains(word); ++i) word = base + "_" + std::to_string(i);
+  used_.insert(word);
+  return word;
 }
 
 std::vector<std::string> Identifiers::of(std::span<const ValueId> values) const {
@@ -127,7 +122,7 @@ std::string attributes_text(const Op& op, Attributes which) {
 
 std::string call_text(const Op& op, const std::vector<std::string>& operands, Attributes which) {
   const std::string attributes = attributes_text(op, which);
-  return std::string(name(op)) + "(" + joined(operands) +
+  return std::string(name(op)) + "(" + comma_separated(operands) +
          (operands.empty() || attributes.empty() ? "" : ", ") + attributes + ")";
 }
 
@@ -156,6 +151,12 @@ std::string types_text(const Graph& graph, const Node& node) {
   return text;
 }
 
+std::string comma_separated(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
 std::vector<CodeLine> code_lines(const Graph& graph, Attributes which) {
   const Identifiers names(graph);
   std::vector<CodeLine> lines;
@@ -170,7 +171,7 @@ std::vector<CodeLine> code_lines(const Graph& graph, Attributes which) {
     lines.push_back({results_text(node, names) + " = " + call_text(node.op, names.of(node.inputs), which),
                      types_text(graph, node)});
   }
-  lines.push_back({"return " + joined(names.of(graph.outputs())), ""});
+  lines.push_back({"return " + comma_separated(names.of(graph.outputs())), ""});
   return lines;
 }
 

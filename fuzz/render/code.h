@@ -2,6 +2,7 @@
 // prints, what pictures write into their boxes, and what the exported scripts are made of.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,9 +22,12 @@ class Identifiers {
   explicit Identifiers(const Graph& graph, std::span<const std::string_view> taken = {});
   const std::string& of(ValueId value) const { return names_[static_cast<size_t>(value)]; }
   std::vector<std::string> of(std::span<const ValueId> values) const;
+  // One more identifier, made of this name; no later one is equal to it.
+  std::string fresh(const std::string& name);
 
  private:
   std::vector<std::string> names_;
+  std::set<std::string, std::less<>> used_;
 };
 
 // A string literal of Python, ASCII only, in double quotes.
@@ -45,6 +49,9 @@ std::string fill_text(const Fill& fill);
 std::string results_text(const Node& node, const Identifiers& names);
 // "f32[4,16]", of all outputs of the node.
 std::string types_text(const Graph& graph, const Node& node);
+
+// "a, b".
+std::string comma_separated(const std::vector<std::string>& words);
 
 struct CodeLine {
   std::string code;     // "p = softmax(x, axis=-1)"

@@ -1,19 +1,17 @@
 #!/usr/bin/env python3
 """Writes the graph of a case as an ONNX model for `fusesmith export`.
 
-The request on standard input is a frame (protocol.py): the header of a request to compile, with the tensors of a
-request to run. The payload of the reply has, one after the other, what its header gives the bytes of: `model`, `data`
-(the inputs, .npz) and `script` (onnx_runner.py, which runs the one on the other).
+The request on standard input is a frame (protocol.py) with the header of a request to compile. The payload of the
+reply is the model, of as many bytes as the header's `model` says, and then the script that runs it (onnx_runner.py).
 """
 
-import io
 import os
 import sys
 
 import package
 
 try:
-    from protocol import Graph, Unsupported, one_line, read_frame, redirect_standard_output, unpack_tensors, write_frame
+    from protocol import Graph, Unsupported, one_line, read_frame, redirect_standard_output, write_frame
 except ImportError as missing:
     sys.exit(package.without(missing))
 
@@ -34,29 +32,26 @@ def without_kernels(graph):
     return executor.in_f32
 
 
-def export(request, payload):
-    import numpy as np
+def export(request):
+    """The bytes of the model."""
     import onnx
     import onnx_model
 
     graph = Graph(request)
     model = onnx_model.build(graph, graph.nodes, graph.inputs, graph.results(), without_kernels(graph), functions=True)
     onnx.checker.check_model(model)
-    data = io.BytesIO()
-    np.savez(data, **unpack_tensors(request, payload))
-    with open(os.path.join(HERE, "onnx_runner.py"), "rb") as file:
-        script = file.read()
-    return {"model": model.SerializeToString(deterministic=True), "data": data.getvalue(), "script": script}
+    return model.SerializeToString(deterministic=True)
 
 
-def answer(request, payload):
+def answer(request, _payload):
     try:
-        parts = export(request, payload)
+        model = export(request)
     except Unsupported as reason:
         return {"error": one_line(f"no model: {reason}")}, b""
     except ImportError as error:
         return {"error": one_line(package.without(error))}, b""
-    return {name: len(part) for name, part in parts.items()}, b"".join(parts.values())
+    with open(os.path.join(HERE, "onnx_runner.py"), "rb") as file:
+        return {"model": len(model)}, model + file.read()
 
 
 def main():

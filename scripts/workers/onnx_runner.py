@@ -2,8 +2,11 @@
 """Runs the ONNX model beside this script on the inputs beside it, and compares optimization levels of ONNX Runtime.
 
 Usage: NAME.py [PROVIDER]      (needs numpy and onnxruntime; PROVIDER: CPUExecutionProvider, CUDAExecutionProvider, ...)
-NAME.onnx is the model, NAME.npz its inputs by name; bfloat16 tensors are there as uint16. Prints, for each level, the
-first elements of each output, and where it first differs from the result without optimizations. fusesmith wrote it.
+NAME.onnx is the model. NAME.npz has its inputs as `input.0`, `input.1`, ...; bfloat16 tensors are there as uint16. The
+script prints, for each level, the first elements of each output, and where it first differs from the result without
+optimizations. If NAME.npz has `shown.I`, these are elements of output I that fusesmith judged: the script prints the
+exact result, the lowest and the highest value of a correct execution, and whether ONNX Runtime's value is between them.
+fusesmith wrote this file.
 """
 
 import ctypes
@@ -35,12 +38,12 @@ def to_numbers(value):
 
 
 def run(model, inputs, level, provider):
-    """Outputs by name."""
+    """Outputs by name. `inputs` is a list in the order of the model's inputs."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVELS[level])
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(model, options, providers=[provider])
-    feeds = {given.name: to_ort(inputs[given.name], given.type) for given in session.get_inputs()}
+    feeds = {given.name: to_ort(array, given.type) for given, array in zip(session.get_inputs(), inputs, strict=True)}
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, map(to_numbers, session.run_with_ort_values(names, feeds)), strict=True))
 
@@ -61,17 +64,29 @@ def report(level, results, plain):
                   f"the first is {name}{list(at)}: {values[at]}, off gives {plain[name][at]}")
 
 
+def report_shown(data, results):
+    for number, (name, values) in enumerate(results.items()):
+        for element, got, exact, low, high in data.get(f"shown.{number}", ()):
+            at = [int(i) for i in np.unravel_index(int(element), values.shape)]
+            value = float(values[tuple(at)])
+            inside = low <= value <= high or (np.isnan(value) and np.isnan(low))
+            print(f"  {name}{at} is {value}, {'inside' if inside else 'OUTSIDE'} of {low} to {high}; exact {exact}, "
+                  f"the judged backend gave {got}")
+
+
 def main():
     stem = os.path.splitext(os.path.abspath(__file__))[0]
     provider = sys.argv[1] if len(sys.argv) > 1 else "CPUExecutionProvider"
     with np.load(stem + ".npz") as file:
-        inputs = dict(file)
+        data = dict(file)
+    inputs = [data[f"input.{i}"] for i in range(sum(key.startswith("input.") for key in data))]
     print(f"onnxruntime {onnxruntime.__version__}, {provider}")
     plain = None
     for level in LEVELS:
         results = run(stem + ".onnx", inputs, level, provider)
         plain = plain or results
         report(level, results, plain)
+        report_shown(data, results)
 
 
 if __name__ == "__main__":

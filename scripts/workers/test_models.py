@@ -20,8 +20,9 @@ from fusesmith.graph import Graph
 from import_case import as_dtype, literal
 from import_model import walk
 from onnx import TensorProto, helper, numpy_helper
+from onnx_import import IMPORTS
 from onnx_reader import prepared
-from protocol import Type, pack_tensors
+from protocol import Type
 from recorded_cases import LAWFUL, judged, program, write_recorded
 from test_workers import FLOATS, SAMPLES, sample_data
 
@@ -41,13 +42,6 @@ def sample_graph(number, op, attributes, inputs, outputs, dtype):
     return graph, arrays, {**types, **dict(zip(results, (text.replace("T", dtype) for text in outputs), strict=True))}
 
 
-def exported(graph, arrays, types):
-    """The bytes of the model."""
-    tensors, payload = pack_tensors(arrays, {name: Type(types[name]) for name in arrays})
-    request = {"graph": graph.to_dict(), "types": types, "tensors": tensors}
-    return export_onnx.export(request, payload)["model"]
-
-
 class RoundTrip(unittest.TestCase):
     """Results of ONNX Runtime on the exported model lie within the bounds of the case, and of its import."""
 
@@ -56,8 +50,8 @@ class RoundTrip(unittest.TestCase):
             paths = {}
             for number, (op, attributes, inputs, outputs, _) in enumerate(SAMPLES):
                 graph, arrays, types = sample_graph(number, op, attributes, inputs, outputs, dtype)
-                model = exported(graph, arrays, types)
-                results = onnx_runner.run(model, arrays, "off", "CPUExecutionProvider")
+                model = export_onnx.export({"graph": graph.to_dict(), "types": types})
+                results = onnx_runner.run(model, list(arrays.values()), "off", "CPUExecutionProvider")
                 dtypes = {name: Type(text).dtype for name, text in types.items()}
                 if dtypes[graph.outputs[0]] not in FLOATS:
                     continue  # constants
@@ -228,6 +222,12 @@ class Command(unittest.TestCase):
         judged_parts = self.run_program("replay", folder, "--baseline=cpu", "--candidate=cpu_fused")
         self.assertEqual(judged_parts.returncode, 0, judged_parts.stdout)
 
+    def test_documentation_has_every_operator(self):
+        folder = os.path.dirname(os.path.abspath(__file__))
+        with open(os.path.join(folder, "..", "..", "docs", "import.md"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual([name for name in IMPORTS if f"`{name}`" not in text], [])
+
     def test_gelu_of_exporters(self):
         root, half, one = (np.array(v, np.float32) for v in (2**0.5, 0.5, 1))
         numbers = {"root": root, "half": half, "one": one}
@@ -280,6 +280,21 @@ torch.export.save(torch.export.export(Block().eval(), (torch.zeros(2, 7, dtype=t
 torch.export.save(torch.export.export(Wide(), (torch.ones(3, 4),), dynamic_shapes=({0: torch.export.Dim("n")},)),
                   sys.argv[2])
 """
+
+    def test_exported_files_have_the_results_on_demand(self):
+        g = Graph()
+        g.input("x-1", "f32[4,8]")
+        g.input("a/b", "f32[8]")
+        g.node("y", "add", ["a/b", "x-1"])
+        g.outputs = ["y"]
+        g.save(os.path.join(self.folder, "case.json"))
+        done = self.run_program("export", os.path.join(self.folder, "case.json"), "--to=onnx", "--with_results",
+                                "--baseline=cpu", "--candidate=cpu_fused", f"--output={self.folder}/out.onnx")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        ran = subprocess.run([sys.executable, f"{self.folder}/out.py"], capture_output=True, text=True, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertGreaterEqual(ran.stdout.count(", inside of "), 4, ran.stdout)
+        self.assertNotIn("OUTSIDE", ran.stdout)
 
     def test_programs_of_torch_export(self):
         fixed, dynamic = (os.path.join(self.folder, name) for name in ("fixed.pt2", "dynamic.pt2"))
