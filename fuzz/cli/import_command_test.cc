@@ -5,8 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "backends/remote/frame.h"
-#include "fuzz/cli/test_support.h"
+#include "fuzz/cli/stand_in_script.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -19,23 +18,8 @@ constexpr const char* kCase = R"({"fusesmith": 1, "graph": {
 
 class ImportCommand : public testing::Test {
  protected:
-  void SetUp() override {
-    setenv("FUSESMITH_PYTHON", "/bin/sh", 1);
-    setenv("FUSESMITH_WORKERS", folder_.string().c_str(), 1);
-  }
-  void TearDown() override {
-    unsetenv("FUSESMITH_PYTHON");
-    unsetenv("FUSESMITH_WORKERS");
-  }
-
-  // What the shell runs instead of the script.
-  void script(const std::string& text) { folder_.file("import_model.py", text); }
-
-  // A script that replies with this header and payload.
   void reply(const nlohmann::json& header, const std::string& payload) {
-    const auto start = backends::frame_start(header.dump(), payload.size());
-    folder_.file("reply", std::string(reinterpret_cast<const char*>(start.data()), start.size()) + payload);
-    script("cat '" + (folder_ / "reply") + "'");
+    script_.replies(header.dump(), payload);
   }
 
   static nlohmann::json header(std::vector<std::string> texts) {
@@ -61,6 +45,7 @@ class ImportCommand : public testing::Test {
     EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
   }
 
+  const StandInScript script_{"import_model.py"};
   const TemporaryFolder folder_;
 };
 
@@ -88,11 +73,11 @@ TEST_F(ImportCommand, WritesAFolderOfParts) {
 TEST_F(ImportCommand, NothingIsWrittenOnErrors) {
   expect_refused(fusesmith_command({"import", "m.onnx"}), "needs --output=CASE.json");
   expect_refused(import({"--split=4097"}), "--split");
-  script("echo 'no numpy' >&2; exit 3");
+  script_.runs("echo 'no numpy' >&2; exit 3");
   expect_refused(import(), "m.onnx: import_model.py ended with exit code 3: no numpy");
-  script("echo hello, hello, hello");
+  script_.runs("echo hello, hello, hello");
   expect_refused(import(), "expected a frame");
-  script("exec sleep 20");
+  script_.runs("exec sleep 20");
   expect_refused(import({"--timeout=0.2"}), "no reply within the time limit", kTimeout);
   reply({{"error", "opset 9\n, expected 17 to 23"}}, "");
   expect_refused(import(), "m.onnx: opset 9 , expected 17 to 23");
