@@ -5,10 +5,13 @@ include(GNUInstallDirs)
 
 # Files of scripts/workers/ that only tests and measurements need.
 set(workers_left_out PATTERN "__pycache__" EXCLUDE PATTERN "test_*" EXCLUDE PATTERN "faulty_*" EXCLUDE
-    PATTERN "measure.py" EXCLUDE PATTERN "record.py" EXCLUDE PATTERN "oracles.py" EXCLUDE PATTERN "campaigns" EXCLUDE)
+    PATTERN "measure.py" EXCLUDE PATTERN "record.py" EXCLUDE PATTERN "oracles.py" EXCLUDE PATTERN "campaigns" EXCLUDE
+    PATTERN "recorded_*" EXCLUDE PATTERN "onnx_node_tests" EXCLUDE PATTERN "published_models" EXCLUDE)
 
 install(TARGETS fusesmith RUNTIME)
 install(DIRECTORY scripts/workers/ DESTINATION "${CMAKE_INSTALL_DATADIR}/fusesmith/workers" ${workers_left_out})
+install(DIRECTORY scripts/python/fusesmith DESTINATION "${CMAKE_INSTALL_DATADIR}/fusesmith/python"
+        PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY include/fusesmith DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}")

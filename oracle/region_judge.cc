@@ -34,6 +34,16 @@ class RegionJudge {
     set_out_of_bounds(verdict, strict);
   }
 
+  // The deviations of the reading that run() reports.
+  Deviations reported(const RegionVerdict& verdict) const {
+    const bool is_strict = options_.strict_policy && !verdict.deviations.empty();
+    if (is_strict || verdict.symptom == Symptom::explicit_cast_skipped) return {};
+    if (verdict.outside == 0 && verdict.declared) return verdict.deviations;
+    Deviations used;
+    nearest_allowed(read({}), used);
+    return used;
+  }
+
  private:
   std::vector<RegionOutput> outputs(const Deviations& deviations) const {
     return evaluate(graph_, region_, trace_, {deviations});
@@ -186,11 +196,18 @@ class RegionJudge {
 
   // Of the readings that are allowed, the one that leaves the fewest elements outside.
   Comparison nearest_allowed(const Comparison& strict) const {
+    Deviations ignored;
+    return nearest_allowed(strict, ignored);
+  }
+  Comparison nearest_allowed(const Comparison& strict, Deviations& used) const {
+    used.clear();
     if (declared_.empty()) return strict;
     // A compiler may leave out any of them, so its evidence is against the interval that covers all readings.
-    if (region_.contract.any_rounding) return read(optional_ones(declared_));
-    Comparison declared = read(declared_);
+    used = region_.contract.any_rounding ? optional_ones(declared_) : declared_;
+    Comparison declared = read(used);
+    if (region_.contract.any_rounding) return declared;
     const bool nearer = declared.outside + declared.outside_special < strict.outside + strict.outside_special;
+    if (!nearer) used.clear();
     return nearer ? std::move(declared) : strict;
   }
 
@@ -211,6 +228,13 @@ class RegionJudge {
 };
 
 }  // namespace
+
+Reading reported_reading(const Graph& graph, const Region& region, const Trace& trace,
+                         const RegionVerdict& verdict, bool strict_policy) {
+  RegionJudgeOptions options;
+  options.strict_policy = strict_policy;
+  return {RegionJudge(graph, region, trace, options).reported(verdict)};
+}
 
 RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, const Trace& trace,
                            const RegionJudgeOptions& options) {

@@ -17,6 +17,11 @@ struct RegionJudgeOptions {
 RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t region, const Trace& trace,
                            const RegionJudgeOptions& options);
 
+// The reading whose intervals the verdict of this region reports: the one that it passes with, or of the
+// allowed ones the one that leaves the fewest elements outside.
+Reading reported_reading(const Graph& graph, const Region& region, const Trace& trace,
+                         const RegionVerdict& verdict, bool strict_policy);
+
 // The comparison of stored bits with one reading's intervals; fills elements, outside, shares, worst,
 // symptom.
 struct Comparison {

@@ -200,15 +200,6 @@ Json graph_json(const Graph& graph) {
   return json;
 }
 
-Json compile_request(const Graph& graph, const CompileOptions& options) {
-  Json types = Json::object();
-  for (ValueId v = 0; v < graph.value_count(); ++v) types[graph.name(v)] = to_string(graph.type(v));
-  return {{"type", "compile"},
-          {"graph", graph_json(graph)},
-          {"types", types},
-          {"options", {{"tf32", options.tf32}}}};
-}
-
 class RemoteBackend : public Backend {
  public:
   RemoteBackend(WorkerSpec spec, std::string_view doc)
@@ -273,6 +264,15 @@ class RemoteBackend : public Backend {
 };
 
 }  // namespace
+
+Json compile_request(const Graph& graph, const CompileOptions& options) {
+  Json types = Json::object();
+  for (ValueId v = 0; v < graph.value_count(); ++v) types[graph.name(v)] = to_string(graph.type(v));
+  return {{"type", "compile"},
+          {"graph", graph_json(graph)},
+          {"types", types},
+          {"options", {{"tf32", options.tf32}}}};
+}
 
 std::unique_ptr<Backend> make_remote_backend(WorkerSpec spec, std::string_view doc) {
   return std::make_unique<RemoteBackend>(std::move(spec), doc);

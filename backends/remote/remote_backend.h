@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "backends/backend.h"
@@ -12,5 +13,8 @@ namespace fusesmith::backends {
 
 // Its programs throw WorkerError, from compile() on.
 std::unique_ptr<Backend> make_remote_backend(WorkerSpec spec, std::string_view doc);
+
+// The header of the request to compile.
+nlohmann::json compile_request(const Graph& graph, const CompileOptions& options);
 
 }  // namespace fusesmith::backends

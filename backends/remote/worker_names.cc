@@ -79,6 +79,10 @@ const WorkerKind* worker_kind(std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string> script_command(std::string_view script) {
+  return {environment("FUSESMITH_PYTHON", "python3"), (fs::path(workers_folder()) / script).string()};
+}
+
 Result<WorkerSpec> worker_spec(std::string_view name) {
   const WorkerKind* kind = worker_kind(name);
   if (!kind) return Problem{"'" + std::string(name) + "' names no worker"};
@@ -92,8 +96,8 @@ Result<WorkerSpec> worker_spec(std::string_view name) {
     // The link rather than its target: it names this program even if the file was replaced meanwhile.
     spec.command = {"/proc/self/exe", std::string(kPluginWorker), std::string(rest)};
   } else if (!rest.empty()) {
-    spec.command = {environment("FUSESMITH_PYTHON", "python3"),
-                    (fs::path(workers_folder()) / kind->script).string(), std::string(rest)};
+    spec.command = script_command(kind->script);
+    spec.command.emplace_back(rest);
   }
   if (spec.command.empty()) {
     return Problem{std::string(name) + ": expected " + std::string(kind->prefix) + std::string(kind->value)};

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/remote/worker_process.h"
 #include "graph/result.h"
@@ -30,6 +31,9 @@ std::span<const WorkerKind> worker_kinds();
 
 // Null where the name is none of a worker.
 const WorkerKind* worker_kind(std::string_view name);
+
+// The command that runs a Python script of the folder of workers.
+std::vector<std::string> script_command(std::string_view script);
 
 // What to start. The problem says what is wrong with the name: nothing follows the prefix, a quote is open.
 Result<WorkerSpec> worker_spec(std::string_view name);

@@ -16,7 +16,10 @@
   COMMAND(replay)                   \
   COMMAND(minimize)                 \
   COMMAND(explain)                  \
+  COMMAND(show)                     \
+  COMMAND(export)                   \
   COMMAND(generate)                 \
+  COMMAND(import)                   \
   COMMAND(list)                     \
   COMMAND(check_worker)             \
   COMMAND(calibrate)
@@ -30,7 +33,7 @@ FUSESMITH_COMMANDS(FUSESMITH_DECLARE)
 namespace {
 
 // Commands that later versions will have.
-constexpr std::string_view kLater[] = {"export", "merge", "report"};
+constexpr std::string_view kLater[] = {"merge", "report"};
 
 constexpr std::string_view kIntroduction =
     "fusesmith generates random transformer-like graphs, runs each on two backends, checks every result\n"

@@ -81,7 +81,7 @@ TEST(Command, WhatThisBuildLacksIsNotOffered) {
     EXPECT_NE(ran.err.find("this build has no CUDA"), std::string::npos) << ran.err;
   }
 #endif
-  for (const char* later : {"export", "merge", "report"}) {
+  for (const char* later : {"merge", "report"}) {
     const Ran ran = fusesmith_command({later, "x"});
     EXPECT_EQ(ran.code, kUsage);
     EXPECT_EQ(ran.err, std::string("fusesmith ") + later + ": not part of this version\n");
@@ -95,7 +95,13 @@ TEST(Command, BadArgumentsAreOneLine) {
   const std::vector<std::vector<std::string>> calls = {
       {},
       {"fuz"},
-      {"export", "x.json", "--to=dot"},
+      {"export", folder / "none.json", "--to=dot"},
+      {"export", folder / "none.json"},
+      {"export", folder / "none.json", "--to=gif"},
+      {"export", garbage, "--to=dot", "--output=" + (folder / "x.dot")},
+      {"export", "--to=dot"},
+      {"show"},
+      {"show", garbage},
       {"fuzz", "--seeds=1"},
       {"fuzz", "--engine=libfuzzer"},
       {"fuzz", "--shard=4/4"},

@@ -1,5 +1,7 @@
 """The graph of a case as an ONNX model. Every value keeps its name."""
 
+import json
+
 import numpy as np
 import onnx_ops
 from onnx import TensorProto, helper
@@ -7,6 +9,7 @@ from protocol import Unsupported
 
 OPSET = 23
 IR_VERSION = 11
+OUR_DOMAIN = "fusesmith"  # of functions for ops that are several operators
 ONNX_TYPES = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16,
               "i32": TensorProto.INT32, "bool": TensorProto.BOOL}
 
@@ -106,17 +109,61 @@ def lower(b, graph, node, in_f32):
     b.rename(since, dict(zip(made, targets, strict=True)))
 
 
-def build(graph, nodes, inputs, results, in_f32):
-    """A model of these nodes of the graph."""
-    b = Builder()
-    for node in nodes:
-        lower(b, graph, node, in_f32)
-    made = [helper.make_node(op, sources, targets, name=name, **attributes)
+def made_nodes(b):
+    return [helper.make_node(op, sources, targets, name=name, **attributes)
             for op, sources, targets, attributes, name in b.made]
+
+
+def function_of(b, graph, node, name):
+    """What was lowered as a function of the model, with its constants in it, and the node that calls it."""
+    constants = [helper.make_node("Constant", [], [tensor.name], value=tensor) for tensor in b.initializers]
+    sources = list(dict.fromkeys(node.get("inputs", [])))
+    attributes = {key: value for key, value in node.items() if key not in ("name", "op", "inputs")}
+    opsets = [helper.make_opsetid("", OPSET)]
+    results = graph.outputs_of(node)
+    function = helper.make_function(OUR_DOMAIN, name, sources, results, constants + made_nodes(b), opsets,
+                                    ["op", "attributes", "operands"])
+    operands = [sources.index(source) for source in node.get("inputs", [])]
+    call = helper.make_node(name, sources, results, name=node["name"], domain=OUR_DOMAIN, op=node["op"],
+                            attributes=json.dumps(attributes), **({"operands": operands} if operands else {}))
+    return function, call
+
+
+def with_functions(graph, nodes, in_f32):
+    """(nodes, functions, constants): an op that is one operator of ONNX is that, any other calls a function.
+
+    So does an op without inputs, which readers would replace by its result.
+    """
+    made, functions, constants = [], [], []
+    for node in nodes:
+        b = Builder()
+        lower(b, graph, node, in_f32)
+        if len(b.made) == 1 and node.get("inputs"):
+            made += made_nodes(b)
+            constants += b.initializers
+            continue
+        name = f"{node['op']}_{len(functions)}"
+        function, call = function_of(b, graph, node, name)
+        functions.append(function)
+        made.append(call)
+    return made, functions, constants
+
+
+def build(graph, nodes, inputs, results, in_f32, functions=False):
+    """A model of these nodes of the graph. With `functions`, each of its nodes is one of the case."""
+    if functions:
+        made, called, constants = with_functions(graph, nodes, in_f32)
+    else:
+        b = Builder()
+        for node in nodes:
+            lower(b, graph, node, in_f32)
+        made, called, constants = made_nodes(b), [], b.initializers
 
     def described(names):
         return [helper.make_tensor_value_info(name, ONNX_TYPES[graph.types[name].dtype], graph.types[name].shape)
                 for name in names]
 
-    body = helper.make_graph(made, "case", described(inputs), described(results), b.initializers)
-    return helper.make_model(body, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
+    inner = described([name for name in graph.all_values() if name not in results] if functions else [])
+    body = helper.make_graph(made, "case", described(inputs), described(results), constants, value_info=inner)
+    opsets = [helper.make_opsetid("", OPSET), *([helper.make_opsetid(OUR_DOMAIN, 1)] if called else [])]
+    return helper.make_model(body, opset_imports=opsets, ir_version=IR_VERSION, functions=called)

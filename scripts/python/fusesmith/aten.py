@@ -304,3 +304,9 @@ def attention(g, given):
     elif given.is_causal:
         mask = "causal"
     return g.op("sdpa", *inputs, mask=mask, scale=given.scale or 0, grouped_heads=bool(given.enable_gqa))
+
+
+@lowers("embedding")
+def embedding(g, given):
+    only(given, scale_grad_by_freq=False, sparse=False)
+    return g.op("gather", given.weight, given.indices)

@@ -1,0 +1,45 @@
+#include "backends/remote/script_call.h"
+
+#include "backends/remote/worker_names.h"
+
+namespace fusesmith::backends {
+namespace {
+
+using Io = ChildProcess::Io;
+
+constexpr uint64_t kMaxPayload = uint64_t{1} << 32;  // bytes of a reply
+
+std::string ended_text(std::string_view script, ChildProcess& child) {
+  const std::string how = child.how_it_ended(), errors = one_line(child.last_errors());
+  return std::string(script) + (how.empty() ? " sent no reply" : " ended with " + how) +
+         (errors.empty() ? "" : ": " + errors);
+}
+
+}  // namespace
+
+ScriptReply call_script(const ScriptRequest& request) {
+  std::vector<std::string> command = script_command(request.script);
+  command.insert(command.end(), request.arguments.begin(), request.arguments.end());
+  auto child = ChildProcess::start(command);
+  if (!child) return {child.problem() + "; FUSESMITH_PYTHON names the interpreter"};
+  using Clock = ChildProcess::Clock;
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(request.seconds));
+  const std::span<const std::byte> payload[] = {request.payload};
+  Io io = send_frame(**child, request.header, payload, deadline);
+  Received received{io};
+  if (io != Io::timed_out) received = receive_frame(**child, kMaxPayload, deadline);
+  if (received.io == Io::timed_out)
+    return {std::string(request.script) + ": no reply within the time limit", true};
+  if (received.io != Io::done) return {ended_text(request.script, **child)};
+  if (!received.problem.empty()) return {std::string(request.script) + ": " + received.problem};
+  ScriptReply reply;
+  reply.header = nlohmann::json::parse(received.frame.header, nullptr, false);
+  if (!reply.header.is_object()) return {std::string(request.script) + ": the reply is no JSON object"};
+  if (const auto error = reply.header.find("error"); error != reply.header.end())
+    return {error->is_string() ? one_line(error->get<std::string>()) : "an error without a text"};
+  reply.payload = std::move(received.frame.payload);
+  return reply;
+}
+
+}  // namespace fusesmith::backends

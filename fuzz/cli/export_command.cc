@@ -1,0 +1,184 @@
+// The `export` command: a case as a file that other programs and people can read without fusesmith
+// (docs/export.md).
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "fuzz/base/files.h"
+#include "fuzz/base/interrupt.h"
+#include "fuzz/cli/command.h"
+#include "fuzz/export/format.h"
+#include "fuzz/export/recorded_mark.h"
+#include "fuzz/export/script.h"
+#include "fuzz/run/case_files.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+struct ExportFlags {
+  std::string to;
+  std::string output = "-";
+  bool with_results = false;
+  bool json = false;
+  JudgeFlags judge;
+  std::vector<std::string> files;
+
+  FlagTable table();
+};
+
+constexpr std::string_view kName = "export";
+constexpr std::string_view kStandardOutput = "-";
+
+// "dot|svg", and a paragraph with a line for each format.
+const std::string& format_choices() {
+  static const std::string text = [] {
+    std::string all;
+    for (const ExportFormat& format : export_formats())
+      all += (all.empty() ? "" : "|") + std::string(format.name);
+    return all;
+  }();
+  return text;
+}
+
+const std::string& details() {
+  static const std::string text = [] {
+    std::string formats;
+    for (const ExportFormat& format : export_formats())
+      formats += "  " + std::string(format.name) + ": " + std::string(format.doc) + "\n";
+    return "Writes one case in a format that can be read without fusesmith. `-` is a case on standard "
+           "input.\n"
+           "\n"
+           "Formats:\n" +
+           formats +
+           "\n"
+           "Nothing is written but --output. Scripts with more than " +
+           std::to_string(kMaxLiteralElements) +
+           " elements of data read them from a file of the same name with the suffix .npz, which is written "
+           "beside them. --baseline and the other flags of judging are for --with_results. docs/export.md "
+           "describes each format.\n"
+           "\n"
+           "Exit codes: 0 the file is written, also if the case fails; 1 wrong usage, or the case cannot be "
+           "read, "
+           "run or exported, 72 interrupted, 73 the file cannot be written, 76 the GPU is missing or failed.";
+  }();
+  return text;
+}
+
+FlagTable ExportFlags::table() {
+  FlagTable table;
+  table.command = kName;
+  table.doc = "write a case in a format that can be read without fusesmith.";
+  table.details = details();
+  table.positional = {"CASE.json|-", &files, 1, 1};
+  table.flags.push_back({.name = "to",
+                         .target = &to,
+                         .value = format_choices(),
+                         .doc = "The format (required).",
+                         .choices = export_format_names()});
+  table.flags.push_back({.name = "output",
+                         .target = &output,
+                         .value = "FILE|-",
+                         .doc = "The file to write; `-` is standard output."});
+  table.flags.push_back({.name = "with_results",
+                         .target = &with_results,
+                         .doc = "Run and judge the case, and export what both backends computed, the exact "
+                                "results and the lawful intervals."});
+  judge.add_to(table.flags);
+  table.flags.push_back({.name = "json",
+                         .target = &json,
+                         .doc = "Print {\"files\": [...]} on standard output and nothing else there."});
+  table.examples = {
+      {"export min.json --to=numpy --with_results --output=check.py",
+       "Write a script that checks the correct result of the failing element without fusesmith."},
+      {"export case.json --to=npz --output=case.npz", "Write the data for a script of one's own."},
+      {"export case.json --to=dot --output=- | dot -Tpng -o case.png", "Draw the graph with Graphviz."},
+  };
+  table.shows = true;
+  return table;
+}
+
+// The file for data that the output does not contain.
+std::filesystem::path data_path(std::filesystem::path output) { return output.replace_extension(".npz"); }
+
+int write(const ExportFlags& flags, const Exported& exported, Console& console) {
+  std::vector<std::string> files;
+  if (!exported.data.empty()) {
+    const std::filesystem::path data = data_path(flags.output);
+    if (auto problem = write_file(data, exported.data))
+      return fail(console, kName, problem->what, kCannotWrite);
+    files.push_back(data.string());
+  }
+  if (!exported.script.empty()) {
+    const std::filesystem::path script = std::filesystem::path(flags.output).replace_extension(".py");
+    if (auto problem = write_file(script, exported.script))
+      return fail(console, kName, problem->what, kCannotWrite);
+    files.push_back(script.string());
+  }
+  if (auto problem = write_file(flags.output, exported.text))
+    return fail(console, kName, problem->what, kCannotWrite);
+  files.insert(files.begin(), flags.output);
+  if (flags.json) {
+    console.out << nlohmann::json{{"files", files}}.dump(2, ' ', false,
+                                                         nlohmann::json::error_handler_t::replace)
+                << "\n";
+  } else {
+    for (const std::string& file : files) console.out << file << "\n";
+  }
+  return kClean;
+}
+
+Result<CaseResults> judged(const ExportFlags& flags, const Case& test_case) {
+  Judging judging(flags.judge, test_case);
+  judging.options.stop = InterruptGuard::interrupted;
+  return results_of(test_case, judging);
+}
+
+// What pictures mark: of the results, or of the verdict that a campaign wrote beside the case.
+std::optional<FailureMark> mark_of(const ExportSource& source) {
+  return source.results ? failure_mark(source.test_case.graph, source.results->run)
+                        : recorded_failure_mark(source.file, source.test_case);
+}
+
+// Exit code: 0, 1, 72, 73, 76.
+int run(ExportFlags& flags, Console& console) {
+  const ExportFormat* format = find_export_format(flags.to);
+  if (!format) return fail(console, kName, "needs --to=" + format_choices());
+  const bool to_file = flags.output != kStandardOutput;
+  if (!flags.with_results && !flags.judge.text().empty())
+    return fail(console, kName, "flags of judging need --with_results:" + flags.judge.text());
+  if (const auto why = flags.judge.cannot_run()) return fail(console, kName, why->why, why->code);
+  if (const auto problem = flags.judge.read_known()) return fail(console, kName, problem->what);
+  if (flags.json && !to_file) return fail(console, kName, "--json needs --output=FILE");
+  const std::string& file = flags.files[0];
+  const InterruptGuard guard(InterruptGuard::First::ends);  // there is nothing to keep
+  const auto test_case = read_case_argument(file);
+  if (!test_case) return fail(console, kName, test_case.problem());
+  ExportSource source{*test_case, file};
+  if (to_file) source.data_file = data_path(flags.output).filename().string();
+  try {
+    std::optional<Result<CaseResults>> results;
+    if (flags.with_results) results.emplace(judged(flags, *test_case));
+    if (results && !*results) return fail(console, kName, file + ": " + results->problem());
+    if (results) source.results = &**results;
+    const auto mark = mark_of(source);
+    if (mark) source.mark = &*mark;
+    const auto exported = format->write(source);
+    if (!exported) return fail(console, kName, file + ": " + exported.problem());
+    if (to_file) return write(flags, *exported, console);
+    console.out << exported->text;
+    return kClean;
+  } catch (const DeviceError& error) {
+    return fail_device(console, kName, file, error);
+  } catch (const Interrupted&) {
+    return fail(console, kName, "interrupted", kInterrupted);
+  }
+}
+
+}  // namespace
+
+Command export_command() { return command_of<ExportFlags>(); }
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,180 @@
+// `export` and `show` as a user calls them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fuzz/cli/test_support.h"
+#include "fuzz/export/format.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kSmallCase = R"({"fusesmith": 1, "comment": "<b>\n\"\"\"", "graph": {
+  "inputs": [{"name": "x", "type": "bf16[2,3]", "fill": {"normal": {}}}],
+  "nodes": [{"name": "p/q", "op": "softmax", "inputs": ["x"]}], "outputs": ["p/q"]}})";
+
+std::string small_case(const TemporaryFolder& folder) { return folder.file("case.json", kSmallCase); }
+
+std::vector<std::string> names_in(const TemporaryFolder& folder) {
+  const auto paths = entries_of(folder.string());
+  std::vector<std::string> names;
+  for (const auto& path : *paths) names.push_back(path.filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST(ExportCommand, WritesEveryFormatToOneFileOrToStandardOutput) {
+  for (const ExportFormat& format : export_formats()) {
+    if (format.needs_python) continue;  // scripts/workers/test_models.py
+    const TemporaryFolder folder;
+    const std::string file = small_case(folder), output = folder / ("out" + std::string(format.suffix));
+    const std::string to = "--to=" + std::string(format.name);
+    const Ran written = fusesmith_command({"export", file, to, "--output=" + output});
+    EXPECT_EQ(written.code, kClean) << written.err;
+    EXPECT_EQ(written.out, output + "\n");
+    EXPECT_THAT(names_in(folder), ElementsAre("case.json", "out" + std::string(format.suffix)));
+    const Ran printed = fusesmith_command({"export", file, to});
+    EXPECT_EQ(printed.code, kClean) << printed.err;
+    EXPECT_EQ(printed.out, *read_file(output)) << format.name;
+    const Ran json = fusesmith_command({"export", file, to, "--output=" + output, "--json"});
+    EXPECT_EQ(nlohmann::json::parse(json.out), (nlohmann::json{{"files", {output}}}));
+  }
+}
+
+// What the command writes about a failing case: a kernel that returns other numbers.
+class OneOffBackend : public Backend {
+ public:
+  OneOffBackend() : listed_(*this) {}
+  std::string_view name() const override { return "one_off"; }
+  std::string_view doc() const override { return "adds 1 to the first element of every output"; }
+  std::optional<std::string> unavailable() const override { return {}; }
+  Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
+    auto program = cpu_fused_backend().compile(graph, options);
+    if (!program) return Problem{program.problem()};
+    return std::unique_ptr<Program>(std::make_unique<OneOffProgram>(std::move(*program)));
+  }
+
+ private:
+  class OneOffProgram : public Program {
+   public:
+    explicit OneOffProgram(std::unique_ptr<Program> inner) : inner_(std::move(inner)) {}
+    const Plan& plan() const override { return inner_->plan(); }
+    Trace run(std::span<const TensorPtr> sources) override {
+      Trace trace = inner_->run(sources);
+      for (const Region& region : plan().regions) {
+        for (ValueId value : region.outputs) {
+          Tensor wrong = *trace.values[static_cast<size_t>(value)];
+          wrong.set(0, wrong.value(0) + 1);
+          trace.values[static_cast<size_t>(value)] = std::make_shared<const Tensor>(std::move(wrong));
+        }
+      }
+      return trace;
+    }
+    std::optional<Disagreement> recheck(std::span<const TensorPtr>, const Trace&) override { return {}; }
+
+   private:
+    std::unique_ptr<Program> inner_;
+  };
+  const ListedBackend listed_;
+};
+
+TEST(ExportCommand, WithResultsSaysWhatIsWrong) {
+  const OneOffBackend one_off;
+  const TemporaryFolder folder;
+  const std::string file = small_case(folder);
+  const auto exported = [&](const std::string& to) {
+    const Ran ran = fusesmith_command(
+        {"export", file, "--to=" + to, "--with_results", "--baseline=cpu", "--candidate=one_off"});
+    EXPECT_EQ(ran.code, kClean) << ran.err;
+    return ran.out;
+  };
+  EXPECT_THAT(exported("svg"), HasSubstr("class=\"failing worst\""));
+  EXPECT_THAT(exported("dot"), HasSubstr("penwidth=3"));
+  EXPECT_THAT(exported("markdown"), HasSubstr("# defect in softmax (bf16) of one_off\n"));
+  for (const char* script : {"numpy", "torch"})
+    EXPECT_THAT(exported(script), testing::ContainsRegex("\\(\"p/q\", \\(0, 0\\), 1\\.[0-9]+, 0\\.[0-9]+, "));
+  const std::string npz = exported("npz");
+  for (const char* key : {"input.x.npy", "input.x.f32.npy", "baseline.got.p_q.npy", "candidate.got.p_q.npy",
+                          "candidate.exact.p_q.npy", "candidate.low.p_q.npy", "candidate.high.p_q.npy"})
+    EXPECT_THAT(npz, HasSubstr(key));
+}
+
+TEST(ExportCommand, FlagsOfJudgingNeedResults) {
+  const TemporaryFolder folder;
+  const Ran ran = fusesmith_command({"export", small_case(folder), "--to=numpy", "--candidate=cpu"});
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("--with_results: --candidate=cpu"));
+}
+
+TEST(ExportCommand, MarksWhatACampaignRecorded) {
+  const TemporaryFolder folder;
+  const std::string file = small_case(folder);
+  const auto svg = [&](const std::string& verdict) {
+    folder.file("verdict.json", verdict);
+    return fusesmith_command({"export", file, "--to=svg"}).out;
+  };
+  const std::string about =
+      R"("signature": "defect-<b>", "failing_region": {"backend": "none", "role": "candidate",
+      "region": 0}, "candidate": {"regions": [{"name": "p/q", "worst": {"value": "p/q"}}]}})";
+  const std::string marked = svg(R"({"file": "case.json", )" + about);
+  EXPECT_THAT(marked, HasSubstr("class=\"failing worst\""));
+  EXPECT_THAT(marked, HasSubstr("defect-&lt;b&gt;"));
+  EXPECT_THAT(svg(R"({"file": "x.json", "minimized": {"file": "case.json", )" + about + "}"),
+              HasSubstr("class=\"failing worst\""));
+  for (const std::string& other :
+       {R"({"file": "other.json", )" + about, std::string("["), std::string("[]"),
+        std::string(R"({"file": "case.json", "failing_region": {"role": "candidate",
+                                               "region": 7}})")})
+    EXPECT_THAT(svg(other), testing::Not(HasSubstr("class=\"failing")));
+}
+
+TEST(ExportCommand, WritesLargeDataBesideTheScript) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("large.json", R"({"fusesmith": 1, "graph": {
+    "inputs": [{"name": "x", "type": "f32[100,100]", "fill": {"normal": {}}}],
+    "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": ["y"]}})");
+  for (const std::string to : {"numpy", "torch"}) {
+    const Ran printed = fusesmith_command({"export", file, "--to=" + to});
+    EXPECT_EQ(printed.code, kUsage);
+    EXPECT_TRUE(is_one_line(printed.err)) << printed.err;
+    EXPECT_EQ(printed.out, "");
+    const Ran written =
+        fusesmith_command({"export", file, "--to=" + to, "--output=" + (folder / (to + ".py"))});
+    EXPECT_EQ(written.code, kClean) << written.err;
+    EXPECT_EQ(written.out, folder / (to + ".py\n") + (folder / (to + ".npz\n")));
+    EXPECT_LT(read_file(folder / (to + ".py"))->size(), 10000U);
+  }
+  EXPECT_THAT(names_in(folder), ElementsAre("large.json", "numpy.npz", "numpy.py", "torch.npz", "torch.py"));
+}
+
+TEST(ExportCommand, CannotWrite) {
+  const TemporaryFolder folder;
+  const std::string file = small_case(folder);
+  const Ran ran = fusesmith_command({"export", file, "--to=dot", "--output=" + (folder / "none/x.dot")});
+  EXPECT_EQ(ran.code, kCannotWrite);
+  EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
+  EXPECT_THAT(names_in(folder), ElementsAre("case.json"));
+}
+
+TEST(ShowCommand, PrintsCodeAndValues) {
+  const TemporaryFolder folder;
+  const std::string file = small_case(folder);
+  EXPECT_EQ(fusesmith_command({"show", file}).out,
+            "# seed 0\n"
+            "x = normal(mean=0, stddev=1)  # bf16[2,3]\n"
+            "p_q = softmax(x, axis=-1)     # bf16[2,3]\n"
+            "return p_q\n");
+  EXPECT_THAT(fusesmith_command({"show", file, "--values"}).out, HasSubstr("# bf16[2,3]: "));
+  const auto json = nlohmann::json::parse(fusesmith_command({"show", file, "--values", "--json"}).out);
+  EXPECT_EQ(json["lines"][1]["code"], "p_q = softmax(x, axis=-1)");
+  EXPECT_EQ(json["lines"][1]["type"], "bf16[2,3]");
+  EXPECT_EQ(json["values"].size(), 1U);
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz

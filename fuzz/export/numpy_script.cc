@@ -1,0 +1,215 @@
+// The format `numpy`: a script that computes every node exactly, in f64, with the roundings that the graph
+// asks for.
+#include <set>
+
+#include "fuzz/export/numpy_ops.h"
+#include "fuzz/export/script.h"
+#include "graph/expand.h"
+#include "graph/op_traits.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+constexpr std::string_view kHowToRun =
+    "Run it with Python 3 and NumPy; nothing else is needed. Every op is computed in f64 from its\n"
+    "# stored inputs, without rounding in between, and its result is rounded once to its dtype.";
+
+constexpr std::string_view kDataFunctions = R"(def from_bits(dtype, bits):
+    """The elements with these bit patterns: floats as f64, i32 as int64."""
+    if dtype == "bool":
+        return bits != 0
+    if dtype == "i32":
+        return bits.astype(np.uint32).view(np.int32).astype(np.int64)
+    if dtype == "f16":
+        return bits.astype(np.uint16).view(np.float16).astype(np.float64)
+    bits = bits.astype(np.uint32) << (16 if dtype == "bf16" else 0)
+    return bits.view(np.float32).astype(np.float64)
+
+
+def tensor(dtype, shape, words):
+    """Elements in row-major order, as hexadecimal bit patterns; a single one stands for all elements."""
+    bits = np.array([int(word, 16) for word in words.split()], np.uint32)
+    return from_bits(dtype, bits.reshape(shape) if bits.size == math.prod(shape) else np.full(shape, bits[0]))
+)";
+
+constexpr std::string_view kShow = R"(def show(results):
+    for name, value in results.items():
+        print(f"{name}: {np.shape(value)}\n{value}\n")
+)";
+
+constexpr std::string_view kCheck = R"(def is_lawful(x, low, high):
+    """Both ends are NaN where only NaN is correct; [-inf, inf] says that nothing is known."""
+    return np.isnan(x) if np.isnan(low) else low <= x <= high or (low, high) == (-inf, inf)
+
+
+def check(results):
+    """Whether every result of this script lies in the interval of lawful results."""
+    agree = True
+    for name, index, got, exact, low, high in ELEMENTS:
+        own = results[name][index]
+        agree = agree and is_lawful(own, low, high)
+        place = f"{name}[{', '.join(map(str, index))}]"
+        print(f"{place}: got {got!r}, which is {'lawful' if is_lawful(got, low, high) else 'wrong'}")
+        print(f"    lawful: [{low!r}, {high!r}], exact before rounding: {exact!r}")
+        print(f"    this script: {float(own)!r}, {'inside' if is_lawful(own, low, high) else 'OUTSIDE'}")
+    return agree
+)";
+
+// Names that the script uses for other things than values, beside the functions of ops.
+constexpr std::string_view kTaken[] = {
+    "np",         "math",    "os",    "sys", "inf",  "nan",   "DATA",     "ELEMENTS", "tensor",
+    "from_bits",  "compute", "show",  "f32", "f16",  "bf16",  "check",    "results",  "step",
+    "normalized", "print",   "range", "map", "main", "float", "is_lawful"};
+
+std::vector<std::string_view> taken_names() {
+  std::vector<std::string_view> names(std::begin(kTaken), std::end(kTaken));
+  for_each_op([&]<class T>(std::type_identity<T>) { names.push_back(T::info.name); });
+  return names;
+}
+
+bool rounds(const Op& op, Dtype dtype) {
+  const OpClass kind = info(op).op_class;
+  if (!is_float(dtype) || kind == OpClass::movement || kind == OpClass::source) return false;
+  // What ops of this class select needs no rounding, but the value that masked_fill writes does.
+  return kind != OpClass::select || std::holds_alternative<MaskedFill>(op);
+}
+
+// The body of the function `compute`.
+class NumpyWriter {
+ public:
+  NumpyWriter(const Graph& graph, Identifiers& names) : graph_(graph), names_(names) {}
+
+  void add_node(const Node& node) {
+    const std::vector<std::string> operands = names_.of(node.inputs);
+    Types types;
+    for (ValueId value : node.inputs) types.push_back(graph_.type(value));
+    if (const auto inner = expansion(node.op, types)) return add_composite(node, *inner, operands);
+    add_line(results_text(node, names_), node.op, operands, graph_.type(node.first_output),
+             types_text(graph_, node));
+  }
+  void add_received(ValueId value, const std::string& variable) {
+    text_ += "    " + names_.of(value) + " = " + variable +
+             "  # what the failing region read, as the region before it stored it\n";
+  }
+
+  const std::string& text() const { return text_; }
+  const std::set<std::string, std::less<>>& functions() const { return functions_; }
+
+ private:
+  void add_line(const std::string& result, const Op& op, const std::vector<std::string>& operands,
+                const TensorType& type, const std::string& types) {
+    const std::string round(name(type.dtype));
+    std::string value = call_text(op, operands, Attributes::all);
+    if (std::holds_alternative<Cast>(op)) {
+      value = operands[0];
+    } else {
+      functions_.insert(std::string(name(op)));
+    }
+    if (rounds(op, type.dtype)) {
+      functions_.insert(round);
+      const bool several = result.find(',') != std::string::npos;
+      value = several ? "map(" + round + ", " + value + ")" : round + "(" + value + ")";
+    }
+    text_ += "    " + result + " = " + value + "  # " + types + "\n";
+  }
+
+  // The nodes that define a composite op, whose inner values are rounded too.
+  void add_composite(const Node& node, const Graph& inner, const std::vector<std::string>& operands) {
+    const std::string& result = names_.of(node.first_output);
+    text_ += "    # " + result + " = " + call_text(node.op, operands, Attributes::telling) + ":\n";
+    std::vector<std::string> words = operands;
+    for (ValueId value = inner.source_count(); value < inner.value_count(); ++value) {
+      const bool is_output = value == inner.outputs()[0];
+      words.push_back(is_output ? result : names_.fresh(result + "_" + inner.name(value)));
+    }
+    for (const Node& part : inner.nodes()) {
+      std::vector<std::string> inputs;
+      for (ValueId value : part.inputs) inputs.push_back(words[static_cast<size_t>(value)]);
+      const TensorType& type = inner.type(part.first_output);
+      add_line(words[static_cast<size_t>(part.first_output)], part.op, inputs, type, to_string(type));
+    }
+  }
+
+  const Graph& graph_;
+  Identifiers& names_;
+  std::string text_;
+  std::set<std::string, std::less<>> functions_;
+};
+
+// What `compute` returns.
+std::string returned_text(const Graph& graph, const Identifiers& names, std::span<const ShownElement> shown) {
+  std::string text;
+  for (ValueId value : returned_values(graph, shown))
+    text += (text.empty() ? "" : ", ") + python_quoted(graph.name(value)) + ": " + names.of(value);
+  return "    return {" + text + "}\n";
+}
+
+std::string call_of_compute(const ScriptSources& sources) {
+  std::vector<std::string> arguments;
+  for (const ScriptVariable& variable : sources.sources)
+    arguments.push_back(variable.name + (variable.is_list ? "[step]" : ""));
+  for (const ScriptVariable& variable : sources.received) arguments.push_back(variable.name);
+  return "compute(" + comma_separated(arguments) + ")";
+}
+
+// The statements after the data.
+std::string main_text(const ExportSource& source, const ScriptSources& sources, const Identifiers& names) {
+  const Graph& graph = source.test_case.graph;
+  const std::string call = call_of_compute(sources);
+  if (sources.loops) {
+    std::string text = "for step in range(" + std::to_string(source.test_case.steps) +
+                       "):\n    results = " + call + "\n    print(f\"step {step}\")\n    show(results)\n";
+    for (size_t i = 0; i < graph.states().size(); ++i) {
+      const auto state = static_cast<ValueId>(graph.inputs().size() + i);
+      text += "    " + names.of(state) + " = results[" + python_quoted(graph.name(graph.states()[i].next)) +
+              "]\n";
+    }
+    return text;
+  }
+  return "results = " + call + "\n" +
+         (source.results ? "if __name__ == \"__main__\":\n    sys.exit(0 if check(results) else 1)\n"
+                         : "if __name__ == \"__main__\":\n    show(results)\n");
+}
+
+}  // namespace
+
+Result<Exported> export_numpy(const ExportSource& source) {
+  const Graph& graph = source.test_case.graph;
+  const auto taken = taken_names();
+  Identifiers names(graph, taken);
+  auto sources = script_sources(source, names);
+  if (!sources) return Problem{sources.problem()};
+  std::vector<ScriptVariable> variables = sources->sources;
+  variables.insert(variables.end(), sources->received.begin(), sources->received.end());
+  auto data = script_data(variables, source);
+  if (!data) return Problem{data.problem()};
+  const std::vector<ShownElement> shown = script_elements(source);
+
+  NumpyWriter writer(graph, names);
+  for (const Node& node : graph.nodes()) {
+    writer.add_node(node);
+    for (size_t i = 0; i < sources->received.size(); ++i) {
+      const ValueId value = sources->received_values[i];
+      if (value >= node.first_output && value < node.first_output + node.output_count)
+        writer.add_received(value, sources->received[i].name);
+    }
+  }
+  std::vector<std::string> parameters;
+  for (const ScriptVariable& variable : variables) parameters.push_back(variable.name);
+
+  Exported exported;
+  exported.text =
+      script_header(source, "The exact result of every node of a graph.", kHowToRun) + "import math\n" +
+      (data->npz.empty() ? "" : "import os\n") + (source.results ? "import sys\n" : "") +
+      "\nimport numpy as np\nfrom numpy import inf, nan\n\n"
+      "np.seterr(all=\"ignore\")  # NaN, infinities and overflow are results like any other\n\n\n" +
+      std::string(kDataFunctions) + "\n\n" + numpy_definitions(writer.functions()) + "\n\ndef compute(" +
+      comma_separated(parameters) + "):\n" + writer.text() + returned_text(graph, names, shown) + "\n\n" +
+      std::string(source.results ? kCheck : kShow) + "\n\n" +
+      (source.results ? elements_text(graph, shown) : "") + data->lines + "\n" +
+      main_text(source, *sources, names);
+  exported.data = std::move(data->npz);
+  return exported;
+}
+
+}  // namespace fusesmith::fuzz

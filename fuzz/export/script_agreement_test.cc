@@ -1,0 +1,177 @@
+// The exported scripts against the reference: for applications of every op, what a script computes must be a
+// lawful result. Skipped where there is no Python with NumPy or PyTorch: FUSESMITH_PYTHON names another one
+// than python3.
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <sstream>
+
+#include "fuzz/cli/test_support.h"
+#include "fuzz/export/format.h"
+#include "graph/op_samples.h"
+#include "graph/op_tests/op_tests.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+std::string python() {
+  const char* named = std::getenv("FUSESMITH_PYTHON");
+  return shell_quoted(named ? named : "python3");
+}
+bool has_module(const std::string& module) {
+  return std::system((python() + " -c 'import " + module + "' >/dev/null 2>&1").c_str()) == 0;
+}
+
+// Runs the scripts 0.py, 1.py, ... of a folder, and checks them against the intervals in 0.results.npz, ...
+constexpr const char* kDriver = R"(
+import contextlib, io, json, os, runpy, sys
+import numpy as np
+
+def rounded(dtype, x):
+    x = np.asarray(x, np.float64)
+    if dtype == "bf16":
+        unit = np.ldexp(1.0, np.maximum(np.frexp(x)[1], -125) - 8)
+        y = np.rint(x / unit) * unit
+        return np.where(abs(y) >= 2.0**128, np.copysign(np.inf, x), y)
+    return x.astype({"f32": np.float32, "f16": np.float16}.get(dtype, np.float64)).astype(np.float64)
+
+np.seterr(all="ignore")
+folder, kind, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+sys.argv = ["script", "--eager_only", "--device=cpu"]
+checked = bad = 0
+for i in range(count):
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            script = runpy.run_path(os.path.join(folder, f"{i}.py"))
+    except Exception as error:
+        bad += 1
+        print(f"{i}: {error!r}")
+        continue
+    with np.load(os.path.join(folder, f"{i}.results.npz")) as data:
+        for array in json.loads(data["manifest.json"])["arrays"]:
+            if array["role"] != "candidate":
+                continue
+            low, high = (data["candidate." + end + array["key"][len("candidate.got"):]] for end in ("low", "high"))
+            if kind == "numpy":
+                own = np.asarray(script["results"][array["value"]], np.float64)
+            else:
+                index = script["LABELS"].index(array["value"])
+                own = rounded(array["type"].split("[")[0], script["reference"][index].double().numpy())
+            lawful = ((low <= own) & (own <= high)) | (np.isnan(low) & np.isnan(own)) | ((low == -np.inf) & (high == np.inf))
+            checked += lawful.size
+            if own.shape != low.shape or not lawful.all():
+                bad += 1
+                at = np.unravel_index(np.argmin(lawful), lawful.shape)
+                print(f"{i}: {array['value']}{at}: {own[at]!r} is not in [{low[at]!r}, {high[at]!r}]")
+print(f"{count} scripts, {checked} elements, {bad} bad")
+sys.exit(bad > 0 or checked == 0)
+)";
+
+// Writes cases as scripts with what they must agree with, and runs all in one process.
+class ScriptChecks {
+ public:
+  using Write = Result<Exported> (*)(const ExportSource&);
+  ScriptChecks(std::string kind, Write write) : kind_(std::move(kind)), write_(write) {}
+
+  void add(Graph graph) {
+    Case test_case;
+    test_case.seed = 7;
+    test_case.graph = std::move(graph);
+    JudgeFlags flags;
+    flags.baseline = flags.candidate = "cpu";
+    auto results = results_of(test_case, Judging(flags, test_case));
+    ASSERT_TRUE(results.ok()) << results.problem();
+    ExportSource source{test_case, "case.json", "data.npz"};
+    const auto script = write_(source);
+    ASSERT_TRUE(script.ok()) << script.problem();
+    source.results = &*results;
+    const auto data = export_npz(source);
+    ASSERT_TRUE(data.ok()) << data.problem();
+    const std::string name = std::to_string(what_.size());
+    folder_.file(name + ".py", script->text);
+    if (!script->data.empty()) folder_.file(name + ".npz", script->data);
+    folder_.file(name + ".results.npz", data->text);
+    what_.push_back(to_string(test_case.graph));
+  }
+
+  void run() {
+    folder_.file("driver", kDriver);
+    const std::string command = python() + " '" + (folder_ / "driver") + "' '" + folder_.string() + "' " +
+                                kind_ + " " + std::to_string(what_.size());
+    const int code = run_shell(command, folder_);
+    const std::string said = *read_file(folder_ / "out") + *read_file(folder_ / "err");
+    if (code == 0) {
+      std::cout << said;
+      return;
+    }
+    std::istringstream lines(said);
+    for (std::string line; std::getline(lines, line);) {
+      const size_t script = std::strtoul(line.c_str(), nullptr, 10);
+      if (line.find(": ") != std::string::npos && std::isdigit(line[0]) != 0 && script < what_.size())
+        ADD_FAILURE() << line << "\n" << what_[script];
+    }
+    EXPECT_EQ(code, 0) << said;
+  }
+
+ private:
+  const std::string kind_;
+  const Write write_;
+  const TemporaryFolder folder_;
+  std::vector<std::string> what_;
+};
+
+template <class F>
+void for_each_op_case(F f) {
+  for (const Dtype dtype : kFloatDtypes) {
+    for (op_tests::OpCase one : op_tests::op_cases()) {
+      Builder b;
+      std::vector<ValueId> inputs;
+      for (TensorType type : one.inputs) {
+        Fill fill = Bernoulli{};
+        if (type.dtype == Dtype::i32) fill = op_tests::index_fill(type);
+        if (is_float(type.dtype)) {
+          type.dtype = dtype;
+          fill = Normal{};
+        }
+        inputs.push_back(b.input("x" + std::to_string(inputs.size()), type, fill));
+      }
+      const ValueId first = b.node(one.op, inputs, "y");
+      for (ValueId v = first; v < b.value_count(); ++v) b.output(v);
+      auto graph = b.build();
+      if (graph) f(std::move(*graph), one.op, dtype);
+    }
+  }
+}
+
+TEST(NumpyScript, AgreesWithTheReferenceForEveryOp) {
+  if (!has_module("numpy")) GTEST_SKIP() << "no NumPy for " << python() << "; FUSESMITH_PYTHON names another";
+  ScriptChecks checks("numpy", export_numpy);
+  for_each_op_case([&](Graph graph, const Op&, Dtype) { checks.add(std::move(graph)); });
+  for_each_op([&]<class T>(std::type_identity<T>) {
+    for (const OpSample& sample : valid_samples<T>(3000, 4)) {
+      if (auto graph = graph_of(sample)) checks.add(std::move(*graph));
+    }
+  });
+  for (const Dtype dtype : kFloatDtypes) {
+    for (const auto& one : op_tests::special_cases(dtype)) checks.add(*op_tests::special_graph(one, dtype));
+    for (const auto& one : op_tests::exact_cases()) {
+      if (auto graph = op_tests::exact_graph(one, dtype)) checks.add(std::move(*graph));
+    }
+  }
+  checks.run();
+}
+
+// PyTorch's f64 results, rounded once. It rounds nothing inside of attention, unlike the op in 16 bits.
+TEST(TorchScript, ComputesEveryOp) {
+  if (!has_module("torch"))
+    GTEST_SKIP() << "no PyTorch for " << python() << "; FUSESMITH_PYTHON names another";
+  ScriptChecks checks("torch", export_torch);
+  for_each_op_case([&](Graph graph, const Op& op, Dtype dtype) {
+    if (!std::holds_alternative<Sdpa>(op) || dtype == Dtype::f32) checks.add(std::move(graph));
+  });
+  checks.run();
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,257 @@
+// The format `torch`: a script that runs the graph with PyTorch alone, eager and compiled, and shows where
+// the results differ and which of them is right.
+#include "fuzz/export/script.h"
+#include "fuzz/export/torch_ops.h"
+#include "graph/expand.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+constexpr std::string_view kHowToRun =
+    "Run it with Python 3 and PyTorch; nothing else is needed. --device=cpu|cuda chooses the device, and\n"
+    "# --collect_env prints what torch.utils.collect_env says of the machine; --eager_only compiles nothing.";
+
+// What is before the graph.
+constexpr std::string_view kStart = R"(import argparse
+from math import inf, nan, prod
+
+import torch
+import torch._dynamo.utils
+import torch._inductor.config
+import torch.nn.functional as F
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+parser.add_argument("--collect_env", action="store_true")
+parser.add_argument("--eager_only", action="store_true", help="compile nothing")
+arguments = parser.parse_args()
+DEVICE = arguments.device
+
+
+def from_bits(dtype, bits):
+    """The tensor of these bit patterns, given as integers that are not negative."""
+    integer, target = {
+        "f32": (torch.int32, torch.float32),
+        "f16": (torch.int16, torch.float16),
+        "bf16": (torch.int16, torch.bfloat16),
+        "i32": (torch.int32, torch.int32),
+        "bool": (torch.uint8, torch.bool),
+    }[dtype]
+    bits = torch.as_tensor(bits.astype("int64") if hasattr(bits, "astype") else bits)
+    sign = 1 << (8 * integer.itemsize - 1)
+    if integer.is_signed:
+        bits = torch.where(bits >= sign, bits - 2 * sign, bits)
+    return bits.to(integer).view(target).to(DEVICE)
+
+
+def tensor(dtype, shape, words):
+    """Elements in row-major order, as hexadecimal bit patterns; a single one stands for all elements."""
+    bits = torch.tensor([int(word, 16) for word in words.split()])
+    return from_bits(dtype, bits.reshape(shape) if bits.numel() == prod(shape) else torch.full(shape, bits[0].item()))
+
+
+)";
+
+constexpr std::string_view kRun = R"(def compiled(backend, **options):
+    torch._dynamo.reset()
+    with torch._inductor.config.patch(**options):
+        return run(torch.compile(graph, backend=backend))
+
+
+def as_f64(x):
+    return x.double() if x.is_floating_point() else x
+
+
+def compare(name, results):
+    """Prints how the results differ from eager ones, and what the usual comparisons say of that."""
+    for label, got, want, exact in zip(LABELS, results, eager, reference):
+        difference = (as_f64(got) - as_f64(want)).abs() if got.is_floating_point() else (got != want).double()
+        if difference.numel() == 0 or torch.equal(torch.nan_to_num(got), torch.nan_to_num(want)):
+            print(f"{name}: {label}: equal to eager")
+            continue
+        finite = torch.nan_to_num(difference, nan=inf, posinf=inf)
+        at = [int(i) for i in torch.unravel_index(finite.argmax(), got.shape)]
+        place = tuple(at)
+        print(f"{name}: {label}{at}: {got[place].item()!r}, eager {want[place].item()!r},"
+              f" in f64 {exact[place].item()!r}; max difference {difference.max().item():.3g},"
+              f" mean {difference.mean().item():.3g}")
+        try:
+            torch.testing.assert_close(got, want, equal_nan=True)
+            print("    torch.testing.assert_close: passes")
+        except AssertionError as error:
+            print("    torch.testing.assert_close: fails:", str(error).splitlines()[2:3] or error)
+        passes = torch._dynamo.utils.same(want, got, fp64_ref=exact, equal_nan=True)
+        print(f"    torch._dynamo.utils.same with fp64_ref: {'passes' if passes else 'fails'}")
+
+
+def is_lawful(x, low, high):
+    """Both ends are NaN where only NaN is correct; [-inf, inf] says that nothing is known."""
+    return x != x if low != low else low <= x <= high or (low, high) == (-inf, inf)
+
+
+def show_elements(name, results):
+    for label, index, got, exact, low, high in ELEMENTS:
+        own = results[LABELS.index(label)][index].item()
+        print(f"{name}: {label}{list(index)}: {own!r} is {'lawful' if is_lawful(own, low, high) else 'WRONG'}:"
+              f" lawful [{low!r}, {high!r}], exact {exact!r}, recorded {got!r}")
+
+
+VARIANTS = {
+    "aot_eager": {"backend": "aot_eager"},
+    "aot_eager_decomp_partition": {"backend": "aot_eager_decomp_partition"},
+    "inductor": {"backend": "inductor"},
+    "inductor, emulate_precision_casts": {"backend": "inductor", "emulate_precision_casts": True},
+}
+
+)";
+
+constexpr std::string_view kMain = R"(
+print(f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}, device {DEVICE}")
+if arguments.collect_env:
+    from torch.utils import collect_env
+
+    collect_env.main()
+with torch.no_grad():
+    eager = run(graph)
+    again = run(graph)
+    reference = run(graph, f64=True)
+    repeats = all(torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) for a, b in zip(eager, again))
+    print(f"eager, twice: {'the same bits' if repeats else 'DIFFERENT bits'}")
+    show_elements("eager", eager)
+    for name, options in [] if arguments.eager_only else VARIANTS.items():
+        try:
+            results = compiled(**options)
+        except Exception as error:
+            print(f"{name}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+            continue
+        compare(name, results)
+        show_elements(name, results)
+)";
+
+constexpr std::string_view kTaken[] = {
+    "torch",   "F",         "os",        "inf",         "nan",           "np",
+    "DATA",    "ELEMENTS",  "LABELS",    "VARIANTS",    "tensor",        "run",
+    "graph",   "from_bits", "compiled",  "compare",     "show_elements", "as_f64",
+    "eager",   "again",     "reference", "results",     "name",          "options",
+    "repeats", "parser",    "arguments", "argparse",    "is_lawful",     "DEVICE",
+    "STEPS",   "cast",      "widened",   "softcap",     "rope",          "hidden_keys",
+    "print",   "range",     "all",       "zip",         "type",          "str",
+    "list",    "step",      "f64",       "collect_env", "Exception",     "error",
+    "int",     "tuple"};
+
+// The body of the function `graph`.
+class TorchWriter {
+ public:
+  TorchWriter(const Graph& graph, Identifiers& names) : graph_(graph), names_(names) {}
+
+  void add_node(const Node& node) {
+    TorchOperands operands{names_.of(node.inputs), {}, graph_.type(node.first_output)};
+    for (ValueId value : node.inputs) operands.types.push_back(graph_.type(value));
+    const auto* attention = std::get_if<Sdpa>(&node.op);
+    if (attention && (attention->softcap != 0 || attention->scale_on == Sdpa::ScaleOn::both))
+      return add_composite(node, operands);
+    add_line(results_text(node, names_), node.op, operands, types_text(graph_, node));
+  }
+
+  const std::string& text() const { return text_; }
+  const std::set<std::string_view>& helpers() const { return helpers_; }
+
+ private:
+  void add_line(const std::string& result, const Op& op, const TorchOperands& operands,
+                const std::string& types) {
+    text_ += "    " + result + " = " + torch_code(op, operands, helpers_) + "  # " + types + "\n";
+  }
+
+  // The nodes that define it.
+  void add_composite(const Node& node, const TorchOperands& operands) {
+    const Graph inner = *expansion(node.op, operands.types);
+    const std::string& result = names_.of(node.first_output);
+    text_ += "    # " + result + " = " + call_text(node.op, operands.names, Attributes::telling) + ":\n";
+    std::vector<std::string> words = operands.names;
+    for (ValueId value = inner.source_count(); value < inner.value_count(); ++value)
+      words.push_back(value == inner.outputs()[0] ? result : names_.fresh(result + "_" + inner.name(value)));
+    for (const Node& part : inner.nodes()) {
+      TorchOperands inputs{{}, {}, inner.type(part.first_output)};
+      for (ValueId value : part.inputs) {
+        inputs.names.push_back(words[static_cast<size_t>(value)]);
+        inputs.types.push_back(inner.type(value));
+      }
+      add_line(words[static_cast<size_t>(part.first_output)], part.op, inputs, to_string(inputs.output));
+    }
+  }
+
+  const Graph& graph_;
+  Identifiers& names_;
+  std::string text_;
+  std::set<std::string_view> helpers_;
+};
+
+// The function `run`, which returns the results of all steps.
+std::string run_text(const Case& test_case, const ScriptSources& sources, std::span<const ValueId> returned) {
+  const Graph& graph = test_case.graph;
+  std::vector<std::string> inputs, states;
+  for (size_t i = 0; i < sources.sources.size(); ++i) {
+    const ScriptVariable& variable = sources.sources[i];
+    (i < graph.inputs().size() ? inputs : states)
+        .push_back(variable.name + (variable.is_list ? "[step]" : ""));
+  }
+  std::string next;
+  for (const State& state : graph.states()) {
+    const auto at = std::find(returned.begin(), returned.end(), state.next) - returned.begin();
+    next += "outputs[" + std::to_string(at) + "], ";
+  }
+  const std::string both = comma_separated(inputs) + (inputs.empty() || states.empty() ? "" : ", ") +
+                           (states.empty() ? "" : "*states");
+  std::string text =
+      "def run(function, f64=False):\n    \"\"\"The results of all steps.\"\"\"\n    results = []\n";
+  if (!states.empty()) text += "    states = (" + comma_separated(states) + ",)\n";
+  text += "    for step in range(STEPS):\n        sources = [" + both +
+          "]\n        outputs = function(*([as_f64(x) for x in sources] if f64 else sources))\n"
+          "        results += outputs\n";
+  if (!states.empty()) text += "        states = (" + next + ")\n";
+  return text + "    return results\n\n\n";
+}
+
+std::string labels_text(const Case& test_case, std::span<const ValueId> returned, int64_t steps) {
+  std::string names;
+  for (ValueId value : returned)
+    names += (names.empty() ? "" : ", ") + python_quoted(test_case.graph.name(value));
+  if (steps == 1) return "LABELS = [" + names + "]\nSTEPS = 1\n";
+  return "STEPS = " + std::to_string(steps) +
+         "\nLABELS = [f\"step {step}: {name}\" for step in range(STEPS) for name in (" + names + ",)]\n";
+}
+
+}  // namespace
+
+Result<Exported> export_torch(const ExportSource& source) {
+  const Graph& graph = source.test_case.graph;
+  Identifiers names(graph, kTaken);
+  auto sources = script_sources(source, names);
+  if (!sources) return Problem{sources.problem()};
+  auto data = script_data(sources->sources, source);
+  if (!data) return Problem{data.problem()};
+  const std::vector<ShownElement> shown = script_elements(source);
+  const std::vector<ValueId> returned = returned_values(graph, shown);
+
+  TorchWriter writer(graph, names);
+  for (const Node& node : graph.nodes()) writer.add_node(node);
+  std::vector<std::string> parameters;
+  for (const ScriptVariable& variable : sources->sources) parameters.push_back(variable.name);
+
+  Exported exported;
+  exported.text = script_header(source, "A graph in PyTorch, eager and compiled.", kHowToRun);
+  exported.text += kStart;
+  if (!data->npz.empty())
+    exported.text.replace(exported.text.find("import torch\n"), 0, "import numpy as np\n")
+        .insert(exported.text.find("from math"), "import os\n");
+  exported.text += torch_definitions(writer.helpers()) + "def graph(" + comma_separated(parameters) + "):\n" +
+                   writer.text() + "    return [" + comma_separated(names.of(returned)) + "]\n\n\n" +
+                   run_text(source.test_case, *sources, returned) + std::string(kRun) +
+                   elements_text(graph, shown) +
+                   labels_text(source.test_case, returned, sources->loops ? source.test_case.steps : 1) +
+                   data->lines + std::string(kMain);
+  exported.data = std::move(data->npz);
+  return exported;
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Writes the graph of a case as an ONNX model for `fusesmith export`.
+
+The request on standard input is a frame (protocol.py) with the header of a request to compile. The payload of the
+reply is the model, of as many bytes as the header's `model` says, and then the script that runs it (onnx_runner.py).
+"""
+
+import os
+import sys
+
+import package
+
+try:
+    from protocol import Graph, Unsupported, one_line, read_frame, redirect_standard_output, write_frame
+except ImportError as missing:
+    sys.exit(package.without(missing))
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def without_kernels(graph):
+    """The (op, dtype) that ONNX Runtime has no kernel for; where it is not installed, those of all ops in bf16."""
+    from onnx_ops import LOWERINGS
+
+    try:
+        from ort_worker import OrtExecutor
+
+        executor = OrtExecutor("off")
+    except ImportError:
+        return {(op, "bf16") for op in LOWERINGS}
+    executor.compile(graph)
+    return executor.in_f32
+
+
+def export(request):
+    """The bytes of the model."""
+    import onnx
+    import onnx_model
+
+    graph = Graph(request)
+    model = onnx_model.build(graph, graph.nodes, graph.inputs, graph.results(), without_kernels(graph), functions=True)
+    onnx.checker.check_model(model)
+    return model.SerializeToString(deterministic=True)
+
+
+def answer(request, _payload):
+    try:
+        model = export(request)
+    except Unsupported as reason:
+        return {"error": one_line(f"no model: {reason}")}, b""
+    except ImportError as error:
+        return {"error": one_line(package.without(error))}, b""
+    with open(os.path.join(HERE, "onnx_runner.py"), "rb") as file:
+        return {"model": len(model)}, model + file.read()
+
+
+def main():
+    replies = redirect_standard_output()
+    write_frame(replies, *answer(*read_frame(sys.stdin.buffer)))
+
+
+if __name__ == "__main__":
+    main()

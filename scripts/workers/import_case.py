@@ -1,0 +1,91 @@
+"""What an import makes: cases of graphs, with the data of constants, and the table of what has no counterpart."""
+
+import numpy as np
+import package  # noqa: F401 (finds fusesmith)
+from fusesmith.graph import Graph, Type, default_fill
+
+MOST_LITERAL = 1 << 12  # elements of a constant that the case has bit for bit
+MOST_NODES = 4096
+
+
+class ImportFailed(Exception):
+    """Why nothing can be imported: one line."""
+
+
+def type_text(dtype, shape):
+    return f"{dtype}[{','.join(map(str, shape))}]"
+
+
+def bits_of(array):
+    """The digits of a literal: 8, 4 or 2 for an element, the most significant first."""
+    width = array.dtype.itemsize
+    return array.reshape(-1).view(f"u{width}").astype(f">u{width}").tobytes().hex()
+
+
+def as_dtype(array, dtype):
+    """The array in the storage of a dtype of cases: bf16 as ml_dtypes has it."""
+    if dtype == "bf16":
+        import ml_dtypes
+
+        storage = ml_dtypes.bfloat16
+    else:
+        storage = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "bool": np.bool_}[dtype]
+    with np.errstate(over="ignore"):
+        return np.asarray(array).astype(storage)
+
+
+def literal(array):
+    return {"literal": {"bits": bits_of(np.ascontiguousarray(array))}}
+
+
+def constant_fill(array, dtype):
+    """(fill, whether it keeps every bit) of a constant of a model."""
+    if array.size <= MOST_LITERAL:
+        return literal(array), True
+    first = array.reshape(-1)[0]
+    if np.all(array == first) and not (dtype != "bool" and first == 0 and np.signbit(np.float64(array)).any()):
+        value = float(first)
+        text = {np.inf: "inf", -np.inf: "-inf"}.get(value, value)
+        return {"constant": {"value": int(value) if dtype in ("i32", "bool") else text}}, True
+    if dtype == "bool":
+        return {"bernoulli": {"p": float(np.mean(array))}}, False
+    if dtype == "i32":
+        return {"tokens": {"count": max(1, int(array.max()) + 1)}}, False
+    numbers = array.astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    mean, deviation = (float(np.float32(v)) for v in (finite.mean(), finite.std())) if finite.size else (0, 1)
+    return {"normal": {"mean": mean, "stddev": deviation}}, False
+
+
+def cut(parts, most):
+    """Lists of about `most` nodes. The nodes of one operator of the model, a part, stay together."""
+    sections, current = [], []
+    for part in parts:
+        if current and len(current) + len(part) > most:
+            sections.append(current)
+            current = []
+        current = current + part
+    return [*sections, current] if current else sections
+
+
+def made_by(node):
+    """The values of a node of a case."""
+    count = {"var_mean": 2, "chunk": node.get("chunks", 1)}.get(node["op"], 1)
+    return [node["name"]] if count == 1 else [f"{node['name']}.{i}" for i in range(count)]
+
+
+def case_graph(nodes, types, fills, wanted):
+    """A Graph of these nodes. `types`: of every value that another section may make; `wanted`: graph outputs."""
+    made = {value for node in nodes for value in made_by(node)}
+    read = dict.fromkeys(value for node in nodes for value in node["inputs"])
+    graph = Graph()
+    for value in read:
+        if value not in made:
+            text = types[value]
+            graph.input(value, text, fills.get(value) or default_fill(Type(text).dtype))
+    for node in nodes:
+        graph.node(node["name"], node["op"], node["inputs"],
+                   **{key: item for key, item in node.items() if key not in ("name", "op", "inputs")})
+    for node in nodes:
+        graph.outputs += [value for value in made_by(node) if value in wanted or value not in read]
+    return graph

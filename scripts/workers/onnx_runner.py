@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Runs the ONNX model beside this script on the inputs beside it, and compares optimization levels of ONNX Runtime.
+
+Usage: NAME.py [PROVIDER]      (needs numpy and onnxruntime; PROVIDER: CPUExecutionProvider, CUDAExecutionProvider, ...)
+NAME.onnx is the model. NAME.npz has its inputs as `input.0`, `input.1`, ...; bfloat16 tensors are there as uint16. The
+script prints, for each level, the first elements of each output, and where it first differs from the result without
+optimizations. If NAME.npz has `shown.I`, these are elements of output I that fusesmith judged: the script prints the
+exact result, the lowest and the highest value of a correct execution, and whether ONNX Runtime's value is between them.
+fusesmith wrote this file.
+"""
+
+import ctypes
+import os
+import sys
+
+import numpy as np
+import onnxruntime
+
+LEVELS = {"off": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED",
+          "all": "ORT_ENABLE_ALL"}
+BFLOAT16 = 16  # TensorProto.BFLOAT16
+SHOWN = 8
+
+
+def to_ort(array, kind):
+    if kind == "tensor(bfloat16)":
+        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(np.ascontiguousarray(array), BFLOAT16)
+    return onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
+
+
+def to_numbers(value):
+    """An output as a numpy array; bfloat16 as float32."""
+    if value.data_type() != "tensor(bfloat16)":
+        return value.numpy()
+    count = int(np.prod(value.shape(), dtype=np.int64))
+    bits = np.array((ctypes.c_uint16 * count).from_address(value.data_ptr()), np.uint32)
+    return (bits << 16).view(np.float32).reshape(value.shape())
+
+
+def run(model, inputs, level, provider):
+    """Outputs by name. `inputs` is a list in the order of the model's inputs."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVELS[level])
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model, options, providers=[provider])
+    feeds = {given.name: to_ort(array, given.type) for given, array in zip(session.get_inputs(), inputs, strict=True)}
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, map(to_numbers, session.run_with_ort_values(names, feeds)), strict=True))
+
+
+def differing(a, b):
+    """The indices of the elements that differ; NaN equals NaN."""
+    return np.argwhere((a != b) & ~((a != a) & (b != b)))
+
+
+def report(level, results, plain):
+    for name, values in results.items():
+        first = ", ".join(map(str, values.reshape(-1)[:SHOWN]))
+        print(f"{level}: {name} {values.dtype}{list(values.shape)}: {first}{', ...' if values.size > SHOWN else ''}")
+        places = differing(plain[name], values)
+        if len(places):
+            at = tuple(map(int, places[0]))
+            print(f"  {len(places)} of {values.size} elements differ from the level off; "
+                  f"the first is {name}{list(at)}: {values[at]}, off gives {plain[name][at]}")
+
+
+def report_shown(data, results):
+    for number, (name, values) in enumerate(results.items()):
+        for element, got, exact, low, high in data.get(f"shown.{number}", ()):
+            at = [int(i) for i in np.unravel_index(int(element), values.shape)]
+            value = float(values[tuple(at)])
+            inside = low <= value <= high or (np.isnan(value) and np.isnan(low))
+            print(f"  {name}{at} is {value}, {'inside' if inside else 'OUTSIDE'} of {low} to {high}; exact {exact}, "
+                  f"the judged backend gave {got}")
+
+
+def main():
+    stem = os.path.splitext(os.path.abspath(__file__))[0]
+    provider = sys.argv[1] if len(sys.argv) > 1 else "CPUExecutionProvider"
+    with np.load(stem + ".npz") as file:
+        data = dict(file)
+    inputs = [data[f"input.{i}"] for i in range(sum(key.startswith("input.") for key in data))]
+    print(f"onnxruntime {onnxruntime.__version__}, {provider}")
+    plain = None
+    for level in LEVELS:
+        results = run(stem + ".onnx", inputs, level, provider)
+        plain = plain or results
+        report(level, results, plain)
+        report_shown(data, results)
+
+
+if __name__ == "__main__":
+    main()
