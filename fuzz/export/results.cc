@@ -103,9 +103,14 @@ std::vector<ShownElement> shown_elements(const Graph& graph, const CaseResults& 
     if (!known) elements.push_back(*element);
   };
   if (!verdict.failing_region) {
-    for (const RegionVerdict& region : verdict.candidate.regions) {
-      const auto element = evidence(graph, results.candidate, region);
-      if (element && graph.is_observed(element->value)) add(element);
+    for (ValueId value : graph.outputs()) {
+      const auto found = results.candidate.values.find(value);
+      if (found == results.candidate.values.end()) continue;
+      const StoredResult& result = found->second;
+      const auto region = std::find_if(verdict.candidate.regions.begin(), verdict.candidate.regions.end(),
+                                       [&](const RegionVerdict& r) { return r.region == result.region; });
+      const bool is_worst = region->worst.value == graph.name(value);
+      add(shown(value, result, is_worst ? static_cast<size_t>(region->worst.element) : 0));
     }
     return elements;
   }
