@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <sstream>
 
 #include "fuzz/base/table.h"
@@ -85,8 +86,13 @@ ScriptSources shown_step(const ExportSource& source, const Identifiers& names) {
   ScriptSources all;
   for (ValueId value = 0; value < graph.source_count(); ++value)
     all.sources.push_back({names.of(value), {tensor_of(backend.trace, value)}});
-  if (!failing) return all;
-  for (ValueId value : backend.plan->regions[failing->region].inputs) {
+  std::set<size_t> regions;
+  for (const ShownElement& element : script_elements(source))
+    regions.insert(backend.values.at(element.value).region);
+  std::set<ValueId> read;
+  for (size_t region : regions)
+    read.insert(backend.plan->regions[region].inputs.begin(), backend.plan->regions[region].inputs.end());
+  for (ValueId value : read) {
     if (value < graph.source_count()) continue;
     all.received_values.push_back(value);
     all.received.push_back({"received_" + names.of(value), {tensor_of(backend.trace, value)}});
