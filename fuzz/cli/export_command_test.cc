@@ -103,6 +103,30 @@ TEST(ExportCommand, WithResultsSaysWhatIsWrong) {
     EXPECT_THAT(npz, HasSubstr(key));
 }
 
+// Whatever stands in names, comments and the name of the file.
+TEST(ExportCommand, ScriptsAndMarkdownHoldAnyText) {
+  const TemporaryFolder folder;
+  const std::string text = R"({"fusesmith": 1, "comment": "\"\"\"\n```\n<script>\r\nimport nothing\u0000 \\",
+    "graph": {"inputs": [{"name": "import", "type": "f32[2]", "fill": {"normal": {}}},
+                         {"name": "a.b/c-d", "type": "f32[2]", "fill": {"constant": {"value": 1}}}],
+    "nodes": [{"name": "np", "op": "add", "inputs": ["import", "a.b/c-d"]},
+              {"name": "0", "op": "div", "inputs": ["np", "import"]}], "outputs": ["np", "0"]}})";
+  const std::string file = folder.file("a\"\"\"\n'<b>\\.json", text);
+  for (const std::string to : {"numpy", "torch"}) {
+    const Ran ran = fusesmith_command({"export", file, "--to=" + to, "--with_results", "--baseline=cpu",
+                                       "--candidate=cpu", "--output=" + (folder / (to + ".py"))});
+    EXPECT_EQ(ran.code, kClean) << ran.err;
+    EXPECT_EQ(
+        run_shell("python3 -c 'compile(open(\"" + (folder / (to + ".py")) + "\").read(), \"x\", \"exec\")'",
+                  folder),
+        0)
+        << *read_file(folder / "err");
+  }
+  const std::string markdown = fusesmith_command({"export", file, "--to=markdown"}).out;
+  EXPECT_THAT(markdown, HasSubstr("````\n\"\"\"\n```\n<script>"));  // in a longer fence
+  EXPECT_THAT(markdown, testing::Not(HasSubstr("<b>")));
+}
+
 TEST(ExportCommand, FlagsOfJudgingNeedResults) {
   const TemporaryFolder folder;
   const Ran ran = fusesmith_command({"export", small_case(folder), "--to=numpy", "--candidate=cpu"});

@@ -1,5 +1,7 @@
 // The format `numpy`: a script that computes every node exactly, in f64, with the roundings that the graph
 // asks for.
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "fuzz/export/numpy_ops.h"
@@ -87,9 +89,26 @@ class NumpyWriter {
     add_line(results_text(node, names_), node.op, operands, graph_.type(node.first_output),
              types_text(graph_, node));
   }
-  void add_received(ValueId value, const std::string& variable) {
-    text_ += "    " + names_.of(value) + " = " + variable +
-             "  # what the failing region read, as the region before it stored it\n";
+  // From here on, the value is what a region stored and the regions of the shown elements read. What this
+  // script computed is returned.
+  void add_received(ValueId value, const std::string& variable, bool is_returned) {
+    const std::string& name = names_.of(value);
+    if (is_returned) {
+      own_[value] = names_.fresh("own_" + name);
+      text_ += "    " + own_[value] + " = " + name + "\n";
+    }
+    text_ += "    " + name + " = " + variable + "  # as the backend stored it and the next region read it\n";
+  }
+
+  // `compute` ends with this.
+  std::string returned_text(std::span<const ValueId> values) const {
+    std::string text;
+    for (ValueId value : values) {
+      const auto own = own_.find(value);
+      text += (text.empty() ? "" : ", ") + python_quoted(graph_.name(value)) + ": " +
+              (own == own_.end() ? names_.of(value) : own->second);
+    }
+    return "    return {" + text + "}\n";
   }
 
   const std::string& text() const { return text_; }
@@ -134,15 +153,8 @@ class NumpyWriter {
   Identifiers& names_;
   std::string text_;
   std::set<std::string, std::less<>> functions_;
+  std::map<ValueId, std::string> own_;  // names of what was computed, where it is replaced
 };
-
-// What `compute` returns.
-std::string returned_text(const Graph& graph, const Identifiers& names, std::span<const ShownElement> shown) {
-  std::string text;
-  for (ValueId value : returned_values(graph, shown))
-    text += (text.empty() ? "" : ", ") + python_quoted(graph.name(value)) + ": " + names.of(value);
-  return "    return {" + text + "}\n";
-}
 
 std::string call_of_compute(const ScriptSources& sources) {
   std::vector<std::string> arguments;
@@ -185,13 +197,18 @@ Result<Exported> export_numpy(const ExportSource& source) {
   if (!data) return Problem{data.problem()};
   const std::vector<ShownElement> shown = script_elements(source);
 
+  const std::vector<ValueId> returned = returned_values(graph, shown);
+  const auto is_returned = [&](ValueId value) {
+    return std::find(returned.begin(), returned.end(), value) != returned.end();
+  };
+
   NumpyWriter writer(graph, names);
   for (const Node& node : graph.nodes()) {
     writer.add_node(node);
     for (size_t i = 0; i < sources->received.size(); ++i) {
       const ValueId value = sources->received_values[i];
       if (value >= node.first_output && value < node.first_output + node.output_count)
-        writer.add_received(value, sources->received[i].name);
+        writer.add_received(value, sources->received[i].name, is_returned(value));
     }
   }
   std::vector<std::string> parameters;
@@ -204,7 +221,7 @@ Result<Exported> export_numpy(const ExportSource& source) {
       "\nimport numpy as np\nfrom numpy import inf, nan\n\n"
       "np.seterr(all=\"ignore\")  # NaN, infinities and overflow are results like any other\n\n\n" +
       std::string(kDataFunctions) + "\n\n" + numpy_definitions(writer.functions()) + "\n\ndef compute(" +
-      comma_separated(parameters) + "):\n" + writer.text() + returned_text(graph, names, shown) + "\n\n" +
+      comma_separated(parameters) + "):\n" + writer.text() + writer.returned_text(returned) + "\n\n" +
       std::string(source.results ? kCheck : kShow) + "\n\n" +
       (source.results ? elements_text(graph, shown) : "") + data->lines + "\n" +
       main_text(source, *sources, names);

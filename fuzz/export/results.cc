@@ -36,6 +36,22 @@ StoredResult stored_result(const RegionOutput& output, size_t region, const Trac
   return result;
 }
 
+// Widens the intervals of the strict reading to those of the reading that the verdict reports: both are
+// lawful. An element that is outside of the latter does not become lawful by lying between them.
+void allow(const RegionOutput& output, StoredResult& result) {
+  for (size_t i = 0; i < result.low.size(); ++i) {
+    const Interval strict{result.low[i], result.high[i]}, reported = interval_of(output, i);
+    if (std::isnan(strict.lo) || std::isnan(reported.lo)) continue;
+    const double got = result.got->value(static_cast<int64_t>(i));
+    result.low[i] = std::fmin(strict.lo, reported.lo);
+    result.high[i] = std::fmax(strict.hi, reported.hi);
+    const bool is_between = !result.is_outside(i) && (got < reported.lo || got > reported.hi);
+    if (!is_between) continue;
+    result.low[i] = strict.lo;
+    result.high[i] = strict.hi;
+  }
+}
+
 BackendResults backend_results(const Case& judged, const BackendVerdict& verdict, const Plan& plan,
                                const Trace& trace) {
   BackendResults results{verdict.backend, &plan, trace, {}};
@@ -43,8 +59,11 @@ BackendResults backend_results(const Case& judged, const BackendVerdict& verdict
   for (const RegionVerdict& region : verdict.regions) {
     const Region& planned = plan.regions[region.region];
     const Reading reading = reported_reading(judged.graph, planned, trace, region, strict);
-    for (const RegionOutput& output : evaluate(judged.graph, planned, trace, reading))
+    for (const RegionOutput& output : evaluate(judged.graph, planned, trace, {}))
       results.values.emplace(output.value, stored_result(output, region.region, trace));
+    if (reading.deviations.empty()) continue;
+    for (const RegionOutput& output : evaluate(judged.graph, planned, trace, reading))
+      allow(output, results.values.at(output.value));
   }
   return results;
 }
@@ -103,9 +122,14 @@ std::vector<ShownElement> shown_elements(const Graph& graph, const CaseResults& 
     if (!known) elements.push_back(*element);
   };
   if (!verdict.failing_region) {
-    for (const RegionVerdict& region : verdict.candidate.regions) {
-      const auto element = evidence(graph, results.candidate, region);
-      if (element && graph.is_observed(element->value)) add(element);
+    for (ValueId value : graph.outputs()) {
+      const auto found = results.candidate.values.find(value);
+      if (found == results.candidate.values.end()) continue;
+      const StoredResult& result = found->second;
+      const auto region = std::find_if(verdict.candidate.regions.begin(), verdict.candidate.regions.end(),
+                                       [&](const RegionVerdict& r) { return r.region == result.region; });
+      const bool is_worst = region->worst.value == graph.name(value);
+      add(shown(value, result, is_worst ? static_cast<size_t>(region->worst.element) : 0));
     }
     return elements;
   }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <sstream>
 
+#include "fuzz/base/table.h"
 #include "fuzz/export/npz.h"
 #include "fuzz/report/verdict_text.h"
 #include "graph/json_strict.h"
@@ -83,8 +86,13 @@ ScriptSources shown_step(const ExportSource& source, const Identifiers& names) {
   ScriptSources all;
   for (ValueId value = 0; value < graph.source_count(); ++value)
     all.sources.push_back({names.of(value), {tensor_of(backend.trace, value)}});
-  if (!failing) return all;
-  for (ValueId value : backend.plan->regions[failing->region].inputs) {
+  std::set<size_t> regions;
+  for (const ShownElement& element : script_elements(source))
+    regions.insert(backend.values.at(element.value).region);
+  std::set<ValueId> read;
+  for (size_t region : regions)
+    read.insert(backend.plan->regions[region].inputs.begin(), backend.plan->regions[region].inputs.end());
+  for (ValueId value : read) {
     if (value < graph.source_count()) continue;
     all.received_values.push_back(value);
     all.received.push_back({"received_" + names.of(value), {tensor_of(backend.trace, value)}});
@@ -97,6 +105,14 @@ int64_t input_bytes(const Case& test_case) {
   for (const Input& input : test_case.graph.inputs())
     bytes += element_count(input.type) * size_of(input.type.dtype);
   return bytes;
+}
+
+// Each line of the text as a comment.
+std::string comment_lines(const std::string& text) {
+  std::string lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines += "# " + comment_text(line) + "\n";
+  return lines;
 }
 
 Problem too_large(int64_t bytes, int64_t steps) {
@@ -206,19 +222,15 @@ std::string script_header(const ExportSource& source, std::string_view what, std
                      std::string(FUSESMITH_VERSION) + " from " + comment_text(shortened(source.file)) + ".\n";
   if (source.results) {
     const Verdict& verdict = source.results->run.verdict;
-    text += "# " + comment_text(verdict.baseline.backend) + " against " +
-            comment_text(verdict.candidate.backend) + ": " + comment_text(sentence(verdict)) + "\n";
+    text += comment_lines(wrapped(comment_text(verdict.baseline.backend + " against " +
+                                               verdict.candidate.backend + ": " + sentence(verdict))));
     if (verdict.steps > 1) {
       text += "# This is step " + std::to_string(verdict.step) + ", counted from 0, of " +
               std::to_string(verdict.steps) + ".\n";
     }
   }
   const std::string& comment = source.test_case.comment;
-  for (size_t at = 0; at < comment.size();) {
-    const size_t end = std::min(comment.find('\n', at), comment.size());
-    text += "# | " + comment_text(std::string_view(comment).substr(at, end - at)) + "\n";
-    at = end + 1;
-  }
+  if (!comment.empty()) text += "#\n" + comment_lines(comment);
   return text + "#\n# " + std::string(usage) + "\n";
 }
 

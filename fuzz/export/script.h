@@ -31,10 +31,10 @@ struct ScriptData {
 // Problems: the data is too large, or it needs a file and the output is none.
 Result<ScriptData> script_data(std::span<const ScriptVariable> variables, const ExportSource& source);
 
-// The variables that a script starts from, and what the failing region received.
+// The variables that a script starts from, and what the regions of the shown elements received.
 struct ScriptSources {
   std::vector<ScriptVariable> sources;   // inputs, then states, in the graph's order
-  std::vector<ScriptVariable> received;  // values that the failing region read and other regions computed
+  std::vector<ScriptVariable> received;  // what the shown regions read of other regions
   std::vector<ValueId> received_values;
   bool loops = false;  // over several steps: then inputs are lists
 };

@@ -9,6 +9,7 @@
 
 #include "fuzz/cli/test_support.h"
 #include "fuzz/export/format.h"
+#include "fuzz/export/numpy_ops.h"
 #include "graph/op_samples.h"
 #include "graph/op_tests/op_tests.h"
 
@@ -142,6 +143,35 @@ void for_each_op_case(F f) {
       if (graph) f(std::move(*graph), one.op, dtype);
     }
   }
+}
+
+TEST(NumpyScript, DefinesEveryOp) {
+  for_each_op([]<class T>(std::type_identity<T>) {
+    const bool needs_one = T::info.op_class != OpClass::composite && T::info.name != Cast::info.name;
+    EXPECT_EQ(has_numpy_definition(T::info.name), needs_one) << T::info.name;
+  });
+}
+
+// A running sum of exact data: its state after the last step has one correct value.
+TEST(NumpyScript, PassesStatesOn) {
+  if (!has_module("numpy")) GTEST_SKIP() << "no NumPy for " << python() << "; FUSESMITH_PYTHON names another";
+  Case test_case;
+  test_case.steps = 3;
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {4}}, Lattice{});
+  const ValueId sum = b.state("np", {Dtype::f32, {4}}, Lattice{});
+  const ValueId next = b.node(Add{}, {sum, x}, "next");
+  b.next_state(0, next);
+  b.output(next);
+  test_case.graph = *b.build();
+  const TemporaryFolder folder;
+  folder.file("x.py",
+              export_numpy({test_case, "case.json"})->text + "print('last', *(f'{y:.0f}' for y in np_))\n");
+  const auto states = final_states(test_case, *find_backend("cpu"));
+  std::string want = "last";
+  for (int64_t i = 0; i < 4; ++i) want += " " + number_text((*states)[0]->value(i));
+  EXPECT_EQ(run_shell(python() + " '" + (folder / "x.py") + "' | tail -1", folder), 0);
+  EXPECT_EQ(*read_file(folder / "out"), want + "\n") << *read_file(folder / "err");
 }
 
 TEST(NumpyScript, AgreesWithTheReferenceForEveryOp) {
