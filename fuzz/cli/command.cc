@@ -82,13 +82,13 @@ int refuse(const std::string& word, Console& console) {
               "unknown command '" + word + "'" + suggestion(word, names) + "; fusesmith --help lists them");
 }
 
-int run_command(std::span<const std::string> args, Console& console, std::string_view commit) {
+int run_command(std::span<const std::string> args, Console& console) {
   if (args.empty()) return fail(console, "", "missing command; fusesmith --help lists them");
   const std::string& word = args[0];
   const bool help = word == "help" && args.size() > 1;
   const std::string& name = help ? args[1] : word;
   if (help && args.size() > 2) return fail(console, word, "unexpected argument '" + args[2] + "'");
-  if (const std::string text = shown(name, commit); !text.empty()) {
+  if (const std::string text = shown(name, console.commit); !text.empty()) {
     console.out << text;
     return kClean;
   }
@@ -136,10 +136,10 @@ std::span<const Command> all_commands() {
   return commands;
 }
 
-int run_command_line(std::span<const std::string> args, Console& console, std::string_view commit) {
+int run_command_line(std::span<const std::string> args, Console& console) {
   const std::string_view command = args.empty() ? std::string_view() : args[0];
   try {
-    const int code = run_command(args, console, commit);
+    const int code = run_command(args, console);
     console.out.flush();
     if (console.out || (only_shows(args) && console.reader_left && console.reader_left())) return code;
     return fail(console, command, "cannot write to standard output", kCannotWrite);

@@ -28,9 +28,7 @@ std::span<const Command> all_commands();
 std::string introduction(Offer offer = Offer::this_build);
 
 // Runs `fusesmith ARGS...` and returns the exit code; never throws. Memory that runs out is exit 71.
-// `commit`: what this program was built from, for --version.
-int run_command_line(std::span<const std::string> args, Console& console,
-                     std::string_view commit = "unknown");
+int run_command_line(std::span<const std::string> args, Console& console);
 
 // What --json prints of a command that takes cases: the one case's object, or {"cases": [...]} where several
 // were given.
