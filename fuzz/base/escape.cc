@@ -54,9 +54,7 @@ std::string shown(std::string_view text, bool lines) {
   return out;
 }
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 // Whether the character at `i` has a meaning in Markdown; of an underscore, a bracket and '#', it depends on
 // what stands beside them. What has none is left alone, so that the text is readable as it is.

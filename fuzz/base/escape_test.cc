@@ -28,8 +28,7 @@ TEST(Escape, MarkupIsTextInHtml) {
 }
 
 TEST(Escape, MarkupIsTextInMarkdown) {
-  EXPECT_EQ(markdown_escaped("a|c <b> [x](y) `z` @all #1"),
-            "a\\|c &lt;b> [x\\](y) \\`z\\` &#64;all \\#1");
+  EXPECT_EQ(markdown_escaped("a|c <b> [x](y) `z` @all #1"), "a\\|c &lt;b> [x\\](y) \\`z\\` &#64;all \\#1");
   EXPECT_EQ(markdown_escaped("_a_ **b** [c][d] [e]: f"), "\\_a\\_ \\*\\*b\\*\\* [c\\][d] [e\\]: f");
 }
 

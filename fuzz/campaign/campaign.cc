@@ -222,8 +222,9 @@ FindingOptions Campaign::finding_options(const std::string& signature) const {
       return to_string(failure) == signature ? "" : others(failure);
     };
   }
-  return {std::move(judging), options_.judge.beside_case().text(), console_.program, console_.commit, options_.minimize != 0,
-          [this] { return InterruptGuard::interrupted() || watch_.failed(); }};
+  return {std::move(judging),     options_.judge.beside_case().text(),
+          console_.program,       console_.commit,
+          options_.minimize != 0, [this] { return InterruptGuard::interrupted() || watch_.failed(); }};
 }
 
 std::optional<Problem> Campaign::finish(const std::string& signature) {

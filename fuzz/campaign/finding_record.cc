@@ -28,7 +28,9 @@ int64_t read_number(const fs::path& file) {
 }
 
 FindingRecord read_finding(const fs::path& folder) {
-  FindingRecord record{.signature = folder.filename().string(), .folder = folder};
+  FindingRecord record;
+  record.signature = folder.filename().string();
+  record.folder = folder;
   record.cases = read_number(folder / "count");
   const auto verdict = read_file(folder / "verdict.json");
   record.verdict = verdict ? Json::parse(*verdict, nullptr, false) : Json();

@@ -15,10 +15,10 @@ namespace fusesmith::fuzz {
 struct FindingRecord {
   std::string signature;  // the name of the folder
   std::filesystem::path folder;
-  int64_t cases = 0;                       // of this signature that the campaign counted
-  std::filesystem::path file;              // min.json, or case.json where there is none
-  std::optional<Case> smallest;            // the case in `file`, if it can be read
-  nlohmann::ordered_json verdict;          // verdict.json; null if it is missing or damaged
+  int64_t cases = 0;               // of this signature that the campaign counted
+  std::filesystem::path file;      // min.json, or case.json where there is none
+  std::optional<Case> smallest;    // the case in `file`, if it can be read
+  nlohmann::ordered_json verdict;  // verdict.json; null if it is missing or damaged
 
   // What verdict.json says of `file`; null if it says nothing.
   const nlohmann::ordered_json& judged() const;

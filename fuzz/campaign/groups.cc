@@ -15,10 +15,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Ops that only move or convert elements: minimization keeps or drops them by chance.
-constexpr std::string_view kLayoutOps[] = {"arange", "broadcast_to", "chunk", "concat", "flip", "gather",
-                                           "permute", "reshape", "roll", "slice", "squeeze", "unsqueeze"};
-constexpr std::string_view kUpdateOps[] = {"roll", "slice", "concat", "index_copy", "gather", "permute",
-                                           "arange"};
+constexpr std::string_view kLayoutOps[] = {"arange", "broadcast_to", "chunk",   "concat",
+                                           "flip",   "gather",       "permute", "reshape",
+                                           "roll",   "slice",        "squeeze", "unsqueeze"};
+constexpr std::string_view kUpdateOps[] = {"roll",   "slice",   "concat", "index_copy",
+                                           "gather", "permute", "arange"};
 constexpr std::string_view kActivations[] = {"relu", "gelu", "silu", "sigmoid", "tanh", "exp", "softcap"};
 constexpr std::string_view kMaskOps[] = {"add", "masked_fill", "where"};  // in attention
 
@@ -29,10 +30,11 @@ bool is_one_of(std::string_view word, const std::string_view (&words)[N]) {
 
 void add_needs(const Sdpa& op, std::set<std::string>& needs) {
   needs.insert({"product", "softmax"});
-  if (op.mask != Sdpa::Mask::none) needs.insert("mask");
+  if (op.mask != Sdpa::Mask::none || op.window > 0) needs.insert("mask");
+  if (op.mask == Sdpa::Mask::additive) needs.insert("added mask");
   if (op.mask == Sdpa::Mask::causal || op.window > 0) needs.insert("causal");
-  if (op.window > 0) needs.insert("mask");
   if (op.softcap > 0) needs.insert("softcap");
+  if (op.grouped_heads) needs.insert("groups");
 }
 
 // One word for the ops that a pattern takes in place of each other; "" for those that do not matter.
@@ -49,16 +51,23 @@ std::string kind_of(const Graph& graph, const Node& node, std::string_view patte
   return is_one_of(op, kLayoutOps) ? "" : std::string(op);
 }
 
-// Attention fails for reasons of its batch, its tiles or neither.
-void add_size_needs(const Graph& graph, std::set<std::string>& needs) {
+// Kernels with tiles may need a full tile to fail, kernels with several matrices more than one of them.
+void add_size_needs(const Graph& graph, std::string_view pattern, std::set<std::string>& needs) {
   constexpr int64_t kTile = 8;  // from here on, sizes are taken in tiles
+  const bool tiled = pattern == "sdpa" || pattern == "gemm_bias_act" || pattern == "einsum_to_pointwise";
+  std::ptrdiff_t spread = 0;  // axes other than the last that need more than one element
   for (ValueId value = 0; value < graph.source_count(); ++value) {
     const Shape& shape = graph.type(value).shape;
+    std::ptrdiff_t wide = 0;
     for (size_t axis = 0; axis < shape.size(); ++axis) {
-      if (axis + 2 < shape.size() && shape[axis] > 1) needs.insert("batch");
-      if (shape[axis] >= kTile) needs.insert("tiles");
+      if (tiled && shape[axis] >= kTile) needs.insert("tiles");
+      if (pattern == "sdpa" && axis + 2 < shape.size() && shape[axis] > 1) needs.insert("batch");
+      wide += axis + 1 < shape.size() && shape[axis] > 1;
     }
+    spread = std::max(spread, wide);
   }
+  if (pattern == "triangle_multiplication")
+    needs.insert("axes " + std::to_string(std::min<std::ptrdiff_t>(spread, 2)));
 }
 
 std::set<std::string> needs_of(const Graph& graph, std::string_view pattern) {
@@ -68,14 +77,18 @@ std::set<std::string> needs_of(const Graph& graph, std::string_view pattern) {
       add_needs(*attention, needs);
       continue;
     }
-    if (name(node.op) == "linear" && node.inputs.size() > 2) needs.insert("add");
+    const std::string_view op = name(node.op);
+    if (op == "linear" && node.inputs.size() > 2) needs.insert("add");
+    if (pattern == "sdpa" && op == "add") needs.insert("added mask");
+    if (pattern == "sdpa" && op == "broadcast_to") needs.insert("groups");
     const std::string kind = kind_of(graph, node, pattern);
     if (kind == "causal_mask")
       needs.insert({"causal", "mask"});
     else if (!kind.empty())
       needs.insert(kind);
   }
-  if (pattern == "sdpa") add_size_needs(graph, needs);
+  if (needs.size() > 1) needs.erase("cast");
+  add_size_needs(graph, pattern, needs);
   return needs;
 }
 
@@ -110,11 +123,12 @@ auto simplicity(const FindingRecord& record) {
 CauseTraits traits_of(const FindingRecord& record) {
   constexpr std::string_view kWrongValues[] = {"out_of_bounds", "nan", "infinity", "missing_nan",
                                                "missing_infinity"};
-  CauseTraits traits{.place = record.signature};
+  CauseTraits traits;
+  traits.place = record.signature;
   const Json& region = record.failing_region();
   if (!region.is_object()) return traits;
   const std::string component = component_of(region), symptom = text_member(region, "symptom");
-  traits.place = text_member(record.judged()["failing_region"], "backend") + "/" + component;
+  traits.place = text_member(record.judged().at("failing_region"), "backend") + "/" + component;
   traits.failure = text_member(record.judged(), "verdict") + "-" + symptom;
   traits.wrong_value = is_one_of(symptom, kWrongValues);
   traits.rules = rules_of(record.verdict);
@@ -123,8 +137,8 @@ CauseTraits traits_of(const FindingRecord& record) {
 }
 
 bool is_same_cause(const CauseTraits& a, const CauseTraits& b) {
-  if (a.place != b.place) return false;
-  if (!a.wrong_value && a.failure == b.failure) return true;
+  if (a.place != b.place || a.wrong_value != b.wrong_value) return false;
+  if (!a.wrong_value) return a.failure == b.failure;
   if (!a.rules.empty() && !b.rules.empty()) {
     if (a.rules == b.rules) return true;
     if (a.failure == b.failure) return false;

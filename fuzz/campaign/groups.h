@@ -13,18 +13,17 @@ namespace fusesmith::fuzz {
 
 // What two findings are compared by.
 struct CauseTraits {
-  std::string place;    // the backend and the failing pattern or op; of no region, the signature
-  std::string failure;  // verdict and symptom
-  bool wrong_value = false;      // the symptom is that of a value out of its interval
-  std::set<std::string> needs;   // kinds of ops that the minimized graph kept, up to layout and dtype
-  std::set<std::string> rules;   // of sizes that fail, if they speak of a remainder: "N mod 32 != 0"
+  std::string place;            // the backend and the failing pattern or op; of no region, the signature
+  std::string failure;          // verdict and symptom
+  bool wrong_value = false;     // the symptom is that of a value out of its interval
+  std::set<std::string> needs;  // what minimization kept: kinds of ops, tiles, a batch; not dtypes and layout
+  std::set<std::string> rules;  // of sizes that fail, if they speak of a remainder: "N mod 32 != 0"
 };
 CauseTraits traits_of(const FindingRecord& record);
 
-// Whether both have the same place, and
-// - the same symptom, if that is not a wrong value;
-// - or the same rule of sizes;
-// - or graphs that need the same kinds of ops, without rules of sizes that differ for the same symptom.
+// Whether both have the same place and
+// - the same symptom, if it is not that of a wrong value;
+// - else the same rule of sizes, or graphs that need the same; not if their rules differ for one symptom.
 bool is_same_cause(const CauseTraits& a, const CauseTraits& b);
 
 // Indices into `records`, each once; groups with most cases first. The first of each group is its face: the

@@ -18,6 +18,9 @@
   COMMAND(explain)                  \
   COMMAND(show)                     \
   COMMAND(export)                   \
+  COMMAND(report)                   \
+  COMMAND(whatsup)                  \
+  COMMAND(demo)                     \
   COMMAND(generate)                 \
   COMMAND(list)                     \
   COMMAND(check_worker)             \
@@ -32,7 +35,7 @@ FUSESMITH_COMMANDS(FUSESMITH_DECLARE)
 namespace {
 
 // Commands that later versions will have.
-constexpr std::string_view kLater[] = {"merge", "report"};
+constexpr std::string_view kLater[] = {"merge"};
 
 constexpr std::string_view kIntroduction =
     "fusesmith generates random transformer-like graphs, runs each on two backends, checks every result\n"
@@ -47,6 +50,7 @@ constexpr std::string_view kIntroduction =
 constexpr std::string_view kEnd =
     "\n"
     "Getting started:\n"
+    "  fusesmith demo                                    find and explain a bug in a toy kernel, in seconds\n"
     "  fusesmith fuzz --max_total_time=1m                run a campaign of one minute in fusesmith-work/\n"
     "  fusesmith replay corpus/scenarios                 judge public bug reports\n"
     "  fusesmith explain fusesmith-work/findings/*/min.json\n"

@@ -66,7 +66,8 @@ std::string size_text(const Graph& graph, const Region& region) {
     const Shape& shape = graph.type(one.first_output).shape;
     product = product || name(one.op) == "matmul" || name(one.op) == "einsum";
     if (const auto* softmax = std::get_if<Softmax>(&one.op)) {
-      const auto axis = softmax->axis < 0 ? softmax->axis + static_cast<int64_t>(shape.size()) : softmax->axis;
+      const auto axis =
+          softmax->axis < 0 ? softmax->axis + static_cast<int64_t>(shape.size()) : softmax->axis;
       if (axis >= 0 && axis < static_cast<int64_t>(shape.size())) row = shape[static_cast<size_t>(axis)];
     }
   }
@@ -130,7 +131,8 @@ std::string title_of(const Case& test_case, const Verdict& verdict, const Findin
   if (!region) {
     const std::string what = verdict.signature ? verdict.signature->component : "graph";
     const Symptom symptom = verdict.signature ? verdict.signature->symptom : Symptom::none;
-    return what + " on " + facts.backend + ": " + std::string(what_happens(symptom)) + (reason.empty() ? "" : ": " + reason);
+    return what + " on " + facts.backend + ": " + std::string(what_happens(symptom)) +
+           (reason.empty() ? "" : ": " + reason);
   }
   std::string text = region->component() + " (" + std::string(name(region->dtype)) + "): ";
   if (!is_disagreement(*region) && (region->symptom == Symptom::out_of_bounds || is_special(region->symptom)))
@@ -146,7 +148,8 @@ std::string title_of(const Case& test_case, const Verdict& verdict, const Findin
   return text + (size.empty() ? "" : ", " + size);
 }
 
-// By the rule of torch.testing.assert_close (allclose of NumPy has the same form): |a - b| <= atol + rtol |b|.
+// By the rule of torch.testing.assert_close (allclose of NumPy has the same form): |a - b| <= atol + rtol
+// |b|.
 Comparison by_tolerance(std::string name, double rtol, double atol, const Graph& graph, const CaseRun& run) {
   Comparison comparison{std::move(name), "rtol " + number_text(rtol) + ", atol " + number_text(atol)};
   for (const ValueId output : graph.outputs()) {
@@ -207,8 +210,7 @@ std::vector<std::string> ruled_out(const JudgedCase& judged, const std::vector<A
     lines.push_back(
         "Not chance and not unwritten memory: the backend repeated the run, with other bytes in unwritten "
         "memory if it can, and got the same bits.");
-  if (judged.test_case.steps == 1)
-    lines.push_back("Not a state of an earlier step: the case has one step.");
+  if (judged.test_case.steps == 1) lines.push_back("Not a state of an earlier step: the case has one step.");
   return lines;
 }
 

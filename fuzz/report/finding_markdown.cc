@@ -15,15 +15,17 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr int kRepeats = 50;               // of a case that fails only sometimes
-constexpr size_t kMostCaseBytes = 16384;   // of a case that the report contains
-constexpr size_t kMostLines = 60;          // of the code of a graph
+constexpr int kRepeats = 50;              // of a case that fails only sometimes
+constexpr size_t kMostCaseBytes = 16384;  // of a case that the report contains
+constexpr size_t kMostLines = 60;         // of the code of a graph
 
 constexpr Term kTerms[] = {
-    {"region", "what a backend computes together, for example one fused kernel, by the name of its last value"},
+    {"region",
+     "what a backend computes together, for example one fused kernel, by the name of its last value"},
     {"made by", "the rewrite patterns that formed the region, or the op of a single node"},
-    {"verdict", "identical: the same bits as the other backend; reassociation: within its bounds; "
-                "precision_policy: within its bounds with the deviations named; others: a finding"},
+    {"verdict",
+     "identical: the same bits as the other backend; reassociation: within its bounds; "
+     "precision_policy: within its bounds with the deviations named; others: a finding"},
     {"deviations", "implicit roundings that the region drops, moves or adds"},
     {"worst/bound", "the largest error divided by its bound; empty where an error has the bound 0"},
     {"median/bound", "the median of error divided by bound, over elements that are not exact"},
@@ -31,7 +33,8 @@ constexpr Term kTerms[] = {
     {"exact", "of these, elements with exactly one correct bit pattern"},
     {"unequal", "elements whose bits differ from those of the other backend"},
     {"largest difference", "between the two backends"},
-    {"changed", "the size, dtype or attribute in which a neighbour differs from the case; 'x axis 1' is a size"},
+    {"changed",
+     "the size, dtype or attribute in which a neighbour differs from the case; 'x axis 1' is a size"},
     {"here", "its value in the case"},
     {"rewrite not applied", "values for which the case passes because the failing rewrite does not match it"},
     {"nearest that passes", "the closest value for which the rewrite is applied and the result is correct"},
@@ -131,9 +134,8 @@ std::string what_is_wrong(const FindingFacts& facts, const Verdict& verdict) {
   if (facts.computes.empty()) return sentence(verdict);
   const ElementFacts& element = *facts.element;
   std::string text = facts.computes + ". ";
-  const std::string where =
-      element.value + (element.index.empty() ? "" : index_text(element.index)) + ", of shape " +
-      to_string(element.type.shape) + ", ";
+  const std::string where = element.value + (element.index.empty() ? "" : index_text(element.index)) +
+                            ", of shape " + to_string(element.type.shape) + ", ";
   if (is_disagreement(*verdict.failing())) return text + sentence(verdict);
   text += "Element " + where + "is " + number_text(element.got) + ". ";
   if (element.other)
@@ -148,7 +150,8 @@ std::string what_is_wrong(const FindingFacts& facts, const Verdict& verdict) {
     text += "The allowed interval is [" + number_text(element.lowest) + ", " + number_text(element.highest) +
             "]" + (element.allowed_values > 0 ? ", " + counted(element.allowed_values, "value") : "");
   }
-  if (element.ulps_outside > 0) text += "; the result is " + counted(element.ulps_outside, "ulp") + " outside";
+  if (element.ulps_outside > 0)
+    text += "; the result is " + counted(element.ulps_outside, "ulp") + " outside";
   return text + ".";
 }
 
@@ -156,8 +159,8 @@ std::string how_sure(const FindingFacts& facts) {
   const FailureRate& rate = facts.rate;
   std::string text;
   if (!facts.argument.empty())
-    text = "Shown by " + facts.argument + ": " + facts.why_sure + ". " + std::to_string(facts.outside) + " of " +
-           counted(facts.elements, "element") + (facts.outside == 1 ? " is" : " are") + " outside. ";
+    text = "Shown by " + facts.argument + ": " + facts.why_sure + ". " + std::to_string(facts.outside) +
+           " of " + counted(facts.elements, "element") + (facts.outside == 1 ? " is" : " are") + " outside. ";
   if (rate.runs == 0) return text + "The case was not run again.";
   const std::string runs = std::to_string(rate.failed) + " of " + counted(rate.runs, "run");
   return text + (rate.sometimes() ? "It fails in " + runs + "." : "It fails every time (" + runs + ").");
@@ -170,7 +173,8 @@ std::string report_markdown(const FindingReport& report) {
   std::string text = "# " + markdown_escaped(facts.title) + "\n\n" +
                      markdown_escaped(what_is_wrong(facts, verdict)) + "\n\n" +
                      markdown_escaped(how_sure(facts)) + "\n\n";
-  if (const std::string step = shown_step_text(verdict); !step.empty()) text += markdown_escaped(step) + "\n\n";
+  if (const std::string step = shown_step_text(verdict); !step.empty())
+    text += markdown_escaped(step) + "\n\n";
   text += code_block(smallest, facts) + "\n" + commands_section(report) + fails_and_passes(report);
   if (!facts.ruled_out.empty()) text += "## What was ruled out\n\n" + bullets(facts.ruled_out) + "\n";
   text += other_comparisons(facts) + environment_section(report.environment);
@@ -179,9 +183,10 @@ std::string report_markdown(const FindingReport& report) {
   if (report.minimized) {
     const JudgedCase& found = report.found;
     const FindingFacts before = facts_of(found, {});
-    text += "## The case as found\n\n" + summary_sentence(found.seen.run.verdict) + "\n\nCase: " +
-            markdown_code(found.file) + ", before minimization.\n\n" + regions_text(found, Regions::notable) +
-            "<details><summary>Its graph</summary>\n\n" + code_block(found, before) + "\n</details>\n\n";
+    text += "## The case as found\n\n" + summary_sentence(found.seen.run.verdict) +
+            "\n\nCase: " + markdown_code(found.file) + ", before minimization.\n\n" +
+            regions_text(found, Regions::notable) + "<details><summary>Its graph</summary>\n\n" +
+            code_block(found, before) + "\n</details>\n\n";
   }
   return text + terms_section();
 }

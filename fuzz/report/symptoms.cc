@@ -82,10 +82,12 @@ Argument argument_of(Symptom symptom, bool no_bound) {
     case Symptom::missing_infinity:
       return {"special values", "every correct execution agrees where NaN and infinities are"};
     case Symptom::explicit_cast_skipped:
-      return {"bound: an explicit cast", "the result is in its interval only without the rounding of the cast"};
+      return {"bound: an explicit cast",
+              "the result is in its interval only without the rounding of the cast"};
     case Symptom::undeclared_rounding:
-      return {"bound: an undeclared rounding",
-              "the result is in its interval only if a rounding is changed that the backend does not declare"};
+      return {
+          "bound: an undeclared rounding",
+          "the result is in its interval only if a rounding is changed that the backend does not declare"};
     case Symptom::declared_rounding:
       return {"bound: strict policy", "the result is in its interval only if a rounding is changed"};
     default:
