@@ -51,10 +51,13 @@ Json interval_strip(const Json& element) {
   const auto at = [&](double x) {
     return std::round((kMargin + kInner * ((x - first) / (last - first))) * 100) / 100;
   };
+  constexpr double kThinnest = 0.6;
+  const double width = std::max(at(highest) - at(lowest), kThinnest);
+  const double middle = (at(lowest) + at(highest)) / 2;
   Json strip = {{"got", at(got)},
                 {"exact", at(exact)},
-                {"from", at(lowest)},
-                {"width", std::max(at(highest) - at(lowest), 0.6)},
+                {"from", middle - width / 2},
+                {"width", width},
                 {"got_text", few_digits(member(element, "got"))},
                 {"exact_text", few_digits(member(element, "exact"))},
                 {"interval_text",

@@ -92,8 +92,9 @@ std::string computes_text(const Case& test_case, const RegionVerdict& region, co
   const std::string where = region.name + " (" + std::string(name(region.dtype)) + ")";
   const std::string ops = planned ? list_ops(test_case.graph, planned->nodes) : region.op;
   if (region.patterns.empty()) return backend + " computes " + where + " with its kernel for " + ops;
-  return backend + " computes " + where + " in one fused kernel, made by the rewrite " +
-         list_text(region.patterns) + " from: " + ops;
+  const std::string patterns = list_text(region.patterns);
+  return backend + " computes " + where + " in one fused kernel, made by the rewrite " + patterns +
+         (ops == patterns ? "" : " from: " + ops);
 }
 
 ElementFacts element_of(const Case& test_case, const CaseRun& run, const RegionVerdict& region) {
