@@ -24,7 +24,9 @@
   COMMAND(generate)                 \
   COMMAND(list)                     \
   COMMAND(check_worker)             \
-  COMMAND(calibrate)
+  COMMAND(calibrate)                \
+  COMMAND(completion)               \
+  COMMAND(man)
 
 namespace fusesmith::fuzz {
 

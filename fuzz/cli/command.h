@@ -2,6 +2,7 @@
 // their table, a `run` function, and NAME_command(), which the list in command.cc calls.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@ struct Command {
   bool shows;                // as in FlagTable
   std::string (*help)(Offer offer);
   int (*run)(std::span<const std::string> args, Console& console);
+  void (*with_table)(const std::function<void(const FlagTable&)>& use);
 };
 
 // The one list, in the order of --help; also those that this build lacks.
@@ -53,7 +55,11 @@ Command command_of() {
           table.missing,
           table.shows,
           [](Offer offer) { return help_text(F{}.table(), offer); },
-          run_with};
+          run_with,
+          [](const std::function<void(const FlagTable&)>& use) {
+            F defaults;
+            use(defaults.table());
+          }};
 }
 
 }  // namespace fusesmith::fuzz

@@ -217,6 +217,11 @@ std::vector<std::string> ruled_out(const JudgedCase& judged, const std::vector<A
 
 }  // namespace
 
+std::vector<int> failing_nodes(const CaseRun& run) {
+  const Region* region = failing_plan_region(run);
+  return region ? region->nodes : std::vector<int>{};
+}
+
 FindingFacts facts_of(const JudgedCase& judged, const std::vector<Ablation>& ablations) {
   const CaseRun& run = judged.seen.run;
   const Verdict& verdict = run.verdict;
@@ -227,7 +232,7 @@ FindingFacts facts_of(const JudgedCase& judged, const std::vector<Ablation>& abl
   facts.other_backend = verdict.of(other_role(role)).backend;
   const RegionVerdict* region = verdict.failing();
   const Region* planned = failing_plan_region(run);
-  if (planned) facts.nodes = planned->nodes;
+  facts.nodes = failing_nodes(run);
   if (region) {
     facts.computes = computes_text(judged.test_case, *region, planned, facts.backend);
     facts.element = element_of(judged.test_case, run, *region);

@@ -41,6 +41,9 @@ struct FindingFacts {
   std::vector<Comparison> comparisons;
 };
 
+// Of the failing region; none if no region fails.
+std::vector<int> failing_nodes(const CaseRun& run);
+
 FindingFacts facts_of(const JudgedCase& judged, const std::vector<Ablation>& ablations);
 
 }  // namespace fusesmith::fuzz

@@ -96,8 +96,9 @@ std::string regions_text(const JudgedCase& judged, Regions which) {
   return text;
 }
 
-std::string code_block(const JudgedCase& judged, const FindingFacts& facts) {
-  return markdown_block(graph_code(judged.test_case.graph, facts.nodes, kMostLines), "python");
+std::string code_block(const JudgedCase& judged) {
+  const std::vector<int> failing = failing_nodes(judged.seen.run);
+  return markdown_block(graph_code(judged.test_case.graph, failing, kMostLines), "python");
 }
 
 std::string case_file(const JudgedCase& judged) {
@@ -175,18 +176,17 @@ std::string report_markdown(const FindingReport& report) {
                      markdown_escaped(how_sure(facts)) + "\n\n";
   if (const std::string step = shown_step_text(verdict); !step.empty())
     text += markdown_escaped(step) + "\n\n";
-  text += code_block(smallest, facts) + "\n" + commands_section(report) + fails_and_passes(report);
+  text += code_block(smallest) + "\n" + commands_section(report) + fails_and_passes(report);
   if (!facts.ruled_out.empty()) text += "## What was ruled out\n\n" + bullets(facts.ruled_out) + "\n";
   text += other_comparisons(facts) + environment_section(report.environment);
   text += "## Regions\n\nSignature: " + markdown_code(report.signature) + "\n\n" +
           regions_text(smallest, Regions::all) + case_file(smallest);
   if (report.minimized) {
     const JudgedCase& found = report.found;
-    const FindingFacts before = facts_of(found, {});
     text += "## The case as found\n\n" + summary_sentence(found.seen.run.verdict) +
             "\n\nCase: " + markdown_code(found.file) + ", before minimization.\n\n" +
             regions_text(found, Regions::notable) + "<details><summary>Its graph</summary>\n\n" +
-            code_block(found, before) + "\n</details>\n\n";
+            code_block(found) + "\n</details>\n\n";
   }
   return text + terms_section();
 }
