@@ -70,8 +70,8 @@ std::string findings_text(const WorkDirectory& directory, const JudgeFlags& flag
          "; those of a group probably have one cause:\n\n" + table.text() +
          "\nfurther: findings of the group beside the one that is shown, which is the simplest.\n" +
          (uncounted
-              ? "A finding that no counted case shows was found while another one was minimized, or while "
-                "the\ncampaign was ending.\n"
+              ? "A finding with 0 cases was found while another one was minimized, or while the campaign "
+                "was\nending.\n"
               : "") +
          "\nEach folder has a report.md. Next:\n  " + program + " explain " +
          shell_quoted(first.file.string()) + flags.beside_case().text() + "\n  " + program + " report " +
