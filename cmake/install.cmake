@@ -16,6 +16,21 @@ install(DIRECTORY include/fusesmith DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
+# The manual page and the completions of shells, which the program prints itself.
+function(install_printed folder file)
+  install(CODE "
+    set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}\")
+    file(MAKE_DIRECTORY \"\${folder}\")
+    execute_process(COMMAND \"$<TARGET_FILE:fusesmith>\" ${ARGN} OUTPUT_FILE \"\${folder}/${file}\"
+                    COMMAND_ERROR_IS_FATAL ANY)
+    message(STATUS \"Installing: \${folder}/${file}\")")
+endfunction()
+if(NOT CMAKE_CROSSCOMPILING)
+  install_printed("${CMAKE_INSTALL_MANDIR}/man1" fusesmith.1 man)
+  install_printed("${CMAKE_INSTALL_DATADIR}/bash-completion/completions" fusesmith completion bash)
+  install_printed("${CMAKE_INSTALL_DATADIR}/zsh/site-functions" _fusesmith completion zsh)
+endif()
+
 # find_package(fusesmith) gives the target fusesmith::plugin.
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/fusesmith")
 set_target_properties(fusesmith_plugin PROPERTIES EXPORT_NAME plugin)

@@ -23,6 +23,15 @@ if(FUSESMITH_FAULTS)
   add_test(NAME fault_sweep
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/fault_sweep" --binary=$<TARGET_FILE:fusesmith>)
 endif()
+if(FUSESMITH_FAULTS)
+  # Faults of attention that are in groups of their own; scripts/group_sweep without them measures all.
+  add_test(NAME group_sweep
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/group_sweep" --binary=$<TARGET_FILE:fusesmith>
+                   boolean_mask_as_additive key_permutation_ignored last_query_row_dropped)
+endif()
+add_test(NAME sample_report_sweep
+         COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/sample_report" --check
+                 --binary=$<TARGET_FILE:fusesmith>)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   add_test(NAME out_of_memory_sweep
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/out_of_memory_sweep"

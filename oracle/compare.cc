@@ -4,20 +4,11 @@
 #include <cstdlib>
 #include <optional>
 
+#include "oracle/ordinal.h"
 #include "oracle/region_judge.h"
 
 namespace fusesmith::oracle {
 namespace {
-
-// The stored value's place in the order of all finite values of the dtype (of integers, itself).
-int64_t ordinal(Dtype dtype, double stored) {
-  if (!is_float(dtype) || stored == 0) return static_cast<int64_t>(stored);
-  const int exponent = std::max(std::ilogb(stored), min_exponent(dtype));
-  const int64_t binade = int64_t{1} << (precision(dtype) - 1);  // values from one power of two to the next
-  const double mantissa = std::ldexp(std::fabs(stored), precision(dtype) - 1 - exponent);
-  const int64_t place = (exponent - min_exponent(dtype)) * binade + static_cast<int64_t>(mantissa);
-  return stored < 0 ? -place : place;
-}
 
 // How many stored values further `got` would have to be to lie in the interval; 0 where one is not finite.
 int64_t steps_outside(Dtype dtype, double got, const Interval& lawful) {

@@ -4,6 +4,7 @@
 #include "backends/cuda/emit/library_contract.h"
 #include "backends/cuda/emit/program_builder.h"
 #include "backends/cuda/emit/unsupported_case.h"
+#include "backends/cuda/runtime/library_versions.h"
 #include "backends/cuda/runtime/worker.h"
 
 namespace fusesmith::backends {
@@ -18,6 +19,8 @@ class CudaBackend final : public Backend {
            "op.";
   }
   std::optional<std::string> unavailable() const override { return why_no_device(); }
+  Versions versions() const override { return cuda_library_versions(); }
+  std::string device() const override { return cuda_device_text(); }
 
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
     Plan plan;

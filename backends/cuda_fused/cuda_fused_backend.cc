@@ -4,6 +4,7 @@
 #include "backends/cuda/emit/library_contract.h"
 #include "backends/cuda/emit/program_builder.h"
 #include "backends/cuda/emit/unsupported_case.h"
+#include "backends/cuda/runtime/library_versions.h"
 #include "backends/cuda/runtime/worker.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
 #include "backends/rewrite/rewrite.h"
@@ -60,6 +61,8 @@ class CudaFusedBackend final : public Backend {
            "normalisation and pointwise chains.";
   }
   std::optional<std::string> unavailable() const override { return why_no_device(); }
+  Versions versions() const override { return cuda_library_versions(); }
+  std::string device() const override { return cuda_device_text(); }
 
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
     Arithmetic arithmetic = cuda_arithmetic();

@@ -14,9 +14,10 @@ namespace fusesmith::fuzz {
 struct Console {
   std::ostream& out;
   std::ostream& err;
-  bool live = false;                  // err is a terminal: one status line, redrawn
-  std::string program = "fusesmith";  // how the user called it, for commands to paste
-  bool (*reader_left)() = nullptr;    // whether out is a pipe that nobody reads any more; null: cannot tell
+  bool live = false;                    // err is a terminal: one status line, redrawn
+  std::string program = "fusesmith";    // how the user called it, for commands to paste
+  bool (*reader_left)() = nullptr;      // whether out is a pipe that nobody reads any more; null: cannot tell
+  std::string_view commit = "unknown";  // that this program was built from
 };
 
 // One line on err: "fusesmith replay: x.json: ...". Returns the code.

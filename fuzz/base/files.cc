@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <utility>
 
@@ -206,6 +208,21 @@ Result<FolderLock> FolderLock::take(const fs::path& folder) {
                    ": another process is at work there; wait for it or name another folder"};
   }
   return FolderLock(fd);
+}
+
+// Asks the kernel for its list, because to try the lock would stop a campaign that starts at this moment.
+// Devices are not compared: some file systems report another one there.
+bool FolderLock::is_taken(const fs::path& folder) {
+  struct stat status {};
+  if (::stat((folder / ".lock").c_str(), &status) != 0) return false;
+  const std::string inode = ":" + std::to_string(status.st_ino) + " ";
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    if (line.find("FLOCK") != std::string::npos && line.find("WRITE") != std::string::npos &&
+        line.find(inode) != std::string::npos && line.find("->") == std::string::npos)
+      return true;
+  }
+  return false;
 }
 
 FolderLock::FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}

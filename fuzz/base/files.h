@@ -44,6 +44,8 @@ class FolderLock {
  public:
   // Takes `folder/.lock`. The problem is one line; the folder must exist.
   static Result<FolderLock> take(const std::filesystem::path& folder);
+  // Whether a process holds it now. Writes nothing; false where that cannot be told.
+  static bool is_taken(const std::filesystem::path& folder);
   FolderLock(FolderLock&& other) noexcept;
   FolderLock& operator=(FolderLock&&) = delete;
   ~FolderLock();

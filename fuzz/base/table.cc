@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "fuzz/base/escape.h"
+
 namespace fusesmith::fuzz {
 
 bool Table::is_numeric(size_t column) const {
@@ -142,7 +144,7 @@ std::string Table::text(int indent, size_t columns) const {
 std::string Table::markdown() const {
   std::string out;
   for (size_t i = 0; i < rows_.size(); ++i) {
-    for (const std::string& cell : rows_[i]) out += "| " + cell + " ";
+    for (const std::string& cell : rows_[i]) out += "| " + markdown_escaped(cell) + " ";
     out += "|\n";
     if (i > 0) continue;
     for (size_t column = 0; column < rows_[0].size(); ++column) out += is_numeric(column) ? "|---:" : "|---";

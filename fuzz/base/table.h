@@ -24,6 +24,7 @@ class Table {
   // Two spaces between columns; every line indented and ended. Longer lines than `columns`: empty columns go,
   // headings take two lines, and the widest columns of text, other than the first, are cut.
   std::string text(int indent = 0, size_t columns = kColumns) const;
+  // Cells are text: what would be markup is escaped.
   std::string markdown() const;
 
  private:

@@ -222,8 +222,9 @@ FindingOptions Campaign::finding_options(const std::string& signature) const {
       return to_string(failure) == signature ? "" : others(failure);
     };
   }
-  return {std::move(judging), options_.judge.beside_case().text(), console_.program, options_.minimize != 0,
-          [this] { return InterruptGuard::interrupted() || watch_.failed(); }};
+  return {std::move(judging),     options_.judge.beside_case().text(),
+          console_.program,       console_.commit,
+          options_.minimize != 0, [this] { return InterruptGuard::interrupted() || watch_.failed(); }};
 }
 
 std::optional<Problem> Campaign::finish(const std::string& signature) {
@@ -248,6 +249,13 @@ std::optional<Problem> Campaign::finish_rest() {
       if (auto problem = finish(signature)) return problem;
     }
   }
+}
+
+void Campaign::add_sample() {
+  Stats now = snapshot();
+  now.sample();
+  const std::lock_guard guard(mutex_);
+  stats_.history = std::move(now.history);
 }
 
 Stats Campaign::snapshot() {
@@ -277,7 +285,8 @@ std::optional<Problem> Campaign::run_workers() {
     status_.show(now, static_cast<double>(now.cases - directory_.stats().cases) / seconds_since(start_));
     if (seconds_since(saved) < kSaveEvery) continue;
     saved = Clock::now();
-    if (auto problem = directory_.save(now)) pool.stop(std::move(*problem));
+    add_sample();
+    if (auto problem = directory_.save(snapshot())) pool.stop(std::move(*problem));
   }
   return pool.problem();
 }
@@ -298,6 +307,7 @@ int Campaign::run() {
                  counted(directory_.stats().cases, "case"));
   }
   std::optional<Problem> problem = work();
+  add_sample();
   const Stats stats = snapshot();
   const auto saving = directory_.save(stats);
   status_.close();

@@ -54,6 +54,7 @@ class Campaign {
   bool is_ahead(const std::string& name) const;
   FindingOptions finding_options(const std::string& signature) const;
   Stats snapshot();
+  void add_sample();  // to the history
 
   // suspects.cc: when the device fails
   template <class Work>

@@ -15,6 +15,7 @@ struct FindingOptions {
   Judging judging;
   std::string flags;  // JudgeFlags::text() of what case files do not hold, for the commands in the report
   std::string program = "fusesmith";
+  std::string_view commit = "unknown";  // that this program was built from
   bool minimize = true;
   std::function<bool()> stop;  // asked between queries of the minimizer; true ends it early
 };

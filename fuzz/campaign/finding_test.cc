@@ -54,7 +54,7 @@ TEST(Finding, WhatNeverFailsAgainKeepsItsFirstVerdict) {
   flags.baseline = "cpu";
   flags.candidate = "cpu_fused";
   ASSERT_FALSE(finish_finding(folder.string(), defect().signature_text(),
-                              {Judging(flags), "", "fusesmith", true, {}}));
+                              {Judging(flags), "", "fusesmith", "unknown", true, {}}));
   EXPECT_EQ(*read_file(folder / "verdict.json"), text);
   EXPECT_THAT(*read_file(folder / "report.md"), HasSubstr("it did not fail in this way"));
 }

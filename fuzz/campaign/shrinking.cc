@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fuzz/base/table.h"
+#include "minimizer/edit.h"
 
 namespace fusesmith::fuzz {
 
@@ -54,6 +55,37 @@ bool fail_alike(const Verdict& a, const Verdict& b) {
          region_a->symptom == region_b->symptom;
 }
 
+// The outcome of a case that differs a little from the failing one.
+Trial trial_of(const Reproduction& seen, const Judging& judging, const Stop& stop) {
+  const Judging by_case = without_options(judging.quick());
+  const int trials = trials_for(seen.rate);
+  const Verdict& failing = seen.run.verdict;
+  return [&failing, by_case, trials, stop](const Case& neighbour) {
+    Outcome outcome = Outcome::other;
+    for (int i = 0; i < trials && !(stop && stop()); ++i) {
+      const Verdict found = by_case.run(neighbour).verdict;
+      if (found.finding && fail_alike(found, failing)) return Outcome::fails;
+      outcome = !is_pass(found)           ? Outcome::other
+                : applies(failing, found) ? Outcome::passes
+                                          : Outcome::not_applied;
+    }
+    return outcome;
+  };
+}
+
+// Nothing if no input is drawn otherwise.
+std::optional<Case> with_normal_data(const Case& test_case) {
+  Edits edits;
+  for (const Input& input : test_case.graph.inputs()) {
+    if (is_float(input.type.dtype) && !(input.fill == Fill(Normal{})))
+      edits.push_back(SetFill{input.name, Normal{}});
+  }
+  if (edits.empty()) return std::nullopt;
+  auto other = apply_edits(test_case, edits);
+  if (other) ++other->seed;
+  return other;
+}
+
 std::string size_text(const Measure& measure) {
   return counted(measure.nodes, "node") + ", " + counted(measure.elements, "element");
 }
@@ -86,20 +118,28 @@ Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judgin
 
 Neighbours neighbours_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
                          const Stop& stop, const NeighbourOptions& options) {
-  const Judging by_case = without_options(judging.quick());
-  const int trials = trials_for(seen.rate);
-  const Trial trial = [&](const Case& neighbour) {
-    Outcome outcome = Outcome::other;
-    for (int i = 0; i < trials && !(stop && stop()); ++i) {
-      const Verdict found = by_case.run(neighbour).verdict;
-      if (found.finding && fail_alike(found, seen.run.verdict)) return Outcome::fails;
-      outcome = !is_pass(found)                    ? Outcome::other
-                : applies(seen.run.verdict, found) ? Outcome::passes
-                                                   : Outcome::not_applied;
-    }
-    return outcome;
-  };
-  return find_neighbours(test_case, trial, options);
+  return find_neighbours(test_case, trial_of(seen, judging, stop), options);
+}
+
+std::vector<Ablation> ablations_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
+                                   const Stop& stop) {
+  const Trial trial = trial_of(seen, judging, stop);
+  std::vector<Ablation> ablations;
+  const RegionVerdict* region = seen.run.verdict.failing();
+  if (region && !region->patterns.empty()) {
+    Case other = test_case;
+    auto& off = other.policy.skip_patterns;
+    off.insert(off.end(), region->patterns.begin(), region->patterns.end());
+    ablations.push_back({"rewrite " + list_text(region->patterns) + " off", trial(other)});
+  }
+  if (const auto other = with_normal_data(test_case))
+    ablations.push_back({"normally distributed data of another seed", trial(*other)});
+  if (test_case.steps > 1) {
+    Case other = test_case;
+    other.steps = 1;
+    ablations.push_back({"one step", trial(other)});
+  }
+  return ablations;
 }
 
 std::string shrink_text(const Shrunk& shrunk) {

@@ -1,5 +1,6 @@
 #include "fuzz/campaign/stats.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "backends/rewrite/pattern.h"
@@ -36,6 +37,25 @@ Json coverage_json(const Stats& stats) {
 }
 
 constexpr double kMaxSeconds = 1e10;
+constexpr size_t kMaxReadSamples = 10'000;
+
+Json verdicts_json(const std::array<int64_t, kVerdictNames.size()>& verdicts, bool zeros) {
+  Json json = Json::object();
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    if (zeros || verdicts[i] > 0) json[std::string(kVerdictNames[i])] = verdicts[i];
+  }
+  return json;
+}
+
+Json history_json(const std::vector<Sample>& history) {
+  Json json = Json::array();
+  for (const Sample& sample : history)
+    json.push_back({{"elapsed_s", sample.elapsed_s},
+                    {"cases", sample.cases},
+                    {"findings", sample.findings},
+                    {"verdicts", verdicts_json(sample.verdicts, false)}});
+  return json;
+}
 
 // The required member, or the object itself once there is a problem.
 Place member(const Place& object, std::string_view key) { return object.member(key, true).value_or(object); }
@@ -57,6 +77,20 @@ void read_counts(const Place& object, std::string_view key, Counts& counts) {
   const auto place = object.member(key, true);
   if (!place) return;
   for (const auto& [name, entry] : place->members()) read_count(entry, counts[name]);
+}
+
+Sample sample_at(const Place& place) {
+  Sample sample;
+  sample.elapsed_s = read_value<double>(place, "elapsed_s");
+  sample.cases = count_at(place, "cases");
+  sample.findings = count_at(place, "findings");
+  const Place verdicts = member(place, "verdicts");
+  for (size_t i = 0; i < sample.verdicts.size(); ++i) {
+    if (const auto count = verdicts.member(kVerdictNames[i])) read_count(*count, sample.verdicts[i]);
+  }
+  if (!(sample.elapsed_s >= 0 && sample.elapsed_s <= kMaxSeconds))
+    member(place, "elapsed_s").fail_expected("a number between 0 and " + number_text(kMaxSeconds));
+  return sample;
 }
 
 // What holds however a campaign was cut up.
@@ -106,6 +140,9 @@ Stats stats_of(const Place& place) {
     stats.metamorphic_cases = count_at(*metamorphic, "cases");
     read_counts(*metamorphic, "checks", stats.metamorphic_checks);
   }
+  if (const auto history = place.member("history")) {  // older files have none
+    for (const Place& one : history->elements(kMaxReadSamples)) stats.history.push_back(sample_at(one));
+  }
   const Place coverage = member(place, "coverage");
   stats.coverage.nodes = count_at(coverage, "nodes");
   for_each_count(stats.coverage,
@@ -147,6 +184,16 @@ void Stats::add(const CaseOutcome& outcome) {
   });
 }
 
+void Stats::sample() {
+  const double apart = std::max(1.0, elapsed_s / (kMaxSamples / 2));
+  if (!history.empty() && elapsed_s < history.back().elapsed_s + apart) return;
+  history.push_back({elapsed_s, cases, static_cast<int64_t>(findings.size()), verdicts});
+  if (history.size() <= kMaxSamples) return;
+  std::vector<Sample> half;  // every second one, the last among them
+  for (size_t i = (history.size() + 1) % 2; i < history.size(); i += 2) half.push_back(history[i]);
+  history = std::move(half);
+}
+
 std::vector<std::string> Stats::new_features(const CaseOutcome& outcome) const {
   std::vector<std::string> features;
   for (const std::string& pattern : outcome.patterns) {
@@ -163,14 +210,11 @@ std::vector<std::string> Stats::new_features(const CaseOutcome& outcome) const {
 }
 
 std::string to_json(const Stats& stats) {
-  Json verdicts = Json::object();
-  for (size_t i = 0; i < stats.verdicts.size(); ++i)
-    verdicts[std::string(kVerdictNames[i])] = stats.verdicts[i];
   const Json json = {
       {"cases", stats.cases},
       {"exact_cases", stats.exact_cases},
       {"graphs_per_second", stats.graphs_per_second()},
-      {"verdicts", verdicts},
+      {"verdicts", verdicts_json(stats.verdicts, true)},
       {"unsupported", stats.unsupported},
       {"patterns_fired", stats.patterns},
       {"coverage", coverage_json(stats)},
@@ -183,7 +227,8 @@ std::string to_json(const Stats& stats) {
       {"shard", stats.shard},
       {"elapsed_s", stats.elapsed_s},
       {"next_counter", stats.next},
-      {"corpus", {{"done", stats.corpus_done}, {"digest", stats.corpus_digest}}}};
+      {"corpus", {{"done", stats.corpus_done}, {"digest", stats.corpus_digest}}},
+      {"history", history_json(stats.history)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -34,6 +34,13 @@ struct CaseOutcome {
   bool invalid = false;  // the generator's graph does not read back: nothing else is set
 };
 
+// The counts at one time of a campaign.
+struct Sample {
+  double elapsed_s = 0;
+  int64_t cases = 0, findings = 0;
+  std::array<int64_t, kVerdictNames.size()> verdicts{};
+};
+
 struct Stats {
   // `next` is the first counter that is not in the counts yet.
   uint64_t seed = 0, next = 0;
@@ -53,10 +60,16 @@ struct Stats {
   std::map<std::string, std::string> device_failures;
   GenerationCoverage coverage;
   Coverage met;
+  // In the order of time; none in files of earlier versions. At most kMaxSamples: the longer a campaign, the
+  // further apart.
+  std::vector<Sample> history;
+  static constexpr size_t kMaxSamples = 240;
 
   // All patterns are there from the start, so that one that never fired shows as 0.
   static Stats with_patterns();
   void add(const CaseOutcome& outcome);
+  // Adds a sample of the counts as they are, unless the last one is too recent.
+  void sample();
   double graphs_per_second() const { return elapsed_s > 0 ? static_cast<double>(cases) / elapsed_s : 0; }
   // What the outcome shows for the first time: "pattern sdpa", "op einsum", ...
   std::vector<std::string> new_features(const CaseOutcome& outcome) const;

@@ -5,6 +5,7 @@
 
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/coverage_gaps.h"
+#include "fuzz/campaign/groups.h"
 
 namespace fusesmith::fuzz {
 
@@ -44,29 +45,37 @@ std::string known_text(const Stats& stats, const JudgeFlags& flags) {
          (others.empty() ? "" : wrapped("Known issues without a case: " + list_text(others)) + "\n\n");
 }
 
-std::string findings_text(const Stats& stats, const WorkDirectory& directory, const JudgeFlags& flags,
+// One row for each group, the one with most cases first.
+std::string findings_text(const WorkDirectory& directory, const JudgeFlags& flags,
                           const std::string& program) {
-  std::vector<std::pair<int64_t, std::string>> findings;  // most cases first
-  for (const std::string& signature : directory.findings()) {
-    const auto count = stats.findings.find(signature);
-    findings.emplace_back(count == stats.findings.end() ? 0 : -count->second, signature);
+  if (directory.finding_count() == 0) return "No findings.\n";
+  const auto records = read_findings(directory.path());
+  if (!records) return records.problem() + "\n";
+  const Groups groups = groups_of(*records);
+  Table table({"finding", "cases", "further", "smallest case"});
+  bool uncounted = false;
+  for (const auto& members : groups) {
+    const FindingRecord& face = (*records)[members[0]];
+    int64_t cases = 0;
+    for (const size_t member : members) {
+      cases += (*records)[member].cases;
+      uncounted = uncounted || (*records)[member].cases == 0;
+    }
+    table.add(
+        {face.signature, std::to_string(cases), std::to_string(members.size() - 1), face.file.string()});
   }
-  if (findings.empty()) return "No findings.\n";
-  std::sort(findings.begin(), findings.end());
-  Table table({"finding", "cases", "smallest case"});
-  const auto smallest = [&](const std::string& signature) {
-    const auto folder = directory.finding(signature);
-    return (folder / (std::filesystem::exists(folder / "min.json") ? "min.json" : "case.json")).string();
-  };
-  for (const auto& [count, signature] : findings) {
-    table.add({signature, count == 0 ? "0" : std::to_string(-count), smallest(signature)});
-  }
-  const bool uncounted = findings.back().first == 0;
-  const std::string clause = uncounted ? "\nA finding with 0 cases was found while another one was "
-                                         "minimized, or while the campaign was ending.\n"
-                                       : "";
-  return table.text() + clause + "\nEach folder has a report.md. Next:\n  " + program + " explain " +
-         shell_quoted(smallest(findings[0].second)) + flags.beside_case().text() + "\n";
+  const FindingRecord& first = (*records)[groups[0][0]];
+  return counted(static_cast<int64_t>(groups.size()), "group") + " of " +
+         counted(static_cast<int64_t>(records->size()), "finding") +
+         "; those of a group probably have one cause:\n\n" + table.text() +
+         "\nfurther: findings of the group beside the one that is shown, which is the simplest.\n" +
+         (uncounted
+              ? "A finding with 0 cases was found while another one was minimized, or while the campaign "
+                "was\nending.\n"
+              : "") +
+         "\nEach folder has a report.md. Next:\n  " + program + " explain " +
+         shell_quoted(first.file.string()) + flags.beside_case().text() + "\n  " + program + " report " +
+         shell_quoted(directory.path().string()) + " --output=report.html\n";
 }
 
 }  // namespace
@@ -98,7 +107,7 @@ std::string summary_text(const Stats& stats, const WorkDirectory& directory, con
   if (stats.invalid > 0)
     text += "Invalid graphs: " + std::to_string(stats.invalid) + " (a bug in the generator)\n\n";
   text += known_text(stats, flags);
-  return text + findings_text(stats, directory, flags, program);
+  return text + findings_text(directory, flags, program);
 }
 
 }  // namespace fusesmith::fuzz

@@ -18,11 +18,16 @@
   COMMAND(explain)                  \
   COMMAND(show)                     \
   COMMAND(export)                   \
+  COMMAND(report)                   \
+  COMMAND(whatsup)                  \
+  COMMAND(demo)                     \
   COMMAND(generate)                 \
   COMMAND(import)                   \
   COMMAND(list)                     \
   COMMAND(check_worker)             \
-  COMMAND(calibrate)
+  COMMAND(calibrate)                \
+  COMMAND(completion)               \
+  COMMAND(man)
 
 namespace fusesmith::fuzz {
 
@@ -33,7 +38,7 @@ FUSESMITH_COMMANDS(FUSESMITH_DECLARE)
 namespace {
 
 // Commands that later versions will have.
-constexpr std::string_view kLater[] = {"merge", "report"};
+constexpr std::string_view kLater[] = {"merge"};
 
 constexpr std::string_view kIntroduction =
     "fusesmith generates random transformer-like graphs, runs each on two backends, checks every result\n"
@@ -48,6 +53,7 @@ constexpr std::string_view kIntroduction =
 constexpr std::string_view kEnd =
     "\n"
     "Getting started:\n"
+    "  fusesmith demo                                    find and explain a bug in a toy kernel, in seconds\n"
     "  fusesmith fuzz --max_total_time=1m                run a campaign of one minute in fusesmith-work/\n"
     "  fusesmith replay corpus/scenarios                 judge public bug reports\n"
     "  fusesmith explain fusesmith-work/findings/*/min.json\n"
@@ -83,13 +89,13 @@ int refuse(const std::string& word, Console& console) {
               "unknown command '" + word + "'" + suggestion(word, names) + "; fusesmith --help lists them");
 }
 
-int run_command(std::span<const std::string> args, Console& console, std::string_view commit) {
+int run_command(std::span<const std::string> args, Console& console) {
   if (args.empty()) return fail(console, "", "missing command; fusesmith --help lists them");
   const std::string& word = args[0];
   const bool help = word == "help" && args.size() > 1;
   const std::string& name = help ? args[1] : word;
   if (help && args.size() > 2) return fail(console, word, "unexpected argument '" + args[2] + "'");
-  if (const std::string text = shown(name, commit); !text.empty()) {
+  if (const std::string text = shown(name, console.commit); !text.empty()) {
     console.out << text;
     return kClean;
   }
@@ -137,10 +143,10 @@ std::span<const Command> all_commands() {
   return commands;
 }
 
-int run_command_line(std::span<const std::string> args, Console& console, std::string_view commit) {
+int run_command_line(std::span<const std::string> args, Console& console) {
   const std::string_view command = args.empty() ? std::string_view() : args[0];
   try {
-    const int code = run_command(args, console, commit);
+    const int code = run_command(args, console);
     console.out.flush();
     if (console.out || (only_shows(args) && console.reader_left && console.reader_left())) return code;
     return fail(console, command, "cannot write to standard output", kCannotWrite);

@@ -2,6 +2,7 @@
 // their table, a `run` function, and NAME_command(), which the list in command.cc calls.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@ struct Command {
   bool shows;                // as in FlagTable
   std::string (*help)(Offer offer);
   int (*run)(std::span<const std::string> args, Console& console);
+  void (*with_table)(const std::function<void(const FlagTable&)>& use);
 };
 
 // The one list, in the order of --help; also those that this build lacks.
@@ -28,9 +30,7 @@ std::span<const Command> all_commands();
 std::string introduction(Offer offer = Offer::this_build);
 
 // Runs `fusesmith ARGS...` and returns the exit code; never throws. Memory that runs out is exit 71.
-// `commit`: what this program was built from, for --version.
-int run_command_line(std::span<const std::string> args, Console& console,
-                     std::string_view commit = "unknown");
+int run_command_line(std::span<const std::string> args, Console& console);
 
 // What --json prints of a command that takes cases: the one case's object, or {"cases": [...]} where several
 // were given.
@@ -55,7 +55,11 @@ Command command_of() {
           table.missing,
           table.shows,
           [](Offer offer) { return help_text(F{}.table(), offer); },
-          run_with};
+          run_with,
+          [](const std::function<void(const FlagTable&)>& use) {
+            F defaults;
+            use(defaults.table());
+          }};
 }
 
 }  // namespace fusesmith::fuzz

@@ -52,8 +52,9 @@ int main(int argc, char** argv) {
   mallopt(M_TOP_PAD, 16 << 20);
   terminate_before = std::set_terminate(end_without_memory);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of writing, not a death
-  fusesmith::fuzz::Console console{std::cout, std::cerr, isatty(STDERR_FILENO) != 0,
-                                   argc > 0 ? argv[0] : "fusesmith", reader_left};
+  fusesmith::fuzz::Console console{
+      std::cout,   std::cerr,       isatty(STDERR_FILENO) != 0, argc > 0 ? argv[0] : "fusesmith",
+      reader_left, FUSESMITH_COMMIT};
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
-  return fusesmith::fuzz::run_command_line(args, console, FUSESMITH_COMMIT);
+  return fusesmith::fuzz::run_command_line(args, console);
 }

@@ -102,7 +102,8 @@ Json to_json(const Neighbours& neighbours) {
   Json json = {{"sizes", Json::array()},
                {"choices", Json::array()},
                {"queries", neighbours.queries},
-               {"exhausted", neighbours.exhausted}};
+               {"exhausted", neighbours.exhausted},
+               {"summary", neighbours_summary(neighbours)}};
   for (const SizeNeighbours& sizes : neighbours.sizes) {
     const auto nearest = sizes.nearest_passing();
     json["sizes"].push_back({{"axes", sizes.axes},

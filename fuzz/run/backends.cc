@@ -8,6 +8,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu_fused/cpu_fused_backend.h"
+#include "backends/demo/demo_backend.h"
 #include "backends/remote/remote_backend.h"
 #ifdef FUSESMITH_HAS_CUDA
 #include "backends/cuda/cuda_backend.h"
@@ -49,6 +50,7 @@ const Backend* find_backend(std::string_view name) {
   for (const Backend* backend : all_backends()) {
     if (backend->name() == name) return backend;
   }
+  if (name == kDemoBackend) return &demo_backend();
   return worker_kind(name) ? find_worker(name) : nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <exception>
 #include <new>
 
+#include "backends/demo/demo_backend.h"
 #include "backends/remote/worker_names.h"
 #include "backends/rewrite/pattern.h"
 #include "backends/worker_error.h"
@@ -35,6 +36,13 @@ std::vector<std::string> pattern_names() {
 std::vector<std::string> fault_names() {
   std::vector<std::string> names;
   for (const FaultInfo& fault : all_faults()) names.emplace_back(fault.name);
+  return names;
+}
+
+// Also the one of `fusesmith demo`, which is not listed.
+std::vector<std::string> candidate_names() {
+  std::vector<std::string> names = backend_names();
+  names.emplace_back(kDemoBackend);
   return names;
 }
 
@@ -136,7 +144,7 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
                    .value = "NAME",
                    .doc = "The backend under test, or a worker.",
                    .default_text = "cuda_fused if a GPU is available, otherwise cpu_fused",
-                   .choices = backend_names(),
+                   .choices = candidate_names(),
                    .prefixes = worker_prefixes(),
                    .missing_choices = missing_backends()});
   flags.push_back({.name = "policy",

@@ -32,7 +32,8 @@ SUBFOLDERS = {
         "export": ["base", "run", "render", "report"],
         "explain": ["base", "run", "report"],
         "campaign": ["base", "generate", "run", "report"],
-        "cli": ["base", "generate", "run", "render", "report", "export", "explain", "campaign"],
+        "page": ["base", "run", "report", "campaign"],
+        "cli": ["base", "generate", "run", "render", "report", "export", "explain", "campaign", "page"],
         "targets": ["base", "generate", "run", "campaign"],
     },
     "backends/rewrite": {

@@ -8,7 +8,7 @@ FOLDERS = ["graph", "oracle", "backends", "minimizer", "fuzz", "scripts"]
 CPP = (".h", ".cc", ".cu", ".cuh")
 SOURCES = CPP + (".py",)
 TEXTS = (".md", ".cmake", "CMakeLists.txt")  # held to the line length alone
-SKIPPED = ("build", "golden", "__pycache__")  # golden files are printed by the program
+SKIPPED = ("build", "golden", "sample", "__pycache__")  # golden files and samples are printed by the program
 
 # A test may include more than what it tests. Headers that only tests include are test files too.
 TEST_FILE = re.compile(r"(_test\.(cc|cu|h)|/test_\w+\.h|_test_support\.h)$")

@@ -1,0 +1,51 @@
+#include "fuzz/campaign/campaign_record.h"
+
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fuzz/base/files.h"
+
+namespace fusesmith::fuzz {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string option_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text;
+  for (const Json& element : value) text += (text.empty() ? "" : ", ") + option_text(element);
+  return text;
+}
+
+}  // namespace
+
+Result<CampaignRecord> read_campaign(const fs::path& workdir) {
+  CampaignRecord record;
+  record.path = workdir;
+  const auto identity = read_file(workdir / "campaign.json");
+  if (!identity) return Problem{identity.problem() + "; expected a work directory of `fusesmith fuzz`"};
+  const Json options = Json::parse(*identity, nullptr, false);
+  if (!options.is_object())
+    return Problem{(workdir / "campaign.json").string() + ": expected the JSON object that a campaign wrote"};
+  for (const auto& [key, value] : options.items()) record.options[key] = option_text(value);
+  const fs::path stats = workdir / "stats.json";
+  struct stat status {};
+  if (::stat(stats.c_str(), &status) != 0) {
+    record.stats = Stats::with_patterns();
+  } else {
+    record.saved_at = status.st_mtime;
+    const auto text = read_file(stats);
+    if (!text) return Problem{text.problem()};
+    auto parsed = parse_stats(*text);
+    if (!parsed) return Problem{stats.string() + ": " + parsed.problem()};
+    record.stats = std::move(*parsed);
+  }
+  record.running = FolderLock::is_taken(workdir);
+  return record;
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,34 @@
+// Groups of findings that probably have one cause (docs/report.md). A campaign files findings by signature,
+// so that one bug leaves several: one for each dtype, and one for each symptom.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fuzz/campaign/finding_record.h"
+
+namespace fusesmith::fuzz {
+
+// What two findings are compared by.
+struct CauseTraits {
+  std::string place;            // the backend and the failing pattern or op; of no region, the signature
+  std::string failure;          // verdict and symptom
+  bool wrong_value = false;     // the symptom is that of a value out of its interval
+  std::set<std::string> needs;  // what minimization kept: kinds of ops, tiles, a batch; not dtypes and layout
+  std::set<std::string> rules;  // of sizes that fail, if they speak of a remainder: "N mod 32 != 0"
+};
+CauseTraits traits_of(const FindingRecord& record);
+
+// Whether both have the same place and
+// - the same symptom, if it is not that of a wrong value;
+// - else the same rule of sizes, or graphs that need the same; not if their rules differ for one symptom.
+bool is_same_cause(const CauseTraits& a, const CauseTraits& b);
+
+// Indices into `records`, each once; groups with most cases first. The first of each group is its face: the
+// one with the fewest nodes, then the fewest elements.
+using Groups = std::vector<std::vector<size_t>>;
+Groups groups_of(std::span<const FindingRecord> records);
+
+}  // namespace fusesmith::fuzz

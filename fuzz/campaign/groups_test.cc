@@ -1,0 +1,90 @@
+#include "fuzz/campaign/groups.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace fusesmith::fuzz {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+constexpr char kSoftmax[] = R"({"name": "y", "op": "softmax", "inputs": ["x"], "axis": -1})";
+constexpr char kGelu[] = R"({"name": "y", "op": "gelu", "inputs": ["x"]})";
+constexpr char kPermuted[] = R"({"name": "p", "op": "permute", "inputs": ["x"], "dims": [1, 0]},
+                                {"name": "y", "op": "gelu", "inputs": ["p"]})";
+
+// A finding of one region of cpu_fused, minimized to these nodes on an input x of shape [2, 2].
+FindingRecord finding(const std::string& pattern, const std::string& dtype, const std::string& symptom,
+                      const std::string& nodes, const std::string& rule = "") {
+  FindingRecord record;
+  record.signature = pattern + "-" + dtype + "-" + symptom;
+  record.cases = 1;
+  record.verdict = {
+      {"verdict", symptom == "out_of_bounds" ? "defect" : "exceptional"},
+      {"failing_region", {{"role", "candidate"}, {"backend", "cpu_fused"}, {"region", 0}}},
+      {"candidate",
+       {{"regions", {{{"op", "gelu"}, {"patterns", {pattern}}, {"dtype", dtype}, {"symptom", symptom}}}}}}};
+  if (!rule.empty()) record.verdict["neighbours"] = {{"sizes", {{{"fails_iff", rule}}}}};
+  auto test_case = parse_case(R"({"fusesmith": 1, "seed": 1, "steps": 1, "policy": {"tf32": false,
+      "implicit_casts": "may_elide"}, "graph": {"inputs": [{"name": "x", "type": ")" +
+                              dtype + R"([2,2]", "fill": {"normal": {}}}], "states": [], "nodes": [)" +
+                              nodes + R"(], "outputs": ["y"]}})");
+  EXPECT_TRUE(test_case.ok()) << test_case.problem();
+  if (test_case) record.smallest = std::move(*test_case);
+  return record;
+}
+
+Groups groups(const std::vector<FindingRecord>& records) { return groups_of(records); }
+
+TEST(Groups, DtypesAndSymptomsOfAWrongValueAreOne) {
+  EXPECT_THAT(groups({finding("chain", "f32", "out_of_bounds", kGelu),
+                      finding("chain", "bf16", "out_of_bounds", kPermuted),
+                      finding("chain", "f16", "missing_nan", kGelu)}),
+              ElementsAre(UnorderedElementsAre(0, 1, 2)));
+}
+
+TEST(Groups, OtherPatternsGraphsAndSymptomsAreOthers) {
+  EXPECT_EQ(
+      groups({finding("chain", "f32", "out_of_bounds", kGelu), finding("gate", "f32", "out_of_bounds", kGelu),
+              finding("chain", "f32", "out_of_bounds", kSoftmax),
+              finding("chain", "f32", "repeat_differs", kGelu)})
+          .size(),
+      4U);
+}
+
+TEST(Groups, RulesOfSizesSayWhatIsOneCause) {
+  EXPECT_EQ(groups({finding("chain", "f32", "out_of_bounds", kGelu, "N mod 32 != 0"),
+                    finding("chain", "f16", "out_of_bounds", kGelu, "N mod 8 != 0")})
+                .size(),
+            2U);
+  EXPECT_EQ(groups({finding("chain", "f32", "out_of_bounds", kGelu, "N mod 32 != 0"),
+                    finding("chain", "f16", "out_of_bounds", kSoftmax, "N mod 32 != 0")})
+                .size(),
+            1U);
+  EXPECT_EQ(groups({finding("chain", "f32", "out_of_bounds", kGelu, "N >= 2"),
+                    finding("chain", "f16", "out_of_bounds", kGelu, "always")})
+                .size(),
+            1U)
+      << "these depend on the data of the case";
+}
+
+TEST(Groups, TheSimplestCaseIsTheFaceAndTheMostCasesComeFirst) {
+  std::vector<FindingRecord> records = {finding("chain", "f32", "out_of_bounds", kPermuted),
+                                        finding("chain", "f16", "out_of_bounds", kGelu),
+                                        finding("gate", "f16", "out_of_bounds", kGelu)};
+  EXPECT_THAT(groups(records), ElementsAre(ElementsAre(1, 0), ElementsAre(2)));
+  records[2].cases = 9;
+  EXPECT_THAT(groups(records), ElementsAre(ElementsAre(2), ElementsAre(1, 0)));
+}
+
+TEST(Groups, WhatIsNotKnownStandsAlone) {
+  FindingRecord damaged, other;
+  damaged.signature = "a", other.signature = "b";
+  EXPECT_EQ(groups({damaged, other}).size(), 2U);
+  EXPECT_TRUE(groups({}).empty());
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,12 @@
+// The page of `report`: one file of HTML without a network (docs/report.md).
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace fusesmith::fuzz {
+
+// `facts`: of page_facts.
+std::string page_html(const nlohmann::ordered_json& facts);
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,249 @@
+#include "fuzz/report/finding_facts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fuzz/base/escape.h"
+#include "fuzz/base/table.h"
+#include "fuzz/report/symptoms.h"
+#include "oracle/difference.h"
+#include "oracle/ordinal.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+// Row-major index of an element, axis by axis.
+Shape unravelled(int64_t element, const Shape& shape) {
+  Shape index(shape.size());
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    index[axis] = element % shape[axis];
+    element /= shape[axis];
+  }
+  return index;
+}
+
+// Four significant digits, or all of them where the two numbers would look the same.
+std::string shortest(double x, double beside) {
+  if (std::isnan(x)) return "NaN";
+  char text[32], other[32];
+  std::snprintf(text, sizeof text, "%.4g", x);
+  std::snprintf(other, sizeof other, "%.4g", beside);
+  const bool alike = std::string(text) == other && x != beside;
+  return alike || !std::isfinite(x) ? number_text(x) : text;
+}
+
+std::string interval_text(double lo, double hi) {
+  return "[" + shortest(lo, hi) + ", " + shortest(hi, lo) + "]";
+}
+
+// The region of the plan that fails, if there is one.
+const Region* failing_plan_region(const CaseRun& run) {
+  if (!run.verdict.failing_region) return nullptr;
+  const auto [role, region] = *run.verdict.failing_region;
+  const Program* program = role == BackendRole::candidate ? run.candidate.get() : run.baseline.get();
+  return program && region < program->plan().regions.size() ? &program->plan().regions[region] : nullptr;
+}
+
+BackendRole other_role(BackendRole role) {
+  return role == BackendRole::candidate ? BackendRole::baseline : BackendRole::candidate;
+}
+
+const Trace& trace_of(const CaseRun& run, BackendRole role) {
+  return role == BackendRole::candidate ? run.candidate_trace : run.baseline_trace;
+}
+
+// The size on which a failure of such a region often depends: "key length 34", else the shapes that it reads.
+std::string size_text(const Graph& graph, const Region& region) {
+  std::optional<int64_t> row;
+  bool product = false;
+  for (const int node : region.nodes) {
+    const Node& one = graph.nodes()[static_cast<size_t>(node)];
+    if (name(one.op) == "sdpa") {
+      const Shape& keys = graph.type(one.inputs[1]).shape;
+      return "key length " + std::to_string(keys[keys.size() - 2]);
+    }
+    const Shape& shape = graph.type(one.first_output).shape;
+    product = product || name(one.op) == "matmul" || name(one.op) == "einsum";
+    if (const auto* softmax = std::get_if<Softmax>(&one.op)) {
+      const auto axis =
+          softmax->axis < 0 ? softmax->axis + static_cast<int64_t>(shape.size()) : softmax->axis;
+      if (axis >= 0 && axis < static_cast<int64_t>(shape.size())) row = shape[static_cast<size_t>(axis)];
+    }
+  }
+  if (row) return (product ? "key length " : "row length ") + std::to_string(*row);
+  std::string text;
+  for (size_t i = 0; i < region.inputs.size() && i < 2; ++i)
+    text += (i > 0 ? " and " : "") + to_string(graph.type(region.inputs[i]).shape);
+  return text.empty() ? "" : (region.inputs.size() > 1 ? "shapes " : "shape ") + text;
+}
+
+std::string list_ops(const Graph& graph, const std::vector<int>& nodes) {
+  constexpr size_t kMost = 8;
+  std::vector<std::string> ops;
+  for (size_t i = 0; i < nodes.size() && i < kMost; ++i)
+    ops.emplace_back(name(graph.nodes()[static_cast<size_t>(nodes[i])].op));
+  if (nodes.size() > kMost) ops.push_back(std::to_string(nodes.size() - kMost) + " more");
+  return list_text(ops);
+}
+
+std::string computes_text(const Case& test_case, const RegionVerdict& region, const Region* planned,
+                          const std::string& backend) {
+  const std::string where = region.name + " (" + std::string(name(region.dtype)) + ")";
+  const std::string ops = planned ? list_ops(test_case.graph, planned->nodes) : region.op;
+  if (region.patterns.empty()) return backend + " computes " + where + " with its kernel for " + ops;
+  const std::string patterns = list_text(region.patterns);
+  return backend + " computes " + where + " in one fused kernel, made by the rewrite " + patterns +
+         (ops == patterns ? "" : " from: " + ops);
+}
+
+ElementFacts element_of(const Case& test_case, const CaseRun& run, const RegionVerdict& region) {
+  const ElementEvidence& worst = region.worst;
+  ElementFacts facts{.value = worst.value, .got = worst.got, .exact = worst.want};
+  facts.lowest = worst.lo, facts.highest = worst.hi, facts.ulps_outside = worst.steps_outside;
+  facts.type.dtype = region.dtype;
+  const auto value = test_case.graph.find(worst.value);
+  if (value) {
+    facts.type = test_case.graph.type(*value);
+    facts.index = unravelled(worst.element, facts.type.shape);
+    const auto& values = trace_of(run, other_role(run.verdict.failing_region->role)).values;
+    const auto at = static_cast<size_t>(*value);
+    if (at < values.size() && values[at] && worst.element < values[at]->size())
+      facts.other = values[at]->value(worst.element);
+  }
+  facts.rounded = round_to(facts.type.dtype, worst.want);
+  if (std::isfinite(worst.lo) && std::isfinite(worst.hi))
+    facts.allowed_values = ordinal(facts.type.dtype, worst.hi) - ordinal(facts.type.dtype, worst.lo) + 1;
+  return facts;
+}
+
+// "1.781 where 1 is the only correct value"
+std::string wrong_value_text(const ElementFacts& element) {
+  const std::string got = shortest(element.got, element.exact);
+  if (element.lowest == element.highest || std::isnan(element.lowest))
+    return got + " where " + shortest(element.lowest, element.got) + " is the only correct value";
+  return got + " where " + interval_text(element.lowest, element.highest) + " is correct";
+}
+
+std::string title_of(const Case& test_case, const Verdict& verdict, const FindingFacts& facts,
+                     const Region* planned) {
+  const RegionVerdict* region = verdict.failing();
+  const std::string reason = printable(verdict.reason.substr(0, verdict.reason.find('\n')));
+  if (!region) {
+    const std::string what = verdict.signature ? verdict.signature->component : "graph";
+    const Symptom symptom = verdict.signature ? verdict.signature->symptom : Symptom::none;
+    return what + " on " + facts.backend + ": " + std::string(what_happens(symptom)) +
+           (reason.empty() ? "" : ": " + reason);
+  }
+  std::string text = region->component() + " (" + std::string(name(region->dtype)) + "): ";
+  if (!is_disagreement(*region) && (region->symptom == Symptom::out_of_bounds || is_special(region->symptom)))
+    text += wrong_value_text(*facts.element);
+  else
+    text += what_happens(region->symptom);
+  if (region->symptom == Symptom::undeclared_rounding || region->symptom == Symptom::declared_rounding) {
+    std::vector<std::string> words;
+    for (const Deviation& deviation : region->deviations) words.push_back(to_string(deviation));
+    text += " (" + list_text(words) + ")";
+  }
+  const std::string size = planned ? size_text(test_case.graph, *planned) : "";
+  return text + (size.empty() ? "" : ", " + size);
+}
+
+// By the rule of torch.testing.assert_close (allclose of NumPy has the same form): |a - b| <= atol + rtol
+// |b|.
+Comparison by_tolerance(std::string name, double rtol, double atol, const Graph& graph, const CaseRun& run) {
+  Comparison comparison{std::move(name), "rtol " + number_text(rtol) + ", atol " + number_text(atol)};
+  for (const ValueId output : graph.outputs()) {
+    const auto at = static_cast<size_t>(output);
+    const TensorPtr &a = run.candidate_trace.values.at(at), &b = run.baseline_trace.values.at(at);
+    if (!a || !b) continue;
+    for (int64_t i = 0; i < a->size(); ++i) {
+      const double got = a->value(i), wanted = b->value(i), apart = std::fabs(got - wanted);
+      const bool same = got == wanted || (std::isnan(got) && std::isnan(wanted));
+      comparison.beyond += !same && !(apart <= atol + rtol * std::fabs(wanted));
+      ++comparison.elements;
+    }
+  }
+  return comparison;
+}
+
+// What a comparison of the two backends' outputs with a tolerance says. torch.testing.assert_close takes its
+// tolerances by dtype (_DTYPE_PRECISIONS in torch/testing/_comparison.py, PyTorch 2.11; those of
+// oracle/difference.cc). Its NaNs are unequal by default; here they are equal, as both backends may be right
+// to give one.
+std::vector<Comparison> comparisons_of(const Case& test_case, const CaseRun& run) {
+  if (run.candidate_trace.values.empty() || run.baseline_trace.values.empty()) return {};
+  Comparison torch{"torch.testing.assert_close", "default tolerances of each dtype, equal_nan=True"};
+  Difference all;
+  for (const ValueId output : test_case.graph.outputs()) {
+    const auto at = static_cast<size_t>(output);
+    const TensorPtr &a = run.candidate_trace.values.at(at), &b = run.baseline_trace.values.at(at);
+    if (a && b) all += difference(*b, *a);
+  }
+  torch.beyond = all.beyond, torch.elements = all.elements;
+  return {torch, by_tolerance("numpy.allclose", 1e-5, 1e-8, test_case.graph, run)};
+}
+
+std::string ablation_text(const Ablation& ablation) {
+  switch (ablation.outcome) {
+    case Outcome::fails:
+      return "With " + ablation.what + " it still fails: this is not the cause.";
+    case Outcome::passes:
+    case Outcome::not_applied:
+      return "With " + ablation.what + " it passes.";
+    case Outcome::other:
+      break;
+  }
+  return "With " + ablation.what + " it fails in another way, or cannot be judged.";
+}
+
+std::vector<std::string> ruled_out(const JudgedCase& judged, const std::vector<Ablation>& ablations) {
+  const Verdict& verdict = judged.seen.run.verdict;
+  const RegionVerdict* region = verdict.failing();
+  std::vector<std::string> lines;
+  for (const Ablation& ablation : ablations) lines.push_back(ablation_text(ablation));
+  if (!region) return lines;
+  const BackendVerdict& other = verdict.of(other_role(verdict.failing_region->role));
+  if (!other.regions.empty() && other.verdict < VerdictClass::timeout)
+    lines.push_back("Not the graph itself: " + other.backend +
+                    " computes the same graph, and each of its regions is within its own bounds.");
+  if (!is_disagreement(*region))
+    lines.push_back(
+        "Not chance and not unwritten memory: the backend repeated the run, with other bytes in unwritten "
+        "memory if it can, and got the same bits.");
+  if (judged.test_case.steps == 1) lines.push_back("Not a state of an earlier step: the case has one step.");
+  return lines;
+}
+
+}  // namespace
+
+std::vector<int> failing_nodes(const CaseRun& run) {
+  const Region* region = failing_plan_region(run);
+  return region ? region->nodes : std::vector<int>{};
+}
+
+FindingFacts facts_of(const JudgedCase& judged, const std::vector<Ablation>& ablations) {
+  const CaseRun& run = judged.seen.run;
+  const Verdict& verdict = run.verdict;
+  FindingFacts facts;
+  facts.rate = judged.seen.rate;
+  const BackendRole role = verdict.failing_region ? verdict.failing_region->role : BackendRole::candidate;
+  facts.backend = verdict.of(role).backend;
+  facts.other_backend = verdict.of(other_role(role)).backend;
+  const RegionVerdict* region = verdict.failing();
+  const Region* planned = failing_plan_region(run);
+  facts.nodes = failing_nodes(run);
+  if (region) {
+    facts.computes = computes_text(judged.test_case, *region, planned, facts.backend);
+    facts.element = element_of(judged.test_case, run, *region);
+    const Argument argument = argument_of(region->symptom, region->worst.bound == 0);
+    facts.argument = argument.name, facts.why_sure = argument.meaning;
+    facts.outside = region->outside, facts.elements = region->elements;
+  }
+  facts.title = title_of(judged.test_case, verdict, facts, planned);
+  facts.ruled_out = ruled_out(judged, ablations);
+  facts.comparisons = comparisons_of(judged.test_case, run);
+  return facts;
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,49 @@
+// What a report says of one failing case: the same facts for report.md, verdict.json and the page of a
+// campaign.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fuzz/report/finding_report.h"
+
+namespace fusesmith::fuzz {
+
+// The element that a failing region has furthest outside.
+struct ElementFacts {
+  std::string value = {};  // its name
+  TensorType type = {};
+  Shape index = {};
+  double got = 0;
+  std::optional<double> other = {};  // on the other backend, in its own run; empty: not stored there
+  double exact = 0, rounded = 0, lowest = 0, highest = 0;
+  int64_t allowed_values = 0;  // stored values in the interval; 0: not a finite interval
+  int64_t ulps_outside = 0;    // 0: not finite
+};
+
+// What a comparison with tolerances says of the outputs of both backends.
+struct Comparison {
+  std::string name, rule;  // "torch.testing.assert_close", "rtol 0.001, atol 1e-05"
+  int64_t beyond = 0, elements = 0;
+};
+
+struct FindingFacts {
+  std::string title;     // one line, as of an issue
+  std::string computes;  // what the failing region computes; empty: no region fails
+  std::string backend, other_backend;
+  std::optional<ElementFacts> element;  // of a region that left its interval
+  std::string argument, why_sure;       // "exact data", and what that means; empty: no region fails
+  int64_t outside = 0, elements = 0;
+  FailureRate rate;
+  std::vector<int> nodes;  // of the failing region
+  std::vector<std::string> ruled_out;
+  std::vector<Comparison> comparisons;
+};
+
+// Of the failing region; none if no region fails.
+std::vector<int> failing_nodes(const CaseRun& run);
+
+FindingFacts facts_of(const JudgedCase& judged, const std::vector<Ablation>& ablations);
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,41 @@
+// All that is known of a finding when its report is written.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fuzz/run/environment.h"
+#include "fuzz/run/trials.h"
+#include "minimizer/neighbours.h"
+
+namespace fusesmith::fuzz {
+
+// A case of the finding, and how it fails.
+struct JudgedCase {
+  std::string file;
+  Case test_case;
+  Reproduction seen;
+};
+
+// One thing that was changed to see whether it is the cause.
+struct Ablation {
+  std::string what;  // "rewrite sdpa off"
+  Outcome outcome = Outcome::other;
+};
+
+struct FindingReport {
+  std::string signature;
+  JudgedCase found;
+  std::string how_small;  // what minimization did, or why it did nothing
+  std::optional<JudgedCase> minimized = {};
+  std::optional<Neighbours> neighbours = {};  // of the minimized case
+  std::vector<Ablation> ablations = {};       // of the smallest case
+  Environment environment = {};
+  std::string flags = {};  // of the commands in the report, what case files do not hold
+  std::string program = "fusesmith";
+
+  const JudgedCase& smallest() const { return minimized ? *minimized : found; }
+};
+
+}  // namespace fusesmith::fuzz

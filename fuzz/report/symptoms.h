@@ -1,0 +1,27 @@
+// Symptoms in words: what the maintainer of a kernel reads in a title, and the argument that shows the
+// failure.
+#pragma once
+
+#include <string_view>
+
+#include "oracle/signature.h"
+
+namespace fusesmith::fuzz {
+
+// "writes outside its memory"
+std::string_view what_happens(Symptom symptom);
+
+// Whether a NaN or an infinity is there or is missing.
+bool is_special(Symptom symptom);
+
+// One of the arguments of the judge, none of which uses a tolerance.
+struct Argument {
+  std::string_view name;     // "exact data"
+  std::string_view meaning;  // a sentence
+};
+
+// By the symptom of a region; `no_bound`: the failing element has exactly one correct value because its bound
+// is 0.
+Argument argument_of(Symptom symptom, bool no_bound);
+
+}  // namespace fusesmith::fuzz
