@@ -55,12 +55,12 @@ class JaxExecutor(Executor):
         self.results = graph.all_values() if self.by_node else graph.results()
         self.program = Program(graph, self.results, self.ops.LOWERINGS)
         arithmetic = {**measured_arithmetic("jax"), "variance": "two_pass", "div": 2, "flushes_subnormals": True}
-        lowerings = ["einsum.sum_first_in_16_bits", "div.reciprocal"]
+        lowerings = ["einsum.sum_first_in_16_bits"]
         if self.by_node:
             self.compile_nodes()
-            return node_plan(graph, arithmetic, lowerings=lowerings)
+            return node_plan(graph, arithmetic, lowerings=[*lowerings, "div.reciprocal"])
         self.program = self.jax.jit(self.program).lower(*self.shapes(graph.inputs)).compile()
-        # (a / b) / c becomes a / (b c), with b c in the dtype.
+        # (a / b) / c becomes a / (b c), with b c in the dtype; a / b may be a product with 1 / b in the dtype.
         return opaque_plan(arithmetic, lowerings=lowerings, rounded_inside={"div": 2})
 
     def shapes(self, names):
