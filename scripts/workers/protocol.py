@@ -301,15 +301,19 @@ def opaque_plan(arithmetic, **more):
     return {"regions": "whole_graph", "contract": {"roundings": "any", "arithmetic": arithmetic, **more}}
 
 
-def node_plan(graph, arithmetic, inside_attention=None, **more):
+def node_plan(graph, arithmetic, arithmetic_of=None, **more):
     """One region per node that keeps its rounding. `sdpa` is one kernel here, which stores no inner value.
 
-    `inside_attention`: entries of the contract's arithmetic that differ inside of `sdpa`.
+    `arithmetic_of`: op -> entries of the contract's arithmetic that differ for its nodes.
     """
+    differing = arithmetic_of or {}
     kept = {"roundings": "kept", "arithmetic": arithmetic, **more}
-    if all(node["op"] != "sdpa" for node in graph.nodes):
+    if not any(node["op"] == "sdpa" or node["op"] in differing for node in graph.nodes):
         return {"regions": "each_node", "contract": kept}
-    loose = {**kept, "roundings": "any", "arithmetic": {**arithmetic, **(inside_attention or {})}}
-    regions = [{"nodes": [node["name"]], "patterns": [], "contract": loose if node["op"] == "sdpa" else kept}
-               for node in graph.nodes]
+
+    def contract(op):
+        roundings = "any" if op == "sdpa" else "kept"
+        return {**kept, "roundings": roundings, "arithmetic": {**arithmetic, **differing.get(op, {})}}
+
+    regions = [{"nodes": [node["name"]], "patterns": [], "contract": contract(node["op"])} for node in graph.nodes]
     return {"regions": regions, "contract": kept}

@@ -92,7 +92,7 @@ class TorchExecutor(Executor):
         more = {"lowerings": ["einsum.sum_first", "linear.bias_after", "rsqrt.of_root"], "attention": "online",
                 "rounded_inside": {"softmax": 1, "logsumexp": 2}}
         if self.mode == "eager":
-            return node_plan(graph, arithmetic, ATTENTION_ARITHMETIC, **more)
+            return node_plan(graph, arithmetic, {"sdpa": ATTENTION_ARITHMETIC}, **more)
         if any(node["op"] == "sdpa" for node in graph.nodes):
             arithmetic.update(ATTENTION_ARITHMETIC)
         return opaque_plan(arithmetic, **more)
