@@ -52,6 +52,10 @@ def variance_of(ops):
     return "moments" if len(forms) > 1 else next(iter(forms), "welford")
 
 
+def own_variance(node, _types):
+    return {"variance": VARIANCES[node["op"]]} if node["op"] in VARIANCES else {}
+
+
 class OrtExecutor(Executor):
     def __init__(self, text):
         super().__init__()
@@ -89,7 +93,7 @@ class OrtExecutor(Executor):
         for node in graph.nodes:
             inputs = list(dict.fromkeys(node.get("inputs", [])))
             self.sessions.append(self.make_session([node], inputs, graph.outputs_of(node)))
-        return node_plan(graph, arithmetic, {op: {"variance": form} for op, form in VARIANCES.items()})
+        return node_plan(graph, arithmetic, own_variance)
 
     def make_session(self, nodes, inputs, results):
         """Tries again with an op in f32 for each (op, dtype) that has no kernel."""

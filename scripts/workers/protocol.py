@@ -304,16 +304,16 @@ def opaque_plan(arithmetic, **more):
 def node_plan(graph, arithmetic, arithmetic_of=None, **more):
     """One region per node that keeps its rounding. `sdpa` is one kernel here, which stores no inner value.
 
-    `arithmetic_of`: op -> entries of the contract's arithmetic that differ for its nodes.
+    `arithmetic_of`: a function of (node, types of its inputs) that returns entries of the contract's arithmetic that
+    differ for this node.
     """
-    differing = arithmetic_of or {}
     kept = {"roundings": "kept", "arithmetic": arithmetic, **more}
-    if not any(node["op"] == "sdpa" or node["op"] in differing for node in graph.nodes):
-        return {"regions": "each_node", "contract": kept}
-
-    def contract(op):
-        roundings = "any" if op == "sdpa" else "kept"
-        return {**kept, "roundings": roundings, "arithmetic": {**arithmetic, **differing.get(op, {})}}
-
-    regions = [{"nodes": [node["name"]], "patterns": [], "contract": contract(node["op"])} for node in graph.nodes]
-    return {"regions": regions, "contract": kept}
+    regions, differs = [], False
+    for node in graph.nodes:
+        types = [graph.types[name] for name in node.get("inputs", [])]
+        own = arithmetic_of(node, types) if arithmetic_of else {}
+        roundings = "any" if node["op"] == "sdpa" else "kept"
+        differs |= bool(own) or roundings != "kept"
+        contract = {**kept, "roundings": roundings, "arithmetic": {**arithmetic, **own}}
+        regions.append({"nodes": [node["name"]], "patterns": [], "contract": contract})
+    return {"regions": regions if differs else "each_node", "contract": kept}

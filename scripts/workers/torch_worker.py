@@ -28,6 +28,8 @@ MODES = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 ATTENTION = {"math": "MATH", "flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
 # Its attention on CPUs has an exponential with an error of up to 20 ulp.
 ATTENTION_ARITHMETIC = {"exp": 48}
+# Measured: above some sizes, bf16 products (oneDNN's) read and write subnormal numbers as zeros.
+BF16_PRODUCTS = ("linear", "matmul", "einsum", "sdpa")
 # What PyTorch says where it has no kernel for a dtype, or not in the backend that a switch asks for.
 NO_KERNEL_TEXTS = ("not implemented for", "No available kernel")
 
@@ -41,6 +43,14 @@ def parse_mode(text):
         if switch not in known:
             raise Unavailable(f'unknown switch "{switch}", expected one of {", ".join(sorted(known))}')
     return mode, set(switches)
+
+
+def own_arithmetic(node, types):
+    """Entries of the contract's arithmetic that differ for this node."""
+    own = dict(ATTENTION_ARITHMETIC) if node["op"] == "sdpa" else {}
+    if node["op"] in BF16_PRODUCTS and types[0].dtype == "bf16":
+        own["flushes_subnormals"] = True
+    return own
 
 
 class TorchExecutor(Executor):
@@ -92,9 +102,9 @@ class TorchExecutor(Executor):
         more = {"lowerings": ["einsum.sum_first", "linear.bias_after", "rsqrt.of_root"], "attention": "online",
                 "rounded_inside": {"softmax": 1, "logsumexp": 2}}
         if self.mode == "eager":
-            return node_plan(graph, arithmetic, {"sdpa": ATTENTION_ARITHMETIC}, **more)
-        if any(node["op"] == "sdpa" for node in graph.nodes):
-            arithmetic.update(ATTENTION_ARITHMETIC)
+            return node_plan(graph, arithmetic, own_arithmetic, **more)
+        for node in graph.nodes:
+            arithmetic.update(own_arithmetic(node, [graph.types[name] for name in node.get("inputs", [])]))
         return opaque_plan(arithmetic, **more)
 
     def warm_up(self):
