@@ -37,7 +37,7 @@ using Json = nlohmann::ordered_json;
 
 // What the worker did with the samples of one op.
 struct OpResult {
-  int64_t passed = 0, unsupported = 0, inconclusive = 0, failed = 0;
+  int64_t passed = 0, unsupported = 0, inconclusive = 0, known = 0, failed = 0;
   std::string first_reason, first_failure;
 };
 
@@ -97,7 +97,9 @@ class WorkerCheck {
     judge.candidate = worker_;
     const Judging judging(judge);
     Samples(flags_.seed, flags_.samples).each([&](const std::string& op, const Case& test_case) {
-      add(ops_[op], judging.run(test_case).verdict);
+      const Verdict verdict = judging.run(test_case).verdict;
+      add(ops_[op], verdict);
+      for (const KnownFailure& failure : verdict.known) ++known_[failure.issue];
       return !InterruptGuard::interrupted();
     });
   }
@@ -113,12 +115,26 @@ class WorkerCheck {
       text += (check.problem.empty() ? "ok      " : "FAILED  ") + check.name +
               (check.problem.empty() ? "" : ": " + check.problem) + "\n";
     if (ops_.empty()) return text;
-    Table table({"op", "passed", "unsupported", "inconclusive", "failed", "first reason"});
-    for (const auto& [op, result] : ops_)
-      table.add({op, std::to_string(result.passed), std::to_string(result.unsupported),
-                 std::to_string(result.inconclusive), std::to_string(result.failed),
-                 result.failed > 0 ? result.first_failure : result.first_reason});
-    return text + "\n" + table.text(0, columns);
+    std::vector<std::string> titles = {"op",           "passed", "unsupported",
+                                       "inconclusive", "failed", "first reason"};
+    const bool with_known = flags_.judge.known_issues != nullptr;
+    if (with_known) titles.insert(titles.end() - 2, "known");
+    Table table(std::move(titles));
+    for (const auto& [op, result] : ops_) {
+      std::vector<std::string> cells = {op,
+                                        std::to_string(result.passed),
+                                        std::to_string(result.unsupported),
+                                        std::to_string(result.inconclusive),
+                                        std::to_string(result.failed),
+                                        result.failed > 0 ? result.first_failure : result.first_reason};
+      if (with_known) cells.insert(cells.end() - 2, std::to_string(result.known));
+      table.add(std::move(cells));
+    }
+    text += "\n" + table.text(0, columns);
+    for (const auto& [issue, samples] : known_)
+      text += "Known: " + counted(samples, "sample") + ", " + flags_.judge.known_issues->find(issue)->text() +
+              "\n";
+    return text;
   }
 
   Json json() const {
@@ -130,10 +146,11 @@ class WorkerCheck {
       ops[op] = {{"passed", result.passed},
                  {"unsupported", result.unsupported},
                  {"inconclusive", result.inconclusive},
+                 {"known", result.known},
                  {"failed", result.failed},
                  {"first_unsupported", result.first_reason},
                  {"first_failure", result.first_failure}};
-    return {{"worker", worker_}, {"protocol", protocol}, {"ops", ops}};
+    return {{"worker", worker_}, {"protocol", protocol}, {"ops", ops}, {"known", known_}};
   }
 
  private:
@@ -142,6 +159,8 @@ class WorkerCheck {
       if (result.failed++ == 0)
         result.first_failure =
             verdict.signature_text() + (verdict.reason.empty() ? "" : ": " + verdict.reason);
+    } else if (!verdict.known.empty()) {
+      ++result.known;
     } else if (verdict.verdict == VerdictClass::unsupported ||
                verdict.verdict == VerdictClass::out_of_memory) {
       if (result.unsupported++ == 0) result.first_reason = verdict.reason;
@@ -156,6 +175,7 @@ class WorkerCheck {
   const std::string worker_;
   std::vector<ProtocolCheck> protocol_;
   std::map<std::string, OpResult> ops_;
+  std::map<std::string, int64_t> known_;  // samples that fail by a known issue, by its name
 };
 
 FlagTable CheckWorkerFlags::table() {
@@ -170,11 +190,14 @@ FlagTable CheckWorkerFlags::table() {
       "generated graphs, on the inputs that they get there, with the worker as the candidate, and prints for "
       "each op how many passed, which the worker does not support, and which failed.\n"
       "\n"
-      "Exit codes: 0 all passed or unsupported, 1 wrong usage, 72 interrupted, 77 a check failed.";
+      "With --known, a sample that fails only by known issues is counted apart and is no failure.\n"
+      "\n"
+      "Exit codes: 0 all passed, unsupported or known, 1 wrong usage, 72 interrupted, 77 a check failed.";
   table.positional = {"WORKER|COMMAND", &worker, 1, 1};
   judge.add_to(table.flags);
   std::erase_if(table.flags, [](const Flag& flag) {
-    return flag.name != "policy" && flag.name != "compile_timeout" && flag.name != "run_timeout";
+    static constexpr std::string_view kTaken[] = {"policy", "compile_timeout", "run_timeout", "known"};
+    return std::find(std::begin(kTaken), std::end(kTaken), flag.name) == std::end(kTaken);
   });
   table.flags.push_back({.name = "samples",
                          .target = &samples,
@@ -197,6 +220,7 @@ int run(CheckWorkerFlags& flags, Console& console) {
   const std::string worker = worker_kind(flags.worker[0]) ? flags.worker[0] : "remote:" + flags.worker[0];
   const auto spec = worker_spec(worker);
   if (!spec) return fail(console, kName, spec.problem());
+  if (const auto problem = flags.judge.read_known()) return fail(console, kName, problem->what);
   const InterruptGuard guard;
   WorkerCheck check(flags, worker);
   if (check.check_protocol_of(*spec)) check.check_ops();

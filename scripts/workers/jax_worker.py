@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""JAX as a worker, on the CPU: jax_worker.py MODE[+native]
+"""JAX as a worker, on the CPU: jax_worker.py MODE[+SWITCH...]
 
-MODE is op_by_op (every node is compiled by itself) or jit (the graph is compiled as a whole). With +native, functions
-that JAX composes of several operations (softmax, gelu, sigmoid, ...) get 16-bit operands as they are, and round in
-between; else they compute in f32.
+MODE is op_by_op (every node is compiled by itself) or jit (the graph is compiled as a whole). Switches:
+  native       functions that JAX composes of several operations (softmax, gelu, sigmoid, ...) get 16-bit operands as
+               they are, and round in between; else they compute in f32
+  without_ynn  XLA compiles products and reductions itself instead of calling YNNPACK
 """
 
 import json
@@ -25,6 +26,7 @@ from protocol import (
 replies = redirect_standard_output()
 
 MODES = ("op_by_op", "jit")
+SWITCHES = ("native", "without_ynn")
 MOST_COMPILED = 4096  # compiled nodes that are kept
 
 
@@ -32,16 +34,19 @@ class JaxExecutor(Executor):
     def __init__(self, text):
         super().__init__()
         mode, *switches = text.split("+")
-        if mode not in MODES or switches not in ([], ["native"]):
-            raise Unavailable(f'unknown mode "{text}", expected one of {", ".join(MODES)}, or one of them +native')
+        if mode not in MODES or not set(switches) <= set(SWITCHES):
+            raise Unavailable(f'unknown mode "{text}", expected one of {", ".join(MODES)}, and after + one of '
+                              f'{", ".join(SWITCHES)}')
         self.name = f"jax:{text}"
         self.by_node = mode == "op_by_op"
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        if "without_ynn" in switches:
+            os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_experimental_ynn_fusion_type="
         import jax
         import jax_ops
 
         self.jax, self.ops = jax, jax_ops
-        jax_ops.native_16_bit = bool(switches)
+        jax_ops.native_16_bit = "native" in switches
         self.program = self.graph = self.results = None
         self.compiled = {}  # nodes by their op, attributes and types: cases share many
 
@@ -55,12 +60,12 @@ class JaxExecutor(Executor):
         self.results = graph.all_values() if self.by_node else graph.results()
         self.program = Program(graph, self.results, self.ops.LOWERINGS)
         arithmetic = {**measured_arithmetic("jax"), "variance": "two_pass", "div": 2, "flushes_subnormals": True}
-        lowerings = ["einsum.sum_first_in_16_bits", "div.reciprocal"]
+        lowerings = ["einsum.sum_first_in_16_bits"]
         if self.by_node:
             self.compile_nodes()
-            return node_plan(graph, arithmetic, lowerings=lowerings)
+            return node_plan(graph, arithmetic, lowerings=[*lowerings, "div.reciprocal"])
         self.program = self.jax.jit(self.program).lower(*self.shapes(graph.inputs)).compile()
-        # (a / b) / c becomes a / (b c), with b c in the dtype.
+        # (a / b) / c becomes a / (b c), with b c in the dtype; a / b may be a product with 1 / b in the dtype.
         return opaque_plan(arithmetic, lowerings=lowerings, rounded_inside={"div": 2})
 
     def shapes(self, names):

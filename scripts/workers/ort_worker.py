@@ -38,6 +38,23 @@ NO_TYPE = re.compile(r"of operator \((?P<op>\w+)\) in node \((?P<node>[^():]+)")
 # either, and no names that would say which op is meant.
 REPLACED_WITHOUT_KERNEL = ("gelu", "softmax", "rms_norm", "group_norm", "sdpa")
 
+# How variances are computed. Measured: the bits of LayerNormalization are those of a running mean. A var_mean is
+# several nodes in ONNX; GroupNormalization is replaced by its definition in ONNX, which is E[x^2] - E[x]^2.
+VARIANCES = {"layer_norm": "welford", "var_mean": "two_pass", "group_norm": "moments"}
+
+
+def variance_of(ops):
+    """The form that covers all of these ops in one region. The bound of moments covers that of two passes; a running
+    mean rounds where the mean of the others is exact, so that no form covers it and another one."""
+    forms = {VARIANCES[op] for op in ops if op in VARIANCES}
+    if len(forms) > 1 and "welford" in forms:
+        raise Unsupported("no contract covers a layer_norm beside a var_mean or a group_norm")
+    return "moments" if len(forms) > 1 else next(iter(forms), "welford")
+
+
+def own_variance(node, _types):
+    return {"variance": VARIANCES[node["op"]]} if node["op"] in VARIANCES else {}
+
 
 class OrtExecutor(Executor):
     def __init__(self, text):
@@ -68,17 +85,15 @@ class OrtExecutor(Executor):
 
     def compile(self, graph):
         self.graph = graph
-        # Measured: the bits of LayerNormalization are those of a running mean. A var_mean is several nodes in ONNX.
-        two_passes = any(node["op"] == "var_mean" for node in graph.nodes)
-        arithmetic = {**measured_arithmetic("onnxruntime"), "variance": "two_pass" if two_passes else "welford"}
+        arithmetic = measured_arithmetic("onnxruntime")
         if not self.by_node:
             self.sessions = [self.make_session(graph.nodes, graph.inputs, graph.results())]
-            return opaque_plan(arithmetic)
+            return opaque_plan({**arithmetic, "variance": variance_of(node["op"] for node in graph.nodes)})
         self.sessions = []
         for node in graph.nodes:
             inputs = list(dict.fromkeys(node.get("inputs", [])))
             self.sessions.append(self.make_session([node], inputs, graph.outputs_of(node)))
-        return node_plan(graph, arithmetic)
+        return node_plan(graph, arithmetic, own_variance)
 
     def make_session(self, nodes, inputs, results):
         """Tries again with an op in f32 for each (op, dtype) that has no kernel."""

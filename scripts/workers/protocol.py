@@ -301,15 +301,19 @@ def opaque_plan(arithmetic, **more):
     return {"regions": "whole_graph", "contract": {"roundings": "any", "arithmetic": arithmetic, **more}}
 
 
-def node_plan(graph, arithmetic, inside_attention=None, **more):
+def node_plan(graph, arithmetic, arithmetic_of=None, **more):
     """One region per node that keeps its rounding. `sdpa` is one kernel here, which stores no inner value.
 
-    `inside_attention`: entries of the contract's arithmetic that differ inside of `sdpa`.
+    `arithmetic_of`: a function of (node, types of its inputs) that returns entries of the contract's arithmetic that
+    differ for this node.
     """
     kept = {"roundings": "kept", "arithmetic": arithmetic, **more}
-    if all(node["op"] != "sdpa" for node in graph.nodes):
-        return {"regions": "each_node", "contract": kept}
-    loose = {**kept, "roundings": "any", "arithmetic": {**arithmetic, **(inside_attention or {})}}
-    regions = [{"nodes": [node["name"]], "patterns": [], "contract": loose if node["op"] == "sdpa" else kept}
-               for node in graph.nodes]
-    return {"regions": regions, "contract": kept}
+    regions, differs = [], False
+    for node in graph.nodes:
+        types = [graph.types[name] for name in node.get("inputs", [])]
+        own = arithmetic_of(node, types) if arithmetic_of else {}
+        roundings = "any" if node["op"] == "sdpa" else "kept"
+        differs |= bool(own) or roundings != "kept"
+        contract = {**kept, "roundings": roundings, "arithmetic": {**arithmetic, **own}}
+        regions.append({"nodes": [node["name"]], "patterns": [], "contract": contract})
+    return {"regions": regions if differs else "each_node", "contract": kept}

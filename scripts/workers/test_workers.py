@@ -265,7 +265,7 @@ class ModesTest(unittest.TestCase):
     MODES = {"torch_worker.py": ["eager+math", "aot_eager", "aot_eager_decomp_partition",
                                  "inductor+emulate_precision_casts"],  # a switch of inductor
              "ort_worker.py": ["op_by_op", "off", "basic", "extended", "all", "all-ConstantFolding"],
-             "jax_worker.py": ["op_by_op", "jit", "jit+native"]}
+             "jax_worker.py": ["op_by_op", "jit", "jit+native", "jit+without_ynn"]}
     NODES = [{"name": "h", "op": "linear", "inputs": ["x", "w"]}, {"name": "g", "op": "gelu", "inputs": ["h"],
                                                                    "form": "erf"},
              {"name": "y", "op": "softmax", "inputs": ["g"], "axis": -1}]

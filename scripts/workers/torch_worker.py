@@ -33,6 +33,8 @@ ATTENTION_ARITHMETIC = {"exp": 48}
 # On GPUs, eager PyTorch multiplies by the reciprocal of a scalar divisor; Triton's f32 division is div.full.f32, whose
 # error is at most 2 ulp (PTX ISA, "div").
 DIVISION_ON_GPU = {"eager": 2, "inductor": 4}
+# Measured: above some sizes, bf16 products (oneDNN's) read and write subnormal numbers as zeros.
+BF16_PRODUCTS = ("linear", "matmul", "einsum", "sdpa")
 # What PyTorch says where it has no kernel for a dtype, or not in the backend that a switch asks for.
 NO_KERNEL_TEXTS = ("not implemented for", "No available kernel")
 
@@ -46,6 +48,14 @@ def parse_mode(text):
         if switch not in known:
             raise Unavailable(f'unknown switch "{switch}", expected one of {", ".join(sorted(known))}')
     return mode, set(switches)
+
+
+def own_arithmetic(node, types):
+    """Entries of the contract's arithmetic that differ for this node."""
+    own = dict(ATTENTION_ARITHMETIC) if node["op"] == "sdpa" else {}
+    if node["op"] in BF16_PRODUCTS and types[0].dtype == "bf16":
+        own["flushes_subnormals"] = True
+    return own
 
 
 class TorchExecutor(Executor):
@@ -102,9 +112,9 @@ class TorchExecutor(Executor):
         more = {"lowerings": ["einsum.sum_first", "linear.bias_after", "rsqrt.of_root"], "attention": "online",
                 "rounded_inside": {"softmax": 1, "logsumexp": 2}}
         if self.mode == "eager":
-            return node_plan(graph, arithmetic, ATTENTION_ARITHMETIC, **more)
-        if any(node["op"] == "sdpa" for node in graph.nodes):
-            arithmetic.update(ATTENTION_ARITHMETIC)
+            return node_plan(graph, arithmetic, own_arithmetic, **more)
+        for node in graph.nodes:
+            arithmetic.update(own_arithmetic(node, [graph.types[name] for name in node.get("inputs", [])]))
         return opaque_plan(arithmetic, **more)
 
     def warm_up(self):

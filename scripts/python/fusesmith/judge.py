@@ -7,7 +7,7 @@ import tempfile
 from . import replay
 from .cases import check_dtypes, subject_of, write_cases
 from .errors import Error, JudgedAtImport
-from .kernel import find_kernel
+from .kernel import Plugin, find_kernel
 from .ops import is_integer
 from .program import binary, check_interpreter
 from .result import make_result
@@ -19,7 +19,8 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=2
           fills=None, inputs=None, run_timeout=10, time_limit=600, keep=None, **attributes):
     """Judges `fn` in a child process; returns a Result, which is printed as a report.
 
-    fn                    a function at the top level of a .py file, or a text FILE.py:FUNCTION
+    fn                    a function at the top level of a .py file, a text FILE.py:FUNCTION, or plugin:PATH.so, a
+                          shared library with the C functions of fusesmith/plugin.h
     graph_or_case_or_op   what it has to compute: a Graph, the path of a case file, or an op, whose attributes are
                           further arguments: judge(f, "softmax", axis=0)
     dtypes                of the inputs whose dtype is not given: some of "f32", "f16", "bf16"
@@ -39,7 +40,8 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=2
         raise Error(f"runs is an integer between 1 and 9999, got {runs!r}")
     kernel, dtypes = find_kernel(fn), check_dtypes(dtypes)
     binary()
-    check_interpreter()
+    if not isinstance(kernel, Plugin):
+        check_interpreter()
     subject = subject_of(graph_or_case_or_op, attributes, kernel, inputs)
     folder = tempfile.mkdtemp(prefix=f"fusesmith-{kernel.name}-")
     try:

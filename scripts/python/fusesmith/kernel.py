@@ -25,11 +25,29 @@ class Kernel:
     def candidate(self):
         return f"python:{self.path}:{self.name}"
 
+    @property
+    def text(self):
+        return f"{os.path.relpath(self.path)}:{self.name}"
+
+
+class Plugin(Kernel):
+    """A shared library with the C functions of fusesmith/plugin.h."""
+
+    @property
+    def candidate(self):
+        return f"plugin:{self.path}"
+
+    @property
+    def text(self):
+        return f"plugin:{os.path.relpath(self.path)}"
+
 
 def find_kernel(function):
-    """A Kernel from a function, or from a text FILE.py:FUNCTION."""
+    """A Kernel from a function, or from a text FILE.py:FUNCTION or plugin:PATH.so."""
     if isinstance(function, Kernel):
         return function
+    if isinstance(function, str) and function.startswith("plugin:"):
+        return plugin_of_path(function.removeprefix("plugin:"))
     if isinstance(function, str):
         return kernel_of_text(function)
     if not callable(function):
@@ -39,6 +57,12 @@ def find_kernel(function):
     if not path or not os.path.isfile(path) or not path.endswith(".py"):
         raise Error(f"{name} has no Python file that a child process could load it from: {IN_A_FILE}")
     return Kernel(os.path.abspath(path), name, *arguments_of(function))
+
+
+def plugin_of_path(path):
+    if not os.path.isfile(path):
+        raise Error(f"{path}: no such file" if path else "expected plugin:PATH.so")
+    return Plugin(os.path.abspath(path), os.path.splitext(os.path.basename(path))[0])
 
 
 def bound_name(function):

@@ -69,7 +69,7 @@ def make_result(kernel, subject, cases, judged, keep, judge_alone, arguments):
     counts = collections.Counter(entry["verdict"] for entry in judged)
     result = Result(
         ok=not findings and any(counts[verdict] for verdict in CORRECT), verdict="", cases=dict(counts.most_common()),
-        kernel=f"{os.path.relpath(kernel.path)}:{kernel.name}", subject=subject, runs=len(cases),
+        kernel=kernel.text, subject=subject, runs=len(cases),
         findings=len(findings), failures_by=failures_by(judged, by_path),
         reasons=dict(collections.Counter(e["reason"] for e in judged if e["reason"]).most_common(3)))
     shares = [region["worst_share"] for entry in judged for region in entry["regions"] if not entry["finding"]]
