@@ -21,12 +21,14 @@ FindingRecord finding(const std::string& pattern, const std::string& dtype, cons
   FindingRecord record;
   record.signature = pattern + "-" + dtype + "-" + symptom;
   record.cases = 1;
-  record.verdict = {
-      {"verdict", symptom == "out_of_bounds" ? "defect" : "exceptional"},
-      {"failing_region", {{"role", "candidate"}, {"backend", "cpu_fused"}, {"region", 0}}},
-      {"candidate",
-       {{"regions", {{{"op", "gelu"}, {"patterns", {pattern}}, {"dtype", dtype}, {"symptom", symptom}}}}}}};
-  if (!rule.empty()) record.verdict["neighbours"] = {{"sizes", {{{"fails_iff", rule}}}}};
+  const Json region = {
+      {"op", "gelu"}, {"patterns", Json::array({pattern})}, {"dtype", dtype}, {"symptom", symptom}};
+  record.verdict = {{"verdict", symptom == "out_of_bounds" ? "defect" : "exceptional"},
+                    {"failing_region", {{"role", "candidate"}, {"backend", "cpu_fused"}, {"region", 0}}}};
+  // As the file is read, its numbers are unsigned.
+  record.verdict["failing_region"]["region"] = size_t{0};
+  record.verdict["candidate"]["regions"] = Json::array({region});
+  if (!rule.empty()) record.verdict["neighbours"]["sizes"] = Json::array({Json{{"fails_iff", rule}}});
   auto test_case = parse_case(R"({"fusesmith": 1, "seed": 1, "steps": 1, "policy": {"tf32": false,
       "implicit_casts": "may_elide"}, "graph": {"inputs": [{"name": "x", "type": ")" +
                               dtype + R"([2,2]", "fill": {"normal": {}}}], "states": [], "nodes": [)" +
