@@ -19,6 +19,7 @@ from protocol import (
     Executor,
     Unavailable,
     Unsupported,
+    arithmetic_by_op,
     measured_arithmetic,
     node_plan,
     opaque_plan,
@@ -41,15 +42,6 @@ REPLACED_WITHOUT_KERNEL = ("gelu", "softmax", "rms_norm", "group_norm", "sdpa")
 # How variances are computed. Measured: the bits of LayerNormalization are those of a running mean. A var_mean is
 # several nodes in ONNX; GroupNormalization is replaced by its definition in ONNX, which is E[x^2] - E[x]^2.
 VARIANCES = {"layer_norm": "welford", "var_mean": "two_pass", "group_norm": "moments"}
-
-
-def variance_of(ops):
-    """The form that covers all of these ops in one region. The bound of moments covers that of two passes; a running
-    mean rounds where the mean of the others is exact, so that no form covers it and another one."""
-    forms = {VARIANCES[op] for op in ops if op in VARIANCES}
-    if len(forms) > 1 and "welford" in forms:
-        raise Unsupported("no contract covers a layer_norm beside a var_mean or a group_norm")
-    return "moments" if len(forms) > 1 else next(iter(forms), "welford")
 
 
 def own_variance(node, _types):
@@ -88,7 +80,7 @@ class OrtExecutor(Executor):
         arithmetic = measured_arithmetic("onnxruntime")
         if not self.by_node:
             self.sessions = [self.make_session(graph.nodes, graph.inputs, graph.results())]
-            return opaque_plan({**arithmetic, "variance": variance_of(node["op"] for node in graph.nodes)})
+            return opaque_plan(arithmetic, arithmetic_of=arithmetic_by_op(graph, own_variance))
         self.sessions = []
         for node in graph.nodes:
             inputs = list(dict.fromkeys(node.get("inputs", [])))

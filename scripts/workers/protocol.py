@@ -296,6 +296,19 @@ def measured_arithmetic(library):
     return {}
 
 
+def input_types(graph, node):
+    return [graph.types[name] for name in node.get("inputs", [])]
+
+
+def arithmetic_by_op(graph, arithmetic_of):
+    """For opaque_plan(arithmetic_of=...): what `arithmetic_of`, as of node_plan, returns for the nodes of each op."""
+    by_op = {}
+    for node in graph.nodes:
+        if own := arithmetic_of(node, input_types(graph, node)):
+            by_op.setdefault(node["op"], {}).update(own)
+    return by_op
+
+
 def opaque_plan(arithmetic, **more):
     """One region in all: a compiler may keep or drop every implicit rounding. `more`: further keys of the contract."""
     return {"regions": "whole_graph", "contract": {"roundings": "any", "arithmetic": arithmetic, **more}}
@@ -310,8 +323,7 @@ def node_plan(graph, arithmetic, arithmetic_of=None, **more):
     kept = {"roundings": "kept", "arithmetic": arithmetic, **more}
     regions, differs = [], False
     for node in graph.nodes:
-        types = [graph.types[name] for name in node.get("inputs", [])]
-        own = arithmetic_of(node, types) if arithmetic_of else {}
+        own = arithmetic_of(node, input_types(graph, node)) if arithmetic_of else {}
         roundings = "any" if node["op"] == "sdpa" else "kept"
         differs |= bool(own) or roundings != "kept"
         contract = {**kept, "roundings": roundings, "arithmetic": {**arithmetic, **own}}

@@ -17,6 +17,7 @@ from protocol import (
     Executor,
     Unavailable,
     Unsupported,
+    arithmetic_by_op,
     measured_arithmetic,
     node_plan,
     opaque_plan,
@@ -30,9 +31,13 @@ MODES = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 ATTENTION = {"math": "MATH", "flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
 # Its attention on CPUs has an exponential with an error of up to 20 ulp.
 ATTENTION_ARITHMETIC = {"exp": 48}
-# On GPUs, eager PyTorch multiplies by the reciprocal of a scalar divisor; Triton's f32 division is div.full.f32, whose
-# error is at most 2 ulp (PTX ISA, "div").
-DIVISION_ON_GPU = {"eager": 2, "inductor": 4}
+# On GPUs: `fusesmith calibrate --backend=torch:eager+cuda` and torch:inductor+cuda on an H200, PyTorch 2.11. Eager
+# PyTorch multiplies by the reciprocal of a scalar divisor; Triton's f32 division is div.full.f32, whose error is at
+# most 2 ulp (PTX ISA, "div"), and its sigmoid has an exponential whose relative error grows with the argument.
+ARITHMETIC_ON_GPU = {
+    "eager": {"exp": 3, "erf": 3, "tanh": 4, "sqrt": 1, "div": 2},
+    "inductor": {"exp": 3, "erf": 3, "tanh": 4, "sqrt": 1, "div": 4, "sigmoid_absolute": 2},
+}
 # Measured: above some sizes, bf16 products (oneDNN's) read and write subnormal numbers as zeros.
 BF16_PRODUCTS = ("linear", "matmul", "einsum", "sdpa")
 # What PyTorch says where it has no kernel for a dtype, or not in the backend that a switch asks for.
@@ -108,14 +113,12 @@ class TorchExecutor(Executor):
         arithmetic = {**measured_arithmetic("torch"), "tf32": bool(graph.options.get("tf32")), "variance": "welford",
                       "norms_scale_and_shift": True}
         if "cuda" in self.switches:
-            arithmetic["div"] = DIVISION_ON_GPU.get(self.mode, DIVISION_ON_GPU["eager"])
+            arithmetic.update(ARITHMETIC_ON_GPU.get(self.mode, ARITHMETIC_ON_GPU["eager"]))
         more = {"lowerings": ["einsum.sum_first", "linear.bias_after", "rsqrt.of_root"], "attention": "online",
                 "rounded_inside": {"softmax": 1, "logsumexp": 2}}
         if self.mode == "eager":
             return node_plan(graph, arithmetic, own_arithmetic, **more)
-        for node in graph.nodes:
-            arithmetic.update(own_arithmetic(node, [graph.types[name] for name in node.get("inputs", [])]))
-        return opaque_plan(arithmetic, **more)
+        return opaque_plan(arithmetic, arithmetic_of=arithmetic_by_op(graph, own_arithmetic), **more)
 
     def warm_up(self):
         """torch.compile compiles in the first run; and only a run tells which kernels are missing."""
