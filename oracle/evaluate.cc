@@ -224,6 +224,15 @@ std::vector<Bounded> compute_op(const Node& node, const std::vector<const Bounde
   return results;
 }
 
+// The roundings inside of an op that the reading adds to its result.
+void add_inner_roundings(Bounded& value, const Node& node, const std::string& name, size_t input_size,
+                         const Context& context) {
+  for (const char* inner : {kExponentials, kInner}) {
+    if (const Deviation* added = context.deviation(name + inner))
+      add_rounding(value, *added, node.op, input_size);
+  }
+}
+
 std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Values& values,
                                   const std::string& name, const Context& context) {
   std::vector<const Bounded*> inputs;
@@ -241,6 +250,7 @@ std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Va
     if (!either) return {as_graph};
     outputs.push_back(graph.type(node.first_output));
     Bounded as_op = std::move(compute_op(node, inputs, outputs, context)[0]);
+    add_inner_roundings(as_op, node, name, inputs[0]->v.size(), context);
     cover(as_op, as_graph);
     return {as_op};
   }
@@ -255,10 +265,7 @@ std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Va
   if (std::find(unnormalised.begin(), unnormalised.end(), name) != unnormalised.end()) {
     forget_overflowing(value, node.op, *inputs[0], *inputs[1], context.arithmetic(node.op));
   }
-  for (const char* inner : {kExponentials, kInner}) {
-    if (const Deviation* added = context.deviation(name + inner))
-      add_rounding(value, *added, node.op, inputs[0]->v.size());
-  }
+  add_inner_roundings(value, node, name, inputs[0]->v.size(), context);
   return results;
 }
 

@@ -202,6 +202,22 @@ TEST(Lowerings, MayDifferByElement) {
   }
 }
 
+// Some elements by the lowering, the others by the op with a rounding inside of it.
+TEST(Lowerings, MayStandBesideRoundingsInsideOfTheOp) {
+  const Sample sample = samples()[3];
+  ASSERT_EQ(sample.lowering, "div.reciprocal");
+  OneNode node(sample);
+  const std::vector<double> x = to_f64(*node.trace.values[0]), y = to_f64(*node.trace.values[1]);
+  auto mixed = std::make_shared<Tensor>(*node.trace.values.back());
+  for (size_t i = 0; i < x.size(); i += 2) mixed->set(static_cast<int64_t>(i), x[i] / y[i] * (1 + 0x1p-8));
+  node.trace.values.back() = mixed;
+  node.declare(sample.lowering);
+  EXPECT_EQ(name(node.judge().verdict), "defect");
+  Deviation inside{Deviation::Kind::add, std::string("y") + kInner, Dtype::bf16, 0x1p-7, "", ""};
+  node.plan.regions[0].contract.deviations.push_back(inside);
+  EXPECT_EQ(name(node.judge().verdict), "precision_policy");
+}
+
 TEST(Lowerings, NothingToSumFirst) {
   const Types types = {bf16({4, 4}), bf16({4, 4})};
   const Lowering* lowering = find_lowering("einsum.sum_first");
