@@ -225,11 +225,11 @@ std::vector<Bounded> compute_op(const Node& node, const std::vector<const Bounde
 }
 
 // The roundings inside of an op that the reading adds to its result.
-void add_inner_roundings(Bounded& value, const Node& node, const std::string& name, size_t input_size,
-                         const Context& context) {
+void add_inner_roundings(Bounded& value, const Node& node, const std::string& name,
+                         const std::vector<const Bounded*>& inputs, const Context& context) {
   for (const char* inner : {kExponentials, kInner}) {
     if (const Deviation* added = context.deviation(name + inner))
-      add_rounding(value, *added, node.op, input_size);
+      add_rounding(value, *added, node.op, inputs[0]->v.size());
   }
 }
 
@@ -250,7 +250,7 @@ std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Va
     if (!either) return {as_graph};
     outputs.push_back(graph.type(node.first_output));
     Bounded as_op = std::move(compute_op(node, inputs, outputs, context)[0]);
-    add_inner_roundings(as_op, node, name, inputs[0]->v.size(), context);
+    add_inner_roundings(as_op, node, name, inputs, context);
     cover(as_op, as_graph);
     return {as_op};
   }
@@ -265,7 +265,7 @@ std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Va
   if (std::find(unnormalised.begin(), unnormalised.end(), name) != unnormalised.end()) {
     forget_overflowing(value, node.op, *inputs[0], *inputs[1], context.arithmetic(node.op));
   }
-  add_inner_roundings(value, node, name, inputs[0]->v.size(), context);
+  add_inner_roundings(value, node, name, inputs, context);
   return results;
 }
 
