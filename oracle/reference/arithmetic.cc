@@ -36,11 +36,18 @@ Element mul(Element a, Element b) {
   return {v, known(inputs + std::fabs(std::fma(a.v, b.v, -v)))};
 }
 
+// A product with a reciprocal is exact only where the reciprocal is.
+bool has_exact_reciprocal(double x) {
+  int exponent = 0;
+  return std::fabs(std::frexp(x, &exponent)) == 0.5;
+}
+
 // |a'/b' - a/b| <= (ea + |a/b| eb) / (|b| - eb); a denominator that may be 0 makes anything possible.
 Element div(Element a, Element b, double div_error) {
   const double v = a.v / b.v;
   if (a.e == 0 && b.e == 0) {
-    const bool exact = !std::isfinite(v) || std::fma(v, b.v, -a.v) == 0;
+    const bool rounded_once = div_error <= 1 || v == 0 || has_exact_reciprocal(b.v);
+    const bool exact = !std::isfinite(v) || (rounded_once && std::fma(v, b.v, -a.v) == 0);
     return {v, exact ? 0 : std::fabs(v) * (0x1p-53 + (div_error - 1) * kU) + 0x1p-1074};
   }
   if (!(b.e < std::fabs(b.v)) || !std::isfinite(v)) return {v, kInfinity};

@@ -88,6 +88,17 @@ TEST(DeclaredArithmetic, OfTheOpsInsideOfAComposite) {
   EXPECT_EQ(judged(), "reassociation");
 }
 
+// x (1 / x) may differ from 1, where 1 / x is rounded.
+TEST(DeclaredArithmetic, AQuotientByAReciprocal) {
+  OneNode node(Div{}, {row({3, 4, 6, 0}), row({3, 4, 2, 7})});
+  const double above = 1 + 0x1p-23;
+  EXPECT_EQ(node.judge({above, 1, 3, 0}, {}), "defect");
+  EXPECT_EQ(node.judge({above, 1, 3, 0}, {.div = 4}), "reassociation");
+  EXPECT_EQ(node.judge({1, above, 3, 0}, {.div = 4}), "defect");
+  EXPECT_EQ(node.judge({1, 1, 3 * above, 0}, {.div = 4}), "defect");
+  EXPECT_EQ(node.judge({1, 1, 3, 0x1p-149}, {.div = 4}), "defect");
+}
+
 TEST(DeclaredArithmetic, ASigmoidThatVanishesEarly) {
   const std::vector<double> x = {-18, -40, -200};
   OneNode sigmoid(Sigmoid{}, {row(x)}), silu(Silu{}, {row(x)});
