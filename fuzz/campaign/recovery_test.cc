@@ -54,20 +54,29 @@ class RecoveryOfAFinding : public Recovery {
     const auto text = read_file(at_ + name);
     return text.ok() ? *text : "";
   }
+  // But for how long the minimization took.
+  Json read_verdict() const {
+    Json verdict = Json::parse(read("verdict.json"), nullptr, false);
+    if (!verdict.is_object()) return verdict;
+    std::string& text = verdict["report"]["minimization"].get_ref<std::string&>();
+    text.resize(text.rfind(" in "));
+    return verdict;
+  }
 
   const FailingBackend crashing_;
   std::string at_;
 };
 
 TEST_F(RecoveryOfAFinding, WhatIsDamagedOrGoneIsMadeAgain) {
-  const std::string verdict = read("verdict.json"), min = read("min.json"), start_case = read("case.json");
+  const std::string min = read("min.json"), start_case = read("case.json");
+  const Json verdict = read_verdict();
   ASSERT_NE(min, "");
   ASSERT_NE(read("report.md"), "");
   const auto is_whole_again = [&](const std::string& what) {
     const Ran ran = start();
     EXPECT_EQ(ran.code, kFindings) << what << ": " << ran.err;
     EXPECT_EQ(read("case.json"), start_case) << what;
-    EXPECT_EQ(read("verdict.json"), verdict) << what;
+    EXPECT_EQ(read_verdict(), verdict) << what;
     EXPECT_EQ(read("min.json"), min) << what;
     EXPECT_THAT(read("report.md"), HasSubstr("min.json")) << what;
   };

@@ -53,7 +53,7 @@ constexpr std::string_view kIntroduction =
 constexpr std::string_view kEnd =
     "\n"
     "Getting started:\n"
-    "  fusesmith demo                                    find and explain a bug in a toy kernel, in seconds\n"
+    "  fusesmith demo                                    find and explain a bug in a toy kernel\n"
     "  fusesmith fuzz --max_total_time=1m                run a campaign of one minute in fusesmith-work/\n"
     "  fusesmith replay corpus/scenarios                 judge public bug reports\n"
     "  fusesmith explain fusesmith-work/findings/*/min.json\n"
