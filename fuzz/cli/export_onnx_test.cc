@@ -10,14 +10,11 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kCase = R"({"fusesmith": 1, "graph": {
-  "inputs": [{"name": "x", "type": "f32[2,3]", "fill": {"normal": {}}}],
-  "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": ["y"]}})";
-
 class ExportOnnx : public testing::Test {
  protected:
   Ran run(const std::string& output) {
-    return fusesmith_command({"export", folder_.file("case.json", kCase), "--to=onnx", "--output=" + output});
+    return fusesmith_command(
+        {"export", folder_.file("case.json", kReluCase), "--to=onnx", "--output=" + output});
   }
 
   void expect_refused(const std::string& text) {

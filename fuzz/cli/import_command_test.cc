@@ -12,10 +12,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kCase = R"({"fusesmith": 1, "graph": {
-  "inputs": [{"name": "x", "type": "f32[2,3]", "fill": {"normal": {}}}],
-  "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": ["y"]}})";
-
 class ImportCommand : public testing::Test {
  protected:
   void reply(const nlohmann::json& header, const std::string& payload) {
@@ -50,7 +46,7 @@ class ImportCommand : public testing::Test {
 };
 
 TEST_F(ImportCommand, WritesOneCase) {
-  reply(header({kCase}), kCase);
+  reply(header({kReluCase}), kReluCase);
   const Ran ran = import();
   EXPECT_EQ(ran.code, kClean) << ran.err;
   EXPECT_EQ(ran.out,
@@ -62,7 +58,7 @@ TEST_F(ImportCommand, WritesOneCase) {
 }
 
 TEST_F(ImportCommand, WritesAFolderOfParts) {
-  reply(header({kCase, kCase}), std::string(kCase) + kCase);
+  reply(header({kReluCase, kReluCase}), std::string(kReluCase) + kReluCase);
   const auto json = nlohmann::json::parse(import({"--split=1", "--json"}).out);
   EXPECT_EQ(json["files"], (nlohmann::json{folder_ / "out/m-0.json", folder_ / "out/m-1.json"}));
   EXPECT_EQ(json["nodes"], 2);
@@ -84,14 +80,14 @@ TEST_F(ImportCommand, NothingIsWrittenOnErrors) {
   reply({{"cases", "none"}}, "");
   expect_refused(import(), "the script's reply cannot be read");
   const std::string broken = R"({"fusesmith": 1, "graph": {}})";
-  reply(header({kCase, broken}), kCase + broken);
+  reply(header({kReluCase, broken}), kReluCase + broken);
   expect_refused(import({"--split=1"}), "m-1: the imported case is not valid");
   setenv("FUSESMITH_PYTHON", "/nowhere/python3", 1);
   expect_refused(import(), "cannot start '/nowhere/python3'");
 }
 
 TEST_F(ImportCommand, CannotWrite) {
-  reply(header({kCase}), kCase);
+  reply(header({kReluCase}), kReluCase);
   const Ran ran = fusesmith_command({"import", "m.onnx", "--output=" + (folder_ / "none/out.json")});
   EXPECT_EQ(ran.code, kCannotWrite);
   EXPECT_TRUE(is_one_line(ran.err)) << ran.err;

@@ -10,6 +10,11 @@
 
 namespace fusesmith::fuzz {
 
+// A case of one node, as scripts get and return cases.
+inline constexpr const char* kReluCase = R"({"fusesmith": 1, "graph": {
+  "inputs": [{"name": "x", "type": "f32[2,3]", "fill": {"normal": {}}}],
+  "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": ["y"]}})";
+
 // While this lives, /bin/sh stands for Python and its folder for that of the workers.
 class StandInScript {
  public:
