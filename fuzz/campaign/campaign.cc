@@ -216,12 +216,7 @@ std::optional<Problem> Campaign::follow_up() {
 
 FindingOptions Campaign::finding_options(const std::string& signature) const {
   Judging judging = finishing_;
-  // A finding stays one if its issue became known after it was written to the work directory.
-  if (FindIssue& find_issue = judging.options.judge.find_issue) {
-    find_issue = [signature, others = find_issue](const Signature& failure) {
-      return to_string(failure) == signature ? "" : others(failure);
-    };
-  }
+  judging.reported = signature;
   return {std::move(judging),     options_.judge.beside_case().text(),
           console_.program,       console_.commit,
           options_.minimize != 0, [this] { return InterruptGuard::interrupted() || watch_.failed(); }};

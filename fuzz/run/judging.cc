@@ -96,7 +96,7 @@ Signature failure_of(const std::string& backend, const Case& test_case, VerdictC
 }
 
 Verdict crash(const Judging& judging, const Case& test_case, const std::string& reason, Symptom symptom,
-              const FindIssue& find_issue) {
+              const FindIssue& find_issue = {}) {
   Verdict verdict = broken(VerdictClass::crash, judging, test_case, reason);
   verdict.fail(failure_of(judging.candidate, test_case, VerdictClass::crash, symptom), find_issue);
   return verdict;
@@ -116,7 +116,7 @@ Verdict worker_failure(const Judging& judging, const Case& test_case, const Work
                              : symptom == Symptom::bad_reply ? VerdictClass::defect
                                                              : VerdictClass::crash;
   Verdict verdict = broken(found, judging, test_case, reason);
-  verdict.fail(failure_of(error.backend(), test_case, found, symptom), judging.options.judge.find_issue);
+  verdict.fail(failure_of(error.backend(), test_case, found, symptom), judging.find_issue(test_case, reason));
   return verdict;
 }
 
@@ -259,12 +259,7 @@ Judging::Judging(const JudgeFlags& flags)
   options.skip_patterns = flags.skip_patterns;
   options.expose = flags.expose;
   options.deadlines = {flags.compile_timeout, flags.run_timeout};
-  if (flags.known_issues) {
-    options.judge.find_issue = [issues = flags.known_issues](const Signature& failure) {
-      const KnownIssue* issue = issues->find(failure);
-      return issue ? issue->name : "";
-    };
-  }
+  known_issues = flags.known_issues;
   if (flags.policy == "lawful") options.implicit_casts = Policy::ImplicitCasts::may_elide;
   if (flags.policy == "strict") options.implicit_casts = Policy::ImplicitCasts::strict;
 }
@@ -286,7 +281,9 @@ CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>&
   if (!why_not.empty()) return without_programs(broken(VerdictClass::unsupported, *this, test_case, why_not));
   const DeviceWatch::Run on_device(watch, test_case);
   try {
-    CaseRun run = run_case_traced(test_case, *find_backend(baseline), *find_backend(candidate), options);
+    RunOptions of_case = options;
+    of_case.judge.find_issue = find_issue(test_case);
+    CaseRun run = run_case_traced(test_case, *find_backend(baseline), *find_backend(candidate), of_case);
     run.verdict.baseline.backend = baseline;  // an unsupported case was not judged
     run.verdict.candidate.backend = candidate;
     if (then) then(run);
@@ -302,12 +299,24 @@ CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>&
   } catch (const std::bad_alloc&) {
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, "out of memory"));
   } catch (const std::exception& error) {
-    return without_programs(crash(*this, test_case, error.what(), Symptom::thrown, options.judge.find_issue));
+    return without_programs(
+        crash(*this, test_case, error.what(), Symptom::thrown, find_issue(test_case, error.what())));
   }
 }
 
 Verdict Judging::device_failure(const Case& test_case, const DeviceError& error) const {
-  return crash(*this, test_case, error.what(), Symptom::device_error, {});
+  return crash(*this, test_case, error.what(), Symptom::device_error);
+}
+
+FindIssue Judging::find_issue(const Case& test_case, const std::string& reason) const {
+  if (!known_issues) return {};
+  std::vector<std::string_view> ops;
+  for (const Node& node : test_case.graph.nodes()) ops.push_back(name(node.op));
+  return [issues = known_issues, reported = reported, ops, reason](const Signature& failure) -> std::string {
+    if (to_string(failure) == reported) return "";
+    const KnownIssue* issue = issues->find(failure, ops, reason);
+    return issue ? issue->name : "";
+  };
 }
 
 std::string shell_quoted(const std::string& word) {

@@ -58,8 +58,10 @@ struct Judging {
   // Why the pair cannot run here, in one line: a backend is not in this build, or could not run when the pair
   // was chosen; else empty.
   std::string why_not;
-  RunOptions options;
+  RunOptions options;            // but for find_issue, which is of a case
   DeviceWatch* watch = nullptr;  // told which cases run, and when the device fails; not owned
+  std::shared_ptr<const KnownIssues> known_issues = nullptr;
+  std::string reported;  // a signature that stays a finding, whatever is known since it was reported
 
   explicit Judging(const JudgeFlags& flags);
   // As flags say, with the pair that the case's expectation names where they name none.
@@ -76,6 +78,9 @@ struct Judging {
 
   // The verdict on a case that alone makes the device fail.
   Verdict device_failure(const Case& test_case, const DeviceError& error) const;
+
+  // The known issues of a case; `reason` is what the backend said that failed, empty if it ran.
+  FindIssue find_issue(const Case& test_case, const std::string& reason = "") const;
 };
 
 // The word quoted for a shell where it needs that.

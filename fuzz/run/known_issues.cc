@@ -10,6 +10,7 @@
 #include "fuzz/run/backends.h"
 #include "graph/json_place.h"
 #include "graph/json_strict.h"
+#include "graph/op.h"
 
 namespace fusesmith::fuzz {
 
@@ -22,10 +23,10 @@ constexpr size_t kMostIssues = 10000, kLongest = 1000;  // characters of a patte
 constexpr std::string_view kNoDtype = "any";            // as in signatures
 
 constexpr JsonKey kFileKeys[] = {{"fusesmith_known", true}, {"issues", true}, {"comment", false}};
-constexpr JsonKey kIssueKeys[] = {{"name", true},     {"signature", false}, {"verdict", false},
-                                  {"backend", false}, {"component", false}, {"dtype", false},
-                                  {"symptom", false}, {"versions", false},  {"case", false},
-                                  {"filed", false},   {"why", false}};
+constexpr JsonKey kIssueKeys[] = {
+    {"name", true},   {"signature", false}, {"verdict", false}, {"backend", false}, {"component", false},
+    {"dtype", false}, {"symptom", false},   {"reason", false},  {"ops", false},     {"versions", false},
+    {"case", false},  {"filed", false},     {"why", false}};
 
 // Verdicts that a finding may have.
 constexpr std::array kVerdicts = {
@@ -79,6 +80,18 @@ void read_words(const Place& place, KnownIssue& issue) {
     issue.symptom = static_cast<Symptom>(1 + at->read_choice("symptom", symptoms));
 }
 
+// An op that no graph can have would never be noticed.
+std::vector<std::string> read_ops(const Place& issue) {
+  std::vector<std::string> ops;
+  const auto place = issue.member("ops");
+  if (!place) return ops;
+  Names names;
+  for_each_op([&]<class T>(std::type_identity<T>) { names.push_back(T::info.name); });
+  for (const Place& at : place->elements(names.size())) ops.emplace_back(names[at.read_choice("op", names)]);
+  if (place->ok() && ops.empty()) place->fail("expected the name of an op");
+  return ops;
+}
+
 KnownIssue read_issue(const Place& place) {
   KnownIssue issue;
   if (!place.has_keys(kIssueKeys)) return issue;
@@ -87,6 +100,8 @@ KnownIssue read_issue(const Place& place) {
   issue.backend = read_text(place, "backend");
   issue.component = read_text(place, "component");
   read_words(place, issue);
+  issue.reason = read_text(place, "reason");
+  issue.ops = read_ops(place);
   if (const auto versions = place.member("versions")) {
     for (const auto& [library, at] : versions->members()) {
       std::string text;
@@ -148,6 +163,12 @@ bool fits(const std::string& pattern, const std::string& text) {
   return pattern.empty() || matches(pattern, text);
 }
 
+bool has_all(std::span<const std::string_view> ops, const std::vector<std::string>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& op) {
+    return std::find(ops.begin(), ops.end(), op) != ops.end();
+  });
+}
+
 bool covers(const KnownIssue& issue, const Signature& signature) {
   const std::string_view dtype = signature.dtype ? name(*signature.dtype) : kNoDtype;
   return fits(issue.signature, to_string(signature)) && fits(issue.backend, signature.backend) &&
@@ -184,9 +205,11 @@ Result<KnownIssues> KnownIssues::read(const std::string& path) {
   return known;
 }
 
-const KnownIssue* KnownIssues::find(const Signature& signature) const {
-  const auto found = std::find_if(issues_.begin(), issues_.end(),
-                                  [&](const KnownIssue& issue) { return covers(issue, signature); });
+const KnownIssue* KnownIssues::find(const Signature& signature, std::span<const std::string_view> ops,
+                                    const std::string& reason) const {
+  const auto found = std::find_if(issues_.begin(), issues_.end(), [&](const KnownIssue& issue) {
+    return covers(issue, signature) && fits(issue.reason, reason) && has_all(ops, issue.ops);
+  });
   return found == issues_.end() ? nullptr : &*found;
 }
 

@@ -18,6 +18,8 @@ struct KnownIssue {
   std::string name;
   // What a failure's signature must have; patterns (wildcard.h) in the first three. Empty: anything.
   std::string signature, backend, component;
+  std::string reason;            // a pattern for what the backend said; empty: anything
+  std::vector<std::string> ops;  // names, each of which the graph of the case must have
   std::optional<VerdictClass> verdict;
   std::string dtype;  // "any": of a failure of no dtype
   std::optional<Symptom> symptom;
@@ -36,9 +38,11 @@ class KnownIssues {
   static Result<KnownIssues> read(const std::string& path);
 
   std::span<const KnownIssue> all() const { return issues_; }
-  // The first issue that the failure belongs to, or null. An issue with versions applies only where the
-  // backend tells the version of each of these libraries; "fusesmith" is told of every backend.
-  const KnownIssue* find(const Signature& signature) const;
+  // The first issue that the failure of a case belongs to, or null. `ops`: the names of the case's ops.
+  // `reason`: what the backend said, in one line; empty where it ran. An issue with versions applies only
+  // where the backend tells the version of each of these libraries; "fusesmith" is told of every backend.
+  const KnownIssue* find(const Signature& signature, std::span<const std::string_view> ops,
+                         const std::string& reason = "") const;
   // Null where there is none of that name.
   const KnownIssue* find(std::string_view name) const;
   // The issues by which this case file fails, if it is judged with these backends.

@@ -30,13 +30,14 @@ Result<KnownIssues> read(const TemporaryFolder& folder, const Json& json) {
 
 const Signature kFailure{VerdictClass::defect, "ort:all", "add", Dtype::f16, Symptom::explicit_cast_skipped};
 
-bool covers(const Json& keys, const Signature& failure = kFailure) {
+bool covers(const Json& keys, const Signature& failure = kFailure,
+            const std::vector<std::string_view>& ops = {}, const std::string& reason = "") {
   const TemporaryFolder folder;
   Json issue = {{"name", "a"}, {"why", "It is known."}};
   issue.update(keys);
   const auto known = read(folder, file_of({issue}));
   EXPECT_TRUE(known.ok()) << known.problem();
-  return known.ok() && known->find(failure) != nullptr;
+  return known.ok() && known->find(failure, ops, reason) != nullptr;
 }
 
 TEST(KnownIssues, CoverASignatureThatHasAllTheirKeys) {
@@ -60,14 +61,30 @@ TEST(KnownIssues, CoverASignatureThatHasAllTheirKeys) {
   EXPECT_TRUE(covers({{"signature", "crash-cpu-graph-any-thrown"}}, crash));
 }
 
+TEST(KnownIssues, CoverCasesThatHaveAllTheirOps) {
+  const std::vector<std::string_view> ops = {"matmul", "softmax", "add"};
+  EXPECT_TRUE(covers({{"verdict", "defect"}, {"ops", {"add", "softmax"}}}, kFailure, ops));
+  EXPECT_FALSE(covers({{"verdict", "defect"}, {"ops", {"softmax", "scale"}}}, kFailure, ops));
+  EXPECT_FALSE(covers({{"verdict", "defect"}, {"ops", {"softmax"}}}));
+}
+
+TEST(KnownIssues, CoverWhatTheBackendSaid) {
+  const Signature crash{VerdictClass::crash, "jax:jit", "graph", {}, Symptom::thrown};
+  const std::string said = "jax:jit: XlaRuntimeError: no emitter for dot (algorithm)";
+  EXPECT_TRUE(covers({{"verdict", "crash"}, {"reason", "*no emitter*"}}, crash, {}, said));
+  EXPECT_FALSE(covers({{"verdict", "crash"}, {"reason", "no emitter"}}, crash, {}, said)) << "the whole text";
+  EXPECT_FALSE(covers({{"verdict", "crash"}, {"reason", "*shape*"}}, crash, {}, said));
+  EXPECT_FALSE(covers({{"verdict", "crash"}, {"reason", "?*"}}, crash)) << "nothing was said";
+}
+
 TEST(KnownIssues, TheFirstOfTheFileIsFound) {
   const TemporaryFolder folder;
   const auto known = read(
       folder, file_of({issue_with({{"name", "one"}, {"dtype", "bf16"}}),
                        issue_with({{"name", "two"}, {"filed", "here"}}), issue_with({{"name", "three"}})}));
   ASSERT_TRUE(known.ok()) << known.problem();
-  ASSERT_NE(known->find(kFailure), nullptr);
-  EXPECT_EQ(known->find(kFailure)->text(), "two (here)");
+  ASSERT_NE(known->find(kFailure, {}), nullptr);
+  EXPECT_EQ(known->find(kFailure, {})->text(), "two (here)");
   EXPECT_EQ(known->find("three")->text(), "three (It is known.)");
   EXPECT_EQ(known->find("four"), nullptr);
 }
@@ -131,6 +148,10 @@ TEST(KnownIssues, WhatIsWrongIsRefusedWithTheKey) {
       {file_of({issue_with({{"dtype", "f8"}})}), "issues[0].dtype: unknown dtype \"f8\""},
       {file_of({issue_with({{"symptom", "device_error"}})}),
        "issues[0].symptom: unknown symptom \"device_error\""},
+      {file_of({issue_with({{"ops", {"sofmax"}}})}), "issues[0].ops[0]: unknown op \"sofmax\" (did you mean"},
+      {file_of({issue_with({{"ops", Json::array()}})}), "issues[0].ops: expected the name of an op"},
+      {file_of({issue_with({{"ops", "softmax"}})}), "issues[0].ops: expected an array"},
+      {file_of({issue_with({{"reason", ""}})}), "issues[0].reason: expected one line"},
       {file_of({issue_with({{"versions", {{"torch", "2.x"}}}})}),
        "issues[0].versions.torch: expected a range of versions"},
       {file_of({issue_with({{"versions", ">2"}})}), "issues[0].versions: expected an object"},
@@ -196,6 +217,15 @@ TEST_F(KnownWorkerFailures, MayBeCrashesAndDisagreements) {
   EXPECT_EQ(crash.verdict, VerdictClass::crash);
   EXPECT_EQ(crash.known.size(), 1U);
   EXPECT_TRUE(judge_with("raises", {died}).finding);
+  const std::string said = judge_with("raises", {}).reason;
+  Json thrown = {{"name", "thrown"}, {"symptom", "thrown"}, {"reason", said}, {"why", "It says so."}};
+  EXPECT_FALSE(judge_with("raises", {thrown}).finding) << said;
+  thrown["reason"] = said + "?";
+  EXPECT_TRUE(judge_with("raises", {thrown}).finding);
+  Json zeros = {{"name", "zeros"}, {"verdict", "defect"}, {"ops", {"relu", "add"}}, {"why", "Zeros."}};
+  EXPECT_FALSE(judge_with("zeros", {zeros}).finding);
+  zeros["ops"] = {"relu", "softmax"};
+  EXPECT_TRUE(judge_with("zeros", {zeros}).finding);
   const Json differs = {{"name", "differs"}, {"symptom", "repeat_differs"}, {"why", "It differs."}};
   EXPECT_TRUE(judge_with("first_run_differs", {died}).finding);
   EXPECT_FALSE(judge_with("first_run_differs", {differs}).finding);

@@ -30,7 +30,7 @@ def einsum(node, _types):
 
 
 def scale(node, _types):
-    factor = float(node["factor"])
+    factor = float(np.float32(node["factor"]))  # as the op says; PyTorch on GPUs inverts an f64 before it rounds
     return (lambda x: x / factor) if node["inverse"] else (lambda x: x * factor)
 
 
