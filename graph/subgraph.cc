@@ -38,7 +38,14 @@ std::optional<std::set<int>> constant_chain(const Graph& graph, ValueId value) {
 
 Boundary boundary_of(const Graph& graph, std::span<const int> nodes) {
   Boundary boundary;
-  const auto consumers = graph.consumers();
+  std::vector<bool> is_read(static_cast<size_t>(graph.value_count())), is_read_outside(is_read);
+  for (int n = 0; n < static_cast<int>(graph.nodes().size()); ++n) {
+    const bool outside = !std::binary_search(nodes.begin(), nodes.end(), n);
+    for (ValueId v : node_of(graph, n).inputs) {
+      is_read[static_cast<size_t>(v)] = true;
+      if (outside) is_read_outside[static_cast<size_t>(v)] = true;
+    }
+  }
   for (int n : nodes) {
     const Node& node = node_of(graph, n);
     for (ValueId v : node.inputs) {
@@ -47,11 +54,8 @@ Boundary boundary_of(const Graph& graph, std::span<const int> nodes) {
       if (!known && !is_made_by(graph, v, nodes)) boundary.inputs.push_back(v);
     }
     for (ValueId v = node.first_output; v < node.first_output + node.output_count; ++v) {
-      const auto& readers = consumers[static_cast<size_t>(v)];
-      const bool read_outside = std::any_of(readers.begin(), readers.end(), [&](int r) {
-        return !std::binary_search(nodes.begin(), nodes.end(), r);
-      });
-      if (read_outside || readers.empty() || graph.is_observed(v)) boundary.outputs.push_back(v);
+      const auto at = static_cast<size_t>(v);
+      if (is_read_outside[at] || !is_read[at] || graph.is_observed(v)) boundary.outputs.push_back(v);
     }
   }
   return boundary;

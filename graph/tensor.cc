@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 namespace fusesmith::graph {
 namespace {
@@ -108,6 +109,12 @@ Shape broadcast_strides(const Shape& from, const Shape& to) {
   const size_t offset = to.size() - from.size();
   for (size_t i = 0; i < from.size(); ++i) strides[offset + i] = from[i] == 1 ? 0 : own[i];
   return strides;
+}
+
+// With memcmp, since libstdc++ compares vectors of std::byte one by one.
+bool Tensor::operator==(const Tensor& other) const {
+  return type == other.type && bytes.size() == other.bytes.size() &&
+         (bytes.empty() || std::memcmp(bytes.data(), other.bytes.data(), bytes.size()) == 0);
 }
 
 double Tensor::value(int64_t index) const {

@@ -69,7 +69,7 @@ struct Tensor {
   double value(int64_t index) const;
   void set(int64_t index, double x);
 
-  bool operator==(const Tensor&) const = default;  // same type and same bits
+  bool operator==(const Tensor& other) const;  // same type and same bits
 };
 
 // All elements as f32 (exact for every dtype except large i32 values); and back with one rounding.

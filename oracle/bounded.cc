@@ -34,8 +34,10 @@ void saturate(double& v, double& e, double exact_error) {
 // Zero and powers of two that are known exactly round nowhere. Rows of equal probabilities, or of 0 and 1,
 // therefore stay exact in every algorithm, and exact data requires equal bits of fused attention as well.
 bool exact_at_any_scale(double v, double e) {
-  int exponent = 0;
-  return e == 0 && (v == 0 || std::fabs(std::frexp(v, &exponent)) == 0.5);
+  constexpr uint64_t kFraction = (uint64_t{1} << 52) - 1;
+  const auto bits = std::bit_cast<uint64_t>(v);
+  const bool normal = (bits >> 52 & 0x7ff) != 0;
+  return e == 0 && (normal ? (bits & kFraction) == 0 : std::popcount(bits & kFraction) <= 1);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "oracle/compare_block.h"
 #include "oracle/ordinal.h"
 #include "oracle/region_judge.h"
 
@@ -30,17 +31,17 @@ class Scales {
     for (size_t row = 0; row < rows; ++row) {
       for (size_t column = 0; column < columns_; ++column) {
         const double v = b.v[row * columns_ + column], magnitude = std::isfinite(v) ? std::fabs(v) : 0;
-        of_row_[row] = std::fmax(of_row_[row], magnitude);
-        of_column_[column] = std::fmax(of_column_[column], magnitude);
+        of_row_[row] = std::max(of_row_[row], magnitude);
+        of_column_[column] = std::max(of_column_[column], magnitude);
       }
-      largest_ = std::fmax(largest_, of_row_[row]);
+      largest_ = std::max(largest_, of_row_[row]);
     }
   }
   // At least the magnitude of the element itself.
   double at(size_t i) const {
     const double row = of_row_[i / columns_] * (columns_ < kLine ? kFew : 1),
                  column = of_column_[i % columns_] * (of_row_.size() < kLine ? kFew : 1);
-    return std::fmin(largest_, std::fmin(row, column));
+    return std::min({largest_, row, column});
   }
 
  private:
@@ -58,8 +59,15 @@ class Comparer {
 
   void run() {
     const Bounded& b = *output_.bounded;
-    const size_t stride = std::max<size_t>(1, b.v.size() / 2048);
-    for (size_t i = 0; i < b.v.size(); ++i) element(i, b.v[i], b.error(i), i % stride == 0);
+    stride_ = std::max<size_t>(1, b.v.size() / 2048);
+    size_t begin = 0;
+    if (is_float(dtype_)) {
+      block_.dtype = dtype_;
+      block_.computed = output_.computed;
+      block_.signed_zeros = output_.copied;
+      for (; begin + CompareBlock::kSize <= b.v.size(); begin += CompareBlock::kSize) block(begin);
+    }
+    for (size_t i = begin; i < b.v.size(); ++i) element(i, b.v[i], b.error(i), i % stride_ == 0);
     result_.elements += static_cast<int64_t>(b.v.size());
     result_.mostly_loose |= loose_ > 0 && loose_ * 2 >= b.v.size();
     if (shares_.empty()) return;
@@ -69,6 +77,27 @@ class Comparer {
   }
 
  private:
+  // The elements from `begin` on, with a closer look only at those that need it.
+  void block(size_t begin) {
+    static constexpr std::array<double, CompareBlock::kSize> kZeros = {};
+    const Bounded& b = *output_.bounded;
+    const double* e = b.exact() ? kZeros.data() : b.e.data() + begin;
+    const bool plain = block_.look(stored_.data() + begin, b.v.data() + begin, e, result_.worst_share);
+    if (plain && b.exact()) {
+      result_.exact += CompareBlock::kSize;
+      return;
+    }
+    for (size_t k = 0; k < CompareBlock::kSize; ++k) {
+      const bool sampled = (begin + k) % stride_ == 0;
+      if (!block_.plain[k])
+        element(begin + k, b.v[begin + k], e[k], sampled);
+      else if (e[k] == 0)
+        ++result_.exact;
+      else if (sampled)
+        shares_.push_back(block_.share[k]);
+    }
+  }
+
   void element(size_t i, double v, double e, bool sampled) {
     const double got = stored_[i];
     if (output_.copied && e == 0 && v == 0 && got == 0 && std::signbit(v) != std::signbit(got)) {
@@ -104,8 +133,7 @@ class Comparer {
   }
 
   bool is_loose(size_t i, double v, double e) {
-    // The element alone usually decides. Errors below the underflow threshold do not count as loose.
-    if (e * 16 <= std::fmax(std::fabs(v), 0x1p-96)) return false;
+    if (!is_loose_alone(v, e)) return false;
     if (!scales_) scales_.emplace(*output_.bounded);
     return e * 16 > scales_->at(i);
   }
@@ -143,6 +171,8 @@ class Comparer {
   Dtype dtype_;
   std::optional<Scales> scales_;  // computed on first use
   size_t loose_ = 0;              // elements
+  size_t stride_ = 1;             // every how many elements a share counts for the median
+  CompareBlock block_;
   std::vector<double> shares_;
 };
 

@@ -23,6 +23,30 @@ double tolerance(Dtype dtype, double x) {
   return dtype == Dtype::bf16 ? kAbsolute + 1.6e-2 * std::fabs(x) : 0;
 }
 
+void add(Difference& found, Dtype dtype, double wanted, double given) {
+  const double apart = distance(wanted, given);
+  ++found.unequal;
+  found.largest = std::max(found.largest, apart);
+  if (std::isfinite(wanted) && std::isfinite(given))
+    found.largest_finite = std::max(found.largest_finite, apart);
+  else
+    ++found.nonfinite;
+  found.squares += apart * apart;
+  if (apart > tolerance(dtype, wanted)) ++found.beyond;
+}
+
+// `Bits` has the size of an element.
+template <class Bits>
+void add_all(Difference& found, const Tensor& a, const Tensor& b) {
+  for (int64_t i = 0; i < a.size(); ++i) {
+    const size_t at = static_cast<size_t>(i) * sizeof(Bits);
+    Bits bits_a, bits_b;
+    std::memcpy(&bits_a, a.bytes.data() + at, sizeof(Bits));
+    std::memcpy(&bits_b, b.bytes.data() + at, sizeof(Bits));
+    if (bits_a != bits_b) add(found, a.type.dtype, a.value(i), b.value(i));
+  }
+}
+
 }  // namespace
 
 double Difference::rms() const {
@@ -41,22 +65,17 @@ Difference& Difference::operator+=(const Difference& other) {
 }
 
 Difference difference(const Tensor& baseline, const Tensor& other) {
-  const Tensor &a = baseline, &b = other;
-  Difference found{.elements = a.size()};
-  if (a.bytes == b.bytes) return found;
-  const auto size = static_cast<size_t>(size_of(a.type.dtype));
-  for (int64_t i = 0; i < a.size(); ++i) {
-    const size_t at = static_cast<size_t>(i) * size;
-    if (std::memcmp(a.bytes.data() + at, b.bytes.data() + at, size) == 0) continue;
-    ++found.unequal;
-    const double wanted = a.value(i), given = b.value(i), apart = distance(wanted, given);
-    found.largest = std::max(found.largest, apart);
-    if (std::isfinite(wanted) && std::isfinite(given))
-      found.largest_finite = std::max(found.largest_finite, apart);
-    else
-      ++found.nonfinite;
-    found.squares += apart * apart;
-    if (apart > tolerance(a.type.dtype, wanted)) ++found.beyond;
+  Difference found{.elements = baseline.size()};
+  if (baseline == other) return found;
+  switch (size_of(baseline.type.dtype)) {
+    case 1:
+      add_all<uint8_t>(found, baseline, other);
+      break;
+    case 2:
+      add_all<uint16_t>(found, baseline, other);
+      break;
+    default:
+      add_all<uint32_t>(found, baseline, other);
   }
   return found;
 }

@@ -48,7 +48,12 @@ class RegionJudge {
   std::vector<RegionOutput> outputs(const Deviations& deviations) const {
     return evaluate(graph_, region_, trace_, {deviations});
   }
-  Comparison read(const Deviations& deviations) const { return compare(graph_, outputs(deviations), trace_); }
+  // The last reading is kept, since one that suffices is asked for again.
+  const Comparison& read(const Deviations& deviations) const {
+    if (!last_ || last_->first != deviations)
+      last_.emplace(deviations, compare(graph_, outputs(deviations), trace_));
+    return last_->second;
+  }
 
   static void fill(RegionVerdict& verdict, const Comparison& c) {
     verdict.elements = c.elements;
@@ -176,7 +181,8 @@ class RegionJudge {
     if (!lawful) lawful = lawful_subset(declared);
     if (!lawful) lawful = lawful_subset(joined(declared, undeclared(false)));
     if (!lawful) return false;
-    accept(verdict, read(*lawful), without_needless(*lawful), false);
+    const Comparison with_all = read(*lawful);
+    accept(verdict, with_all, without_needless(*lawful), false);
     fill(verdict, strict);
     verdict.verdict = VerdictClass::defect;
     verdict.symptom = Symptom::explicit_cast_skipped;
@@ -225,6 +231,7 @@ class RegionJudge {
   const Trace& trace_;
   const RegionJudgeOptions& options_;
   Deviations declared_;
+  mutable std::optional<std::pair<Deviations, Comparison>> last_;
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ namespace {
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLargestF32 = std::numeric_limits<float>::max();
 
 // One group of axes: sizes, and strides in the operands that have them (0 elsewhere).
 struct Axes {
@@ -77,16 +78,19 @@ Operand gather(const Bounded& x, const std::vector<int64_t>& rows, const std::ve
             std::vector<int>(lines, kAnyGranularity),
             std::vector<int>(lines, 0),
             std::vector<bool>(lines, false)};
-  if (!x.exact()) o.e.resize(r, c);
+  const bool exact = x.exact();
+  if (!exact) o.e.resize(r, c);
   for (Eigen::Index i = 0; i < r; ++i) {
+    const auto row = static_cast<size_t>(base + rows[static_cast<size_t>(i)]);
     for (Eigen::Index j = 0; j < c; ++j) {
-      const auto at = static_cast<size_t>(base + rows[static_cast<size_t>(i)] + cols[static_cast<size_t>(j)]);
-      o.v(i, j) = x.v[at];
-      if (!x.exact()) o.e(i, j) = x.e[at];
+      const size_t at = row + static_cast<size_t>(cols[static_cast<size_t>(j)]);
+      const double value = x.v[at];
+      o.v(i, j) = value;
+      if (!exact) o.e(i, j) = x.e[at];
       const auto line = static_cast<size_t>(by_row ? i : j);
-      o.granularities[line] = std::min(o.granularities[line], granularity(x.v[at]));
-      o.nonzeros[line] += x.v[at] != 0;
-      if (std::isnan(x.v[at]) && x.error(at) == 0) o.nan[line] = true;
+      o.granularities[line] = std::min(o.granularities[line], granularity(value));
+      o.nonzeros[line] += value != 0;
+      if (std::isnan(value) && (exact || x.e[at] == 0)) o.nan[line] = true;
     }
   }
   // Tensor cores align terms by the exponent fields of the factors, so a subnormal is aligned like the
@@ -104,22 +108,34 @@ double roundings(double k, const Arithmetic& arithmetic) {
   return arithmetic.sum_height > 0 ? std::fmin(any_order, arithmetic.sum_height) : any_order;
 }
 
-// e of one element with K products. s: sum of the magnitudes of finite terms; `inputs`: contribution of
+// What the errors of all elements with K products have in common.
+struct SumError {
+  SumError(double k, const Arithmetic& arithmetic)
+      : n(roundings(k, arithmetic) * kU),
+        relative(n / (1 - n)),
+        of_reference(k * 0x1p-53),
+        absolute(k * arithmetic.smallest_term) {}
+  double n, relative;   // h u and h u / (1 - h u)
+  double of_reference;  // relative, of the f64 sum
+  double absolute;
+};
+
+// e of one element. s: sum of the magnitudes of finite terms; `inputs`: contribution of
 // inexact inputs; g: granularity of the terms; `lone`: at most one term is nonzero. A partial sum may
 // overflow in some order; if all terms have one sign, it overflows in every order or in none.
-double product_error(double v, double s, double inputs, double k, int g, bool lone, bool one_sign,
-                     const Arithmetic& arithmetic) {
-  const double n = roundings(k, arithmetic) * kU, magnitude = s + inputs;
+double product_error(double v, double s, double inputs, const SumError& sum, int g, bool lone,
+                     bool one_sign) {
+  const double magnitude = s + inputs;
   if (std::isnan(v)) return inputs == 0 ? 0 : kInfinity;
-  if (!(magnitude < max_finite(Dtype::f32))) {
+  if (!(magnitude < kLargestF32)) {
     const bool always =
-        inputs == 0 && one_sign && std::isfinite(v) && s * (1 - 2 * n) > max_finite(Dtype::f32) * (1 + kU);
+        inputs == 0 && one_sign && std::isfinite(v) && s * (1 - 2 * sum.n) > kLargestF32 * (1 + kU);
     return always ? 0 : kInfinity;
   }
   if (std::isinf(v)) return inputs == 0 ? 0 : kInfinity;
   if (s == 0 && inputs == 0) return 0;
   if (inputs == 0 && (sums_are_exact(g, s, -126) || (lone && is_plain_f32(v)))) return 0;
-  return inputs + n / (1 - n) * magnitude + k * 0x1p-53 * magnitude + k * arithmetic.smallest_term;
+  return inputs + sum.relative * magnitude + sum.of_reference * magnitude + sum.absolute;
 }
 
 struct Factors {
@@ -171,7 +187,7 @@ void multiply_batch(const Factors& p, const Operand& a, const Operand& b, int64_
     if (!p.b.exact()) inputs += a.magnitude * b.e;
   }
   const auto out_m = offsets(p.view.m.sizes, p.view.m.out), out_n = offsets(p.view.n.sizes, p.view.n.out);
-  const double k = static_cast<double>(a.v.cols()) + (p.bias ? 1 : 0);
+  const SumError error(static_cast<double>(a.v.cols()) + (p.bias ? 1 : 0), p.arithmetic);
   for (Eigen::Index i = 0; i < v.rows(); ++i) {
     for (Eigen::Index j = 0; j < v.cols(); ++j) {
       const auto column = static_cast<size_t>(j);
@@ -194,7 +210,7 @@ void multiply_batch(const Factors& p, const Operand& a, const Operand& b, int64_
       const bool lone = !p.bias && std::min(a.nonzeros[static_cast<size_t>(i)], b.nonzeros[column]) <= 1;
       const bool huge = !(sum < 1e38);  // only then does the sign of terms matter
       const bool same_signs = huge && one_sign(a, b, i, j, p.bias ? p.bias->v[column] : 0);
-      y.set(at, value, product_error(value, sum, from_inputs, k, g, lone, same_signs, p.arithmetic));
+      y.set(at, value, product_error(value, sum, from_inputs, error, g, lone, same_signs));
     }
   }
 }

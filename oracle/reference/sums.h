@@ -2,6 +2,7 @@
 // exact, and properties of single numbers.
 #pragma once
 
+#include <bit>
 #include <cmath>
 
 #include "oracle/reference/ops.h"
@@ -13,15 +14,19 @@ inline constexpr int kAnyGranularity = 4096;  // granularity of 0, a multiple of
 // The exponent of the lowest set bit of x: x is a multiple of 2^that.
 inline int granularity(double x) {
   if (x == 0 || !std::isfinite(x)) return kAnyGranularity;
-  int exponent = 0;
-  const auto significand = static_cast<int64_t>(std::frexp(x, &exponent) * 0x1p53);
-  return exponent - 53 + __builtin_ctzll(static_cast<unsigned long long>(significand));
+  const auto bits = std::bit_cast<uint64_t>(x);
+  const uint64_t fraction = bits & ((uint64_t{1} << 52) - 1);
+  const int field = static_cast<int>(bits >> 52 & 0x7ff);
+  if (field == 0) return std::countr_zero(fraction) - 1074;
+  return std::countr_zero(fraction | uint64_t{1} << 52) + field - 1075;
 }
 
 // Whether multiples of 2^g whose magnitudes sum to s have f32 partial sums in every order. Sums of f32
 // numbers never lose bits by underflow; sums of products may.
 inline bool sums_are_exact(int g, double s, int smallest = -149) {
-  return g >= smallest && s <= std::ldexp(1.0, std::min(24 + g, 1000));
+  if (g < smallest) return false;
+  const int exponent = std::min(24 + g, 1000);
+  return s <= std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
 // Whether x is an f32 that neither rounding nor flushing of subnormals changes.
