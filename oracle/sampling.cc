@@ -73,26 +73,28 @@ class Sampler {
     for (AxisClass& axes : axis_classes(graph_)) {
       if (!axes.fixed && axes.size > 1) classes_.push_back(std::move(axes));
     }
+    std::stable_sort(classes_.begin(), classes_.end(),
+                     [](const AxisClass& a, const AxisClass& b) { return a.size < b.size; });
     for (size_t n = 0; n < graph_.nodes().size(); ++n) nodes_.push_back(static_cast<int>(n));
   }
 
-  // False where the whole region fits.
+  // False where the whole region fits. Short axes may stay whole where that gives many more elements.
   bool choose_counts() {
-    int64_t most = 1;
-    for (const AxisClass& axes : classes_) most = std::max(most, axes.size);
-    if (options_.indices > 0) most = std::min(most, options_.indices);
-    int64_t low = std::min(kFewestIndices, most), high = most;
-    while (low < high) {  // the largest that fits
-      const int64_t middle = low + (high - low + 1) / 2;
-      if (fits(counts(middle)))
-        low = middle;
-      else
-        high = middle - 1;
+    constexpr double kManyMore = 1.5;
+    double elements = 0;
+    for (size_t whole = 0; whole < std::max<size_t>(classes_.size(), 1); ++whole) {
+      if (whole > 0 && options_.indices > 0) break;
+      const std::vector<int64_t> counts = largest_counts(whole);
+      double product = 1;
+      for (const int64_t count : counts) product *= static_cast<double>(count);
+      if (product <= kManyMore * elements || (whole > 0 && !fits(counts))) continue;
+      elements = product;
+      counts_ = counts;
     }
-    counts_ = counts(low);
-    if (options_.indices < 0) widen();
-    return std::any_of(classes_.begin(), classes_.end(),
-                       [&](const AxisClass& axes) { return counts_[index(axes)] < axes.size; });
+    for (size_t c = 0; c < classes_.size(); ++c) {
+      if (counts_[c] < classes_[c].size) return true;
+    }
+    return false;
   }
 
   std::optional<RegionSample> draw(const Trace& trace, const Trace* other) {
@@ -122,12 +124,25 @@ class Sampler {
   }
 
  private:
-  size_t index(const AxisClass& axes) const { return static_cast<size_t>(&axes - classes_.data()); }
-
-  std::vector<int64_t> counts(int64_t most) const {
-    std::vector<int64_t> found;
-    for (const AxisClass& axes : classes_) found.push_back(std::min(axes.size, most));
-    return found;
+  // The first `whole` classes have all indices, the others as many as fit.
+  std::vector<int64_t> largest_counts(size_t whole) const {
+    const auto counts = [&](int64_t most) {
+      std::vector<int64_t> found;
+      for (const AxisClass& axes : classes_)
+        found.push_back(found.size() < whole ? axes.size : std::min(axes.size, most));
+      return found;
+    };
+    int64_t most = classes_.empty() ? 1 : classes_.back().size;
+    if (options_.indices > 0) most = std::min(most, options_.indices);
+    int64_t low = std::min(kFewestIndices, most), high = most;
+    while (low < high) {
+      const int64_t middle = low + (high - low + 1) / 2;
+      if (fits(counts(middle)))
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    return counts(low);
   }
 
   bool fits(const std::vector<int64_t>& counts) const {
@@ -139,19 +154,6 @@ class Sampler {
     }
     const Cost cost = cost_of(graph_, nodes_, [&](ValueId v) { return types[static_cast<size_t>(v)]; });
     return options_.indices > 0 ? cost.largest <= kMaxElements : cost.operations <= kBudget;
-  }
-
-  // Short axes stay whole where that costs little more.
-  void widen() {
-    std::vector<size_t> order(classes_.size());
-    for (size_t c = 0; c < order.size(); ++c) order[c] = c;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return classes_[a].size < classes_[b].size; });
-    for (const size_t c : order) {
-      std::vector<int64_t> wider = counts_;
-      wider[c] = classes_[c].size;
-      if (fits(wider)) counts_ = wider;
-    }
   }
 
   // Adds the places of the element to what is wanted of each class.
@@ -190,7 +192,7 @@ class Sampler {
   const Graph& whole_;
   const Region& region_;
   const SampleOptions& options_;
-  std::vector<AxisClass> classes_;  // of independent axes
+  std::vector<AxisClass> classes_;  // of independent axes, the shortest first
   std::vector<int> nodes_;
   std::vector<int64_t> counts_;  // by class
 };
