@@ -78,9 +78,15 @@ Graph expand_sdpa(const Sdpa& op, TypeSpan types) {
 
 }  // namespace
 
+int64_t score_count(TypeSpan inputs) {
+  return element_count(inputs[0]) / inputs[0].shape.back() * inputs[1].shape.end()[-2];
+}
+
 std::optional<Graph> expansion(const Op& op, TypeSpan inputs) {
-  if (const auto* sdpa = std::get_if<Sdpa>(&op)) return expand_sdpa(*sdpa, inputs);
-  return std::nullopt;
+  const auto* sdpa = std::get_if<Sdpa>(&op);
+  if (!sdpa) return std::nullopt;
+  if (score_count(inputs) > kMaxElements) throw InnerValuesTooLarge();
+  return expand_sdpa(*sdpa, inputs);
 }
 
 }  // namespace fusesmith::graph

@@ -2,14 +2,27 @@
 // executors run.
 #pragma once
 
+#include <new>
 #include <optional>
 
 #include "graph/graph.h"
 
 namespace fusesmith::graph {
 
+// How many scores an sdpa has with inputs of these types: every query with every key.
+int64_t score_count(TypeSpan inputs);
+// More of them are refused; more than kMaxElements can only be computed and judged in parts.
+inline constexpr int64_t kMaxScores = int64_t{1} << 36;
+
+// Thrown where inner values would have to be held that are more than kMaxElements.
+struct InnerValuesTooLarge : std::bad_alloc {
+  const char* what() const noexcept override {
+    return "the scores of an attention are more than 2^27 elements, which cannot be held at once";
+  }
+};
+
 // A graph with the op's inputs and outputs, in order; empty if the op is not composite. The names of its
-// nodes are the names of the op's inner values ("scores", "scaled", "p", ...).
+// nodes are the names of the op's inner values ("scores", "scaled", "p", ...). May throw InnerValuesTooLarge.
 std::optional<Graph> expansion(const Op& op, TypeSpan inputs);
 
 }  // namespace fusesmith::graph

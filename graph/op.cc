@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "graph/attributes.h"
+#include "graph/expand.h"
 
 namespace fusesmith::graph {
 
@@ -61,11 +62,11 @@ namespace {
 // Scores and repeated keys, which an sdpa holds without being seen; the limits are those of its infer.
 bool has_large_inner_values(TypeSpan inputs) {
   if (inputs.size() < 2 || inputs[0].rank() < 2 || inputs[1].rank() < 2) return false;
-  Shape scores = inputs[0].shape, keys = inputs[0].shape;
-  scores.back() = keys.end()[-2] = inputs[1].shape.end()[-2];
+  Shape keys = inputs[0].shape;
+  keys.end()[-2] = inputs[1].shape.end()[-2];
   constexpr int64_t kMostRows = 1 << 16;
-  return element_count(scores) > kMaxElements || element_count(keys) > kMaxElements ||
-         scores.end()[-2] > kMostRows || scores.back() > kMostRows;
+  return score_count(inputs) > kMaxScores || element_count(keys) > kMaxElements ||
+         inputs[0].shape.end()[-2] > kMostRows || keys.end()[-2] > kMostRows;
 }
 
 }  // namespace

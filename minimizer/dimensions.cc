@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/with_sizes.h"
+
 namespace fusesmith::minimizer {
 namespace {
 
@@ -34,8 +36,6 @@ std::optional<Types> extend(const Op& op, const Types& types, std::vector<Operan
 }
 
 constexpr int kMaxTogether = 4;  // q, k, v and mask share a batch axis
-
-int64_t needed(int64_t out, int64_t step) { return (out - 1) * step + 1; }
 
 }  // namespace
 
@@ -287,9 +287,9 @@ std::optional<std::vector<Shape>> Dimensions::resized(ValueId value, int axis, i
     }
     for (const Cut& cut : cuts_) {
       const int in = find(cut.in), out = find(cut.out);
-      if (needed(sizes.at(out), cut.step) <= sizes.at(in)) continue;
+      if (strided_length(sizes.at(out), cut.step) <= sizes.at(in)) continue;
       const bool done = sizes.is_free(out) ? sizes.set(out, (sizes.at(in) - 1) / cut.step + 1)
-                                           : sizes.set(in, needed(sizes.at(out), cut.step));
+                                           : sizes.set(in, strided_length(sizes.at(out), cut.step));
       if (!done) return std::nullopt;
       settled = false;
     }
@@ -302,27 +302,6 @@ std::optional<std::vector<Shape>> Dimensions::resized(ValueId value, int axis, i
     shapes.push_back(std::move(shape));
   }
   return shapes;
-}
-
-Op with_sizes(Op op, const Shape& in, const Shape& out) {
-  if (auto* reshape = std::get_if<Reshape>(&op)) reshape->shape = out;
-  if (auto* broadcast_to = std::get_if<BroadcastTo>(&op)) broadcast_to->shape = out;
-  if (auto* arange = std::get_if<Arange>(&op)) arange->count = out[0];
-  if (auto* mask = std::get_if<CausalMask>(&op)) {
-    mask->rows = out[0];
-    mask->cols = out[1];
-  }
-  if (auto* slice = std::get_if<Slice>(&op)) {
-    const auto axis = static_cast<size_t>(*resolve_axis(slice->axis, static_cast<int>(in.size())));
-    const int64_t length = needed(out[axis], slice->step);
-    const bool fits = slice->stop <= in[axis] && slice->start + length <= slice->stop &&
-                      (slice->stop - slice->start - 1) / slice->step + 1 == out[axis];
-    if (!fits) {
-      slice->start = std::max<int64_t>(0, std::min(slice->start, in[axis] - length));
-      slice->stop = slice->start + length;
-    }
-  }
-  return op;
 }
 
 }  // namespace fusesmith::minimizer

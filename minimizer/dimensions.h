@@ -63,8 +63,4 @@ class Dimensions {
   std::vector<Sum> sums_;
 };
 
-// The op with the attributes that name sizes set for these new shapes of its first input (empty for sources)
-// and output.
-Op with_sizes(Op op, const Shape& in, const Shape& out);
-
 }  // namespace fusesmith::minimizer

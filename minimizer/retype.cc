@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/with_sizes.h"
 #include "minimizer/dimensions.h"
 
 namespace fusesmith::minimizer {

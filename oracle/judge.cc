@@ -198,7 +198,7 @@ void conclude(const Case& test_case, std::optional<ValueId> changed, const FindI
 }
 
 bool is_exact(const BackendVerdict& backend) {
-  const auto exact = [](const RegionVerdict& region) { return region.exact == region.elements; };
+  const auto exact = [](const RegionVerdict& region) { return region.exact == region.all_elements; };
   return !backend.regions.empty() && std::all_of(backend.regions.begin(), backend.regions.end(), exact);
 }
 
@@ -245,7 +245,8 @@ void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole
 }
 
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
-  BackendVerdict verdict = judge_regions(graph, execution, {options.minimal_deviations, false});
+  BackendVerdict verdict =
+      judge_regions(graph, execution, {options.minimal_deviations, false, options.sample, nullptr});
   if (execution.disagreement) {
     RegionVerdict& region = verdict.regions.at(execution.disagreement->region);
     region = disagreeing(graph, *execution.disagreement, std::move(region));
@@ -261,9 +262,12 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   check_plan(graph, *candidate.plan);
   Verdict verdict;
   const SameBits same = same_bits(*baseline.trace, *candidate.trace);
-  const RegionJudgeOptions region_options{options.minimal_deviations,
-                                          test_case.policy.implicit_casts == Policy::ImplicitCasts::strict};
+  RegionJudgeOptions region_options{options.minimal_deviations,
+                                    test_case.policy.implicit_casts == Policy::ImplicitCasts::strict,
+                                    options.sample, candidate.trace};
+  region_options.sample.seed = test_case.seed;
   verdict.baseline = judge_regions(graph, baseline, region_options);
+  region_options.other = baseline.trace;
   mark_disagreement(test_case, baseline, options.find_issue, verdict.baseline, verdict);
   verdict.candidate.backend = candidate.backend;
   verdict.candidate.regions = judge_each(graph, candidate.plan->regions.size(), [&](size_t r) {

@@ -7,6 +7,7 @@
 
 #include "graph/case.h"
 #include "oracle/plan.h"
+#include "oracle/sample_options.h"
 #include "oracle/verdict.h"
 
 namespace fusesmith::oracle {
@@ -25,6 +26,7 @@ struct JudgeOptions {
   bool minimal_deviations = true;
   // Failures of known issues are no findings: the finding is the first failing region of another signature.
   FindIssue find_issue = {};
+  SampleOptions sample = {};
 };
 
 Verdict judge(const Case& test_case, const Execution& baseline, const Execution& candidate,

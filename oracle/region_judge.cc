@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/op_traits.h"
+#include "oracle/sampling.h"
 
 namespace fusesmith::oracle {
 namespace {
@@ -256,7 +257,15 @@ RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, c
   for (ValueId v : region.outputs)
     check(trace.values[static_cast<size_t>(v)] != nullptr,
           "judge: a region output is missing from the trace");
-  RegionJudge(graph, region, trace, options).run(verdict);
+  if (const auto sample = draw_sample(graph, region, trace, options.sample, options.other)) {
+    RegionJudge(sample->cut.graph, sample->cut.region, sample->cut.trace, options).run(verdict);
+    verdict.all_elements = sample->all_elements;
+    if (!verdict.worst.value.empty())
+      verdict.worst.element = sample->in_whole(verdict.worst.value, verdict.worst.element);
+  } else {
+    RegionJudge(graph, region, trace, options).run(verdict);
+    verdict.all_elements = verdict.elements;
+  }
   // An opaque program has one region in all: the op that computes the failing value tells its failures apart.
   const auto failing = verdict.symptom != Symptom::none ? graph.find(verdict.worst.value) : std::nullopt;
   const auto producer = failing && region.patterns.empty() ? graph.producer(*failing) : std::nullopt;

@@ -12,6 +12,8 @@ struct RegionJudgeOptions {
   bool minimal_deviations = true;
   // Declared deviations are not allowed either; the evidence is then that of the strict reading.
   bool strict_policy = false;
+  SampleOptions sample = {};
+  const Trace* other = nullptr;  // of another backend: a sample has what differs most from it
 };
 
 RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t region, const Trace& trace,

@@ -34,14 +34,16 @@ struct RegionVerdict {
   Symptom symptom = Symptom::none;    // of a finding
   std::vector<Deviation> deviations;  // used, and no smaller set suffices
   bool declared = true;               // whether the contract declares all of them
-  int64_t elements = 0;
-  int64_t outside = 0;      // elements out of bounds under the reading reported
-  double worst_share = 0;   // max |got - want| / (bound + half an ulp)
-  double median_share = 0;  // over elements that are not exact
-  int64_t exact = 0;        // elements with exactly one correct bit pattern (e = 0)
+  int64_t elements = 0;               // judged
+  int64_t all_elements = 0;           // of its outputs: more if a sample of them was judged
+  int64_t outside = 0;                // elements out of bounds under the reading reported
+  double worst_share = 0;             // max |got - want| / (bound + half an ulp)
+  double median_share = 0;            // over elements that are not exact
+  int64_t exact = 0;                  // elements with exactly one correct bit pattern (e = 0)
   ElementEvidence worst;
   bool inherited = false;  // the baseline passed with the same inputs and outputs, bit for bit
 
+  bool sampled() const { return elements < all_elements; }
   // What a signature names it by: the pattern that formed it, else its op.
   const std::string& component() const { return patterns.empty() ? op : patterns.front(); }
 };

@@ -52,6 +52,33 @@ TEST(Replay, PrintsTheVerdictAndTheRegions) {
   }
 }
 
+TEST(Replay, JudgesASampleOnDemand) {
+  const TemporaryFolder folder;
+  Builder builder;
+  const ValueId x = builder.input("x", {Dtype::bf16, {40, 8}}, Normal{}),
+                w = builder.input("w", {Dtype::bf16, {50, 8}}, Normal{});
+  builder.output(builder.node(Linear{}, {x, w}, "y"));
+  Case test_case;
+  test_case.graph = *builder.build();
+  const std::string file = folder.file("a.json", to_json(test_case));
+  const std::vector<std::string> pair = {"--baseline=cpu", "--candidate=cpu_fused"};
+  const auto with = [&](const std::string& flag) {
+    std::vector<std::string> flags = pair;
+    flags.push_back(flag);
+    return replay(file, flags);
+  };
+  EXPECT_NE(with("--sample=10").out.find("Sampled 100 of 2000 elements"), std::string::npos)
+      << with("--sample=10").out;
+  EXPECT_EQ(with("--sample=auto").out, with("--sample=off").out);
+  EXPECT_EQ(with("--sample=50").out, with("--sample=off").out);
+  for (const std::string wrong : {"--sample=0", "--sample=-1", "--sample=10x", "--sample="}) {
+    const Ran refused = with(wrong);
+    EXPECT_EQ(refused.code, kUsage);
+    EXPECT_EQ(refused.err,
+              "fusesmith replay: " + wrong + ": expected auto, off, or a number between 1 and 2^27\n");
+  }
+}
+
 // Both backends leave NaN or infinity there: "by at most 0" would be wrong.
 TEST(Replay, NaNAndInfinityAreNoDistance) {
   for (const std::string name : {"layer_norm_bias_infinity", "sdpa_special_values"}) {

@@ -66,8 +66,9 @@ class Explainer {
     std::vector<std::string> patterns = patterns_of(run_.candidate->plan());
     std::erase_if(patterns, [this](const std::string& pattern) { return !run_pattern(pattern); });
     const bool strict = case_.policy.implicit_casts == Policy::ImplicitCasts::strict;
-    judge_causes(sides, {judging_.options.judge.minimal_deviations, strict}, out_of_time,
-                 explanation_.causes);
+    const JudgeOptions& options_of_judge = judging_.options.judge;
+    judge_causes(sides, {options_of_judge.minimal_deviations, strict, options_of_judge.sample, nullptr},
+                 out_of_time, explanation_.causes);
     std::stable_sort(patterns.begin(), patterns.end(), [this](const auto& a, const auto& b) {
       return elements_changed(a) > elements_changed(b);
     });

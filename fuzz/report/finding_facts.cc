@@ -239,6 +239,7 @@ FindingFacts facts_of(const JudgedCase& judged, const std::vector<Ablation>& abl
     const Argument argument = argument_of(region->symptom, region->worst.bound == 0);
     facts.argument = argument.name, facts.why_sure = argument.meaning;
     facts.outside = region->outside, facts.elements = region->elements;
+    facts.all_elements = region->all_elements;
   }
   facts.title = title_of(judged.test_case, verdict, facts, planned);
   facts.ruled_out = ruled_out(judged, ablations);

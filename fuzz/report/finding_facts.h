@@ -34,7 +34,7 @@ struct FindingFacts {
   std::string backend, other_backend;
   std::optional<ElementFacts> element;  // of a region that left its interval
   std::string argument, why_sure;       // "exact data", and what that means; empty: no region fails
-  int64_t outside = 0, elements = 0;
+  int64_t outside = 0, elements = 0, all_elements = 0;  // fewer elements were judged if they are a sample
   FailureRate rate;
   std::vector<int> nodes;  // of the failing region
   std::vector<std::string> ruled_out;

@@ -57,6 +57,7 @@ Json report_json(const FindingReport& report) {
                {"argument", facts.argument},
                {"outside", facts.outside},
                {"elements", facts.elements},
+               {"all_elements", facts.all_elements},
                {"failed", facts.rate.failed},
                {"runs", facts.rate.runs},
                {"failing_nodes", facts.nodes},

@@ -29,7 +29,7 @@ constexpr Term kTerms[] = {
     {"deviations", "implicit roundings that the region drops, moves or adds"},
     {"worst/bound", "the largest error divided by its bound; empty where an error has the bound 0"},
     {"median/bound", "the median of error divided by bound, over elements that are not exact"},
-    {"elements", "elements of the region's outputs"},
+    {"elements", "elements of the region's outputs; N of M: a sample of N was judged"},
     {"exact", "of these, elements with exactly one correct bit pattern"},
     {"unequal", "elements whose bits differ from those of the other backend"},
     {"largest difference", "between the two backends"},
@@ -161,7 +161,10 @@ std::string how_sure(const FindingFacts& facts) {
   std::string text;
   if (!facts.argument.empty())
     text = "Shown by " + facts.argument + ": " + facts.why_sure + ". " + std::to_string(facts.outside) +
-           " of " + counted(facts.elements, "element") + (facts.outside == 1 ? " is" : " are") + " outside. ";
+           " of " + counted(facts.elements, "element") + (facts.outside == 1 ? " is" : " are") + " outside" +
+           (facts.elements < facts.all_elements
+                ? ", of a sample; the output has " + counted(facts.all_elements, "element") + " in all. "
+                : ". ");
   if (rate.runs == 0) return text + "The case was not run again.";
   const std::string runs = std::to_string(rate.failed) + " of " + counted(rate.runs, "run");
   return text + (rate.sometimes() ? "It fails in " + runs + "." : "It fails every time (" + runs + ").");

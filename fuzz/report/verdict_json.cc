@@ -34,6 +34,7 @@ Json to_json(const RegionVerdict& region) {
           {"deviations", deviations},
           {"declared", region.declared},
           {"elements", region.elements},
+          {"all_elements", region.all_elements},
           {"outside", region.outside},
           {"exact", region.exact},
           {"worst_share", json_number(region.worst_share)},

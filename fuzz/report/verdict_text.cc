@@ -111,15 +111,17 @@ Table region_table(const BackendVerdict& verdict, Regions which, std::span<const
   if (compared) heading.insert(heading.end(), {"unequal", "largest difference"});
   Table table(heading);
   for (const RegionVerdict* region : choose(verdict, which)) {
-    std::vector<std::string> row = {region->name,
-                                    made_by(*region),
-                                    std::string(name(region->dtype)),
-                                    std::string(name(region->verdict)),
-                                    deviations_text(*region),
-                                    worst_ratio_text(*region),
-                                    short_number(region->median_share),
-                                    std::to_string(region->elements),
-                                    std::to_string(region->exact)};
+    std::vector<std::string> row = {
+        region->name,
+        made_by(*region),
+        std::string(name(region->dtype)),
+        std::string(name(region->verdict)),
+        deviations_text(*region),
+        worst_ratio_text(*region),
+        short_number(region->median_share),
+        std::to_string(region->elements) +
+            (region->sampled() ? " of " + std::to_string(region->all_elements) : ""),
+        std::to_string(region->exact)};
     if (compared) {
       const Difference difference =
           region->region < differences.size() ? differences[region->region] : Difference{};
@@ -128,6 +130,18 @@ Table region_table(const BackendVerdict& verdict, Regions which, std::span<const
     table.add(std::move(row));
   }
   return table;
+}
+
+std::string sampled_text(const Verdict& verdict) {
+  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
+    int64_t judged = 0, all = 0;
+    for (const RegionVerdict& region : backend->regions)
+      judged += region.elements, all += region.all_elements;
+    if (judged < all)
+      return " Sampled " + std::to_string(judged) + " of " + counted(all, "element") +
+             "; the bounds of the others were not checked.";
+  }
+  return "";
 }
 
 std::string known_text(const Verdict& verdict) {
@@ -167,7 +181,7 @@ std::string evidence_text(const Verdict& verdict) {
                                                        : ", allowed is [") +
          number_text(worst.lo) + ", " + number_text(worst.hi) + "] (exact " + number_text(worst.want) +
          ", bound " + short_number(worst.bound) + steps + "); " + std::to_string(region.outside) + " of " +
-         counted(region.elements, "element") + " outside";
+         counted(region.elements, region.sampled() ? "sampled element" : "element") + " outside";
 }
 
 namespace {
@@ -211,7 +225,7 @@ std::string plain_sentence(const Verdict& verdict) {
 }  // namespace
 
 std::string sentence(const Verdict& verdict) {
-  const std::string text = plain_sentence(verdict);
+  const std::string text = plain_sentence(verdict) + sampled_text(verdict);
   if (verdict.exposed.empty()) return text;
   return text + " Judged with " + counted(static_cast<int64_t>(verdict.exposed.size()), "inner value") +
          " as further outputs.";

@@ -27,6 +27,10 @@ std::string outputs_text(const Verdict& verdict);
 // One line, where the case has more steps than one: which of them the regions and the evidence are of.
 std::string shown_step_text(const Verdict& verdict);
 
+// " Sampled 4096 of 16777216 elements; ...", of the candidate's regions, or of the baseline's if only those
+// were sampled; empty where all elements were judged.
+std::string sampled_text(const Verdict& verdict);
+
 // ", known issue a, b"; empty if no failure belongs to one.
 std::string known_text(const Verdict& verdict);
 

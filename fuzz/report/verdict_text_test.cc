@@ -49,6 +49,22 @@ TEST(VerdictText, TheEvidenceIsOfTheFailingRegion) {
   EXPECT_EQ(evidence_text(Verdict{}), "");
 }
 
+TEST(VerdictText, SaysThatASampleWasJudged) {
+  Verdict verdict = defect();
+  EXPECT_EQ(sampled_text(verdict), "");
+  verdict.baseline.regions[0].all_elements = 15;
+  EXPECT_EQ(sampled_text(verdict), " Sampled 10 of 15 elements; the bounds of the others were not checked.");
+  verdict.candidate.regions[0].all_elements = 10;
+  verdict.candidate.regions[1].all_elements = 1000;
+  EXPECT_EQ(sentence(verdict),
+            "No correct execution gives this result: " + evidence_text(verdict) +
+                ". Sampled 20 of 1010 elements; the bounds of the others were not checked.");
+  EXPECT_TRUE(evidence_text(verdict).ends_with("3 of 10 sampled elements outside"));
+  EXPECT_EQ(nlohmann::ordered_json(to_json(verdict.candidate))["regions"][1]["all_elements"], 1000);
+  EXPECT_NE(region_table(verdict.candidate, Regions::all).text(0, 1000).find("10 of 1000"),
+            std::string::npos);
+}
+
 TEST(VerdictText, PolicySentenceNamesTheDeviations) {
   Verdict verdict;
   RegionVerdict used = region(0, "o", 0.9, VerdictClass::precision_policy);

@@ -1,5 +1,6 @@
 #include "fuzz/run/judging.h"
 
+#include <charconv>
 #include <exception>
 #include <new>
 
@@ -10,6 +11,7 @@
 #include "fuzz/base/table.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/known_names.h"
+#include "graph/expand.h"
 
 namespace fusesmith::fuzz {
 
@@ -168,6 +170,13 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
                                            : "this build contains no faults; configure with "
                                              "-DFUSESMITH_FAULTS=ON (preset dev)"});
   add_worker_flags(flags);
+  flags.push_back({.name = "sample",
+                   .target = &sample,
+                   .value = "auto|off|N",
+                   .doc =
+                       "auto: judge a sample of the elements of a region whose exact results would take more "
+                       "than a few seconds. off: always judge all elements. N: sample N indices along each "
+                       "axis where that is possible. The verdict says how many elements were judged."});
   flags.push_back({.name = "known",
                    .target = &known,
                    .value = "FILE",
@@ -201,7 +210,8 @@ void JudgeFlags::add_worker_flags(std::vector<Flag>& flags) {
 }
 
 JudgeFlags JudgeFlags::beside_case() const {
-  return {baseline, candidate, "", {}, faults, compile_timeout, run_timeout, expose, known, known_issues};
+  return {baseline,    candidate, "",     {},    faults,      compile_timeout,
+          run_timeout, expose,    sample, known, known_issues};
 }
 
 std::string JudgeFlags::text() const {
@@ -215,11 +225,23 @@ std::string JudgeFlags::text() const {
   add("skip_patterns", joined(skip_patterns));
   add("faults", joined(faults));
   if (expose != kExposeWhereNeeded) add("expose", std::to_string(expose));
+  if (sample != "auto") add("sample", sample);
   add("known", known);
   return text;
 }
 
+std::optional<int64_t> JudgeFlags::sample_indices() const {
+  if (sample == "auto") return kSampleWhereNeeded;
+  if (sample == "off") return 0;
+  int64_t indices = 0;
+  const auto [end, error] = std::from_chars(sample.data(), sample.data() + sample.size(), indices);
+  const bool whole = error == std::errc() && end == sample.data() + sample.size();
+  return whole && indices >= 1 && indices <= kMaxElements ? std::optional(indices) : std::nullopt;
+}
+
 std::optional<CannotRun> JudgeFlags::cannot_run() const {
+  if (!sample_indices())
+    return CannotRun{"--sample=" + sample + ": expected auto, off, or a number between 1 and 2^27", kUsage};
   const std::pair<const char*, const std::string&> chosen[] = {{"baseline", baseline},
                                                                {"candidate", candidate}};
   for (const auto& [flag, name] : chosen) {
@@ -258,6 +280,7 @@ Judging::Judging(const JudgeFlags& flags)
   options.faults = Faults(flags.faults);
   options.skip_patterns = flags.skip_patterns;
   options.expose = flags.expose;
+  options.judge.sample.indices = flags.sample_indices().value_or(kSampleWhereNeeded);
   options.deadlines = {flags.compile_timeout, flags.run_timeout};
   known_issues = flags.known_issues;
   if (flags.policy == "lawful") options.implicit_casts = Policy::ImplicitCasts::may_elide;
@@ -296,6 +319,8 @@ CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>&
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, error.what()));
   } catch (const WorkerError& error) {
     return without_programs(worker_failure(*this, test_case, error));
+  } catch (const InnerValuesTooLarge& error) {
+    return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, error.what()));
   } catch (const std::bad_alloc&) {
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, "out of memory"));
   } catch (const std::exception& error) {

@@ -31,6 +31,7 @@ struct JudgeFlags {
   double compile_timeout = Deadlines{}.compile;  // seconds, of workers
   double run_timeout = Deadlines{}.run;
   int64_t expose = kExposeWhereNeeded;
+  std::string sample = "auto";                                // or "off", or a number
   std::string known = {};                                     // file; empty: none
   std::shared_ptr<const KnownIssues> known_issues = nullptr;  // from read_known
 
@@ -42,6 +43,8 @@ struct JudgeFlags {
   std::string text() const;
   // When a backend that these flags name cannot run on this machine now.
   std::optional<CannotRun> cannot_run() const;
+  // As SampleOptions has them; nothing where the text is none of those that it may be.
+  std::optional<int64_t> sample_indices() const;
   // Reads the file of known issues, if one is named; what is wrong with it.
   std::optional<Problem> read_known();
 

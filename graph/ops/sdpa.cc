@@ -1,5 +1,7 @@
 #include "graph/ops/sdpa.h"
 
+#include "graph/expand.h"
+
 namespace fusesmith::graph {
 namespace {
 
@@ -47,11 +49,11 @@ Result<Types> infer(const Sdpa& op, TypeSpan inputs) {
   if (auto problem = mask_problem(op, inputs, scores)) return *problem;
   if (op.softcap != 0 && op.softcap < Sdpa::kSmallestCap)
     return expected("softcap 0 or at least 0.01, got " + std::to_string(op.softcap));
-  // Inner values must be tensors too; so must the causal mask's sizes be in its range.
+  // Parts of the inner values must be tensors too; so must the causal mask's sizes be in its range.
   Shape keys = inputs[0].shape;
   keys.end()[-2] = scores.back();
-  if (element_count(scores) > kMaxElements || element_count(keys) > kMaxElements)
-    return expected("scores and keys of at most 2^27 elements, got scores " + to_string(scores));
+  if (score_count(inputs) > kMaxScores || element_count(keys) > kMaxElements)
+    return expected("at most 2^36 scores, and keys of 2^27 elements, got scores " + to_string(scores));
   constexpr int64_t kMostRows = 1 << 16;
   const bool causal = op.mask == Sdpa::Mask::causal || op.window > 0;
   if (causal && (scores.end()[-2] > kMostRows || scores.back() > kMostRows))

@@ -12,10 +12,11 @@ otherwise:
 numpy's bf16 is ml_dtypes.bfloat16. The function gets fresh copies, which it must not change. FUNCTION may be a dotted
 name.
 
-What the function may do that the graph does not say: leave out any implicit rounding, and the ARITHMETIC below; an
-attribute changes it:
+What the function may do that the graph does not say: leave out any implicit rounding, and the ARITHMETIC below;
+attributes change it:
 
     f.arithmetic = {"variance": "moments"}      # see docs/workers.md
+    f.attention = "online"                      # sdpa as flash attention computes it
 
 If FUSESMITH_PROGRESS names a file, a `c` is added to it for each graph, and an `r` for each run.
 """
@@ -149,7 +150,8 @@ class FunctionExecutor(Executor):
         note_progress(b"c")
         for name in graph.inputs:
             self.tensors.make(np.zeros(graph.types[name].shape, graph.types[name].storage), graph.types[name])
-        return opaque_plan({**ARITHMETIC, **getattr(self.function, "arithmetic", {})})
+        more = {"attention": self.function.attention} if hasattr(self.function, "attention") else {}
+        return opaque_plan({**ARITHMETIC, **getattr(self.function, "arithmetic", {})}, **more)
 
     def run(self, loaded):
         note_progress(b"r")

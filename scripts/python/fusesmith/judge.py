@@ -16,7 +16,8 @@ POLICIES = (None, "lawful", "strict")
 
 
 def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=200, policy=None, seed=1, *,
-          fills=None, inputs=None, run_timeout=10, time_limit=600, keep=None, **attributes):
+          fills=None, inputs=None, run_timeout=10, time_limit=600, keep=None, baseline="cpu", sample="auto",
+          **attributes):
     """Judges `fn` in a child process; returns a Result, which is printed as a report.
 
     fn                    a function at the top level of a .py file, a text FILE.py:FUNCTION, or plugin:PATH.so, a
@@ -31,6 +32,9 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=2
     run_timeout           seconds that one call of `fn` may take
     time_limit            seconds after which no further case is begun
     keep                  folder for the failing case (default: a new one for temporary files)
+    baseline              the backend that the results are compared with, as of `fusesmith replay`
+    sample                "auto": of large results, a sample of the elements is judged; "off": always all; a number of
+                          indices along each axis
     """
     if os.environ.get("FUSESMITH_JUDGING"):
         raise JudgedAtImport('this process imports the kernel: call judge under if __name__ == "__main__"')
@@ -38,7 +42,10 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=2
         raise Error(f'policy is "lawful" or "strict", got {policy!r}')
     if not is_integer(runs) or not 1 <= runs <= 9999:
         raise Error(f"runs is an integer between 1 and 9999, got {runs!r}")
+    if sample not in ("auto", "off") and not (is_integer(sample) and sample >= 1):
+        raise Error(f'sample is "auto", "off" or a number of indices, got {sample!r}')
     kernel, dtypes = find_kernel(fn), check_dtypes(dtypes)
+    how = replay.How(kernel.candidate, baseline, policy, run_timeout, str(sample))
     binary()
     if not isinstance(kernel, Plugin):
         check_interpreter()
@@ -46,10 +53,9 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=2
     folder = tempfile.mkdtemp(prefix=f"fusesmith-{kernel.name}-")
     try:
         cases = write_cases(folder, subject, dtypes, shapes, runs, seed, None, fills)
-        judged, left = replay.run(folder, kernel.candidate, len(cases), policy, run_timeout, time_limit)
+        judged, left = replay.run(folder, how, len(cases), time_limit)
         result = make_result(kernel, getattr(subject, "name", subject), cases, judged, keep,
-                             lambda path: replay.sentence(path, kernel.candidate, policy, run_timeout),
-                             lambda path: replay.arguments(path, kernel.candidate, policy, run_timeout))
+                             lambda path: replay.sentence(path, how), how.arguments)
         result.left = left
         return result
     finally:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 
 from .errors import Error
 from .program import binary, environment
@@ -19,10 +20,22 @@ LAST_WORDS = 2  # seconds that the program has to end after it was asked to
 SKIPPED = re.compile(r": skipped \d+ other files?$")  # what replay says of a folder, which is no problem of a case
 
 
-def arguments(path, candidate, policy, run_timeout):
-    strict = ["--policy=strict"] if policy == "strict" else []
-    timeout = [f"--run_timeout={run_timeout:g}"] if run_timeout != DEFAULT_TIMEOUT else []
-    return ["replay", path, "--baseline=cpu", f"--candidate={candidate}", *timeout, *strict]
+@dataclass(frozen=True)
+class How:
+    """What the program is to judge cases with."""
+
+    candidate: str
+    baseline: str = "cpu"
+    policy: str | None = None
+    run_timeout: float = DEFAULT_TIMEOUT
+    sample: str = "auto"
+
+    def arguments(self, path):
+        strict = ["--policy=strict"] if self.policy == "strict" else []
+        timeout = [f"--run_timeout={self.run_timeout:g}"] if self.run_timeout != DEFAULT_TIMEOUT else []
+        sample = [f"--sample={self.sample}"] if self.sample != "auto" else []
+        return ["replay", path, f"--baseline={self.baseline}", f"--candidate={self.candidate}", *timeout, *sample,
+                *strict]
 
 
 class Progress:
@@ -54,19 +67,19 @@ class Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def run(folder, candidate, count, policy, run_timeout, time_limit):
+def run(folder, how, count, time_limit):
     """The list `cases` of the program's JSON, and why there are fewer than `count`: the time was up, a kernel hung, or
     the program refused some."""
     scratch = os.path.join(folder, "run")  # its files have no ending .json
     os.makedirs(scratch, exist_ok=True)
-    progress = Progress(os.path.join(scratch, "progress"), candidate.removeprefix("python:"), count)
+    progress = Progress(os.path.join(scratch, "progress"), how.candidate.removeprefix("python:"), count)
     environment_of_run = {**environment(), "FUSESMITH_JUDGING": "1", "FUSESMITH_PROGRESS": progress.path}
-    command = [binary(), *arguments(folder, candidate, policy, run_timeout), "--json"]
+    command = [binary(), *how.arguments(folder), "--json"]
     with open(os.path.join(scratch, "out"), "w+") as out, open(os.path.join(scratch, "err"), "w+") as err:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment_of_run,
                                    start_new_session=True)
         try:
-            stopped = watch(process, progress, run_timeout, time_limit)
+            stopped = watch(process, progress, how.run_timeout, time_limit)
         finally:
             stop(process)
             progress.close()
@@ -112,9 +125,9 @@ def parsed(out, err, status):
     return cases, lines[0] if lines else None
 
 
-def sentence(path, candidate, policy, run_timeout):
+def sentence(path, how):
     """Judges one case alone: (verdict, the program's sentence), or (None, why not)."""
-    command = [binary(), *arguments(path, candidate, policy, run_timeout)]
+    command = [binary(), *how.arguments(path)]
     ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                            env={**environment(), "FUSESMITH_JUDGING": "1"})
     lines = ended.stdout.splitlines()

@@ -44,6 +44,7 @@ class Result:
     failures_by: dict = field(default_factory=dict)  # "dtype" and "data" -> {name: (failed, judged)}
     left: str | None = None  # why fewer than `runs` cases were judged
     worst_share: float = 0.0  # largest error of all cases, as a share of its bound
+    sampled: tuple | None = None  # of cases of which a sample was judged: elements judged, and all elements
 
     @property
     def lawful(self):
@@ -74,6 +75,7 @@ def make_result(kernel, subject, cases, judged, keep, judge_alone, arguments):
         reasons=dict(collections.Counter(e["reason"] for e in judged if e["reason"]).most_common(3)))
     shares = [region["worst_share"] for entry in judged for region in entry["regions"] if not entry["finding"]]
     result.worst_share = max((number(share) for share in shares), default=0.0)
+    result.sampled = sampled_elements(judged)
     if not findings:
         result.verdict = next((v for v in (*reversed(CORRECT), *OTHERS) if counts[v]), "unsupported")
         return result
@@ -83,6 +85,13 @@ def make_result(kernel, subject, cases, judged, keep, judge_alone, arguments):
     add_evidence(result, shown)
     keep_case(result, kernel, shown, keep, judge_alone, arguments)
     return result
+
+
+def sampled_elements(judged):
+    counts = [(sum(region["elements"] for region in entry["regions"]),
+               sum(region["all_elements"] for region in entry["regions"])) for entry in judged]
+    sampled = [(some, every) for some, every in counts if some < every]
+    return tuple(map(sum, zip(*sampled, strict=True))) if sampled else None
 
 
 def failures_by(judged, by_path):
@@ -165,6 +174,8 @@ def report(result):
                                  subsequent_indent="    ")
     if result.ok:
         yield f"  largest error: {result.worst_share:.3g} of its bound"
+    if result.sampled:
+        yield f"  sampled {result.sampled[0]:,} of {result.sampled[1]:,} elements; no others were judged"
     for reason, count in result.reasons.items():
         yield from textwrap.wrap(f"{count} times: {reason}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if result.findings:

@@ -7,7 +7,8 @@ from . import ops
 from .errors import Error
 from .graph import Graph
 
-JUDGE = ("dtypes", "shapes", "runs", "policy", "seed", "fills", "inputs", "run_timeout", "time_limit", "keep")
+JUDGE = ("dtypes", "shapes", "runs", "policy", "seed", "fills", "inputs", "run_timeout", "time_limit", "keep",
+         "baseline", "sample")
 LEADING = ("A", "B", "C")
 MILD_WEIGHT = {"normal": {"mean": 1, "stddev": 0.1}}
 

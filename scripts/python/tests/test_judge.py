@@ -67,6 +67,21 @@ class RightKernels(unittest.TestCase):
             graph.save(path)
             self.check_right("softmax", path)
 
+    def test_samples_of_large_results(self):
+        result = fusesmith.judge(kernel("softmax"), "softmax", runs=2, shapes=[(300, 8)], dtypes="f32", sample=20,
+                                 fills=["normal"])
+        self.assertTrue(result.ok, str(result))
+        judged, every = result.sampled
+        self.assertEqual(every, 2 * 300 * 8)
+        self.assertLess(judged, every // 2)
+        self.assertIn(f"sampled {judged:,} of 4,800 elements", str(result))
+        result = fusesmith.judge(kernel("softmax"), "softmax", runs=2, shapes=[(300, 8)], dtypes="f32")
+        self.assertIsNone(result.sampled)
+
+    def test_baseline(self):
+        result = self.check_right("softmax", "softmax", baseline="cpu_fused")
+        self.assertEqual(result.kernel.rpartition(":")[2], "softmax")
+
     def test_shapes(self):
         self.check_right("softmax", "softmax", shapes=[(4, 128), (7,), (1, 2, 3)])
         self.check_right("matmul", "matmul", shapes=[{"M": 3, "N": 5, "K": 7}], dtypes="f32")
