@@ -14,7 +14,7 @@ namespace {
 
 // What the reference of a region may cost before a sample of it is judged: a second or two, and one or two
 // GiB. In multiply-adds; an element that is held counts for many, since functions and bounds cost more.
-constexpr double kBudget = 0x1p31, kElement = 64;
+constexpr double kBudget = 0x1p30, kElement = 64;
 constexpr int64_t kFewestIndices = 4;
 constexpr int64_t kSuspects = 8;  // of each output, of each kind
 
