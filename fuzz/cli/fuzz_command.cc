@@ -31,6 +31,27 @@ void add_limits(CampaignOptions& options, std::vector<Flag>& flags) {
                        "minimized are kept, too."});
 }
 
+void add_processes(CampaignOptions& options, std::vector<Flag>& flags) {
+  flags.push_back({.name = "processes",
+                   .target = &options.processes,
+                   .value = "N",
+                   .doc = "Number of worker processes, which share the threads of --jobs. 0: run the cases in the "
+                          "process of the command, so that a crash or a hang ends the campaign; for debuggers.",
+                   .hi = 1024});
+  flags.push_back({.name = "timeout",
+                   .target = &options.timeout,
+                   .value = "TIME",
+                   .doc = "How long the compilation, a run or the judgement of a case may take in a worker process, "
+                          "in seconds or as 90s, 5m or 2h. Cases that are much larger than generated ones have more "
+                          "time. 0: no limit.",
+                   .unit = Flag::Unit::seconds});
+  flags.push_back({.name = "rss_limit_mb",
+                   .target = &options.rss_limit_mb,
+                   .value = "N",
+                   .doc = "How much memory a worker process may use, in MiB; 0: no limit.",
+                   .hi = 1e9});
+}
+
 void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
   flags.push_back({.name = "seed",
                    .target = &options.seed,
@@ -108,6 +129,7 @@ FlagTable FuzzFlags::table() {
                          .value = "N",
                          .doc = "Number of threads; 0: one for each core.",
                          .hi = 1024});
+  add_processes(campaign, table.flags);
   add_cases(campaign, table.flags);
   campaign.judge.add_to(table.flags);
   table.flags.push_back({.name = "minimize",

@@ -13,6 +13,8 @@
 
 #include "backends/remote/plugin_worker.h"
 #include "commit.h"  // made by cmake/commit.cmake
+#include "fuzz/campaign/campaign_worker.h"
+#include "fuzz/campaign/worker_messages.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/run/plugin_device.h"
 
@@ -39,22 +41,29 @@ bool reader_left() {
   return poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
 }
 
+// Tensors come and go with every case: keep their memory in the process instead of giving it back to the
+// system each time.
+void keep_memory() {
+  mallopt(M_MMAP_THRESHOLD, 256 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  mallopt(M_TOP_PAD, 16 << 20);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   // What `plugin:PATH.so` starts: no command, since it speaks a protocol and not with people.
   if (argc == 3 && argv[1] == fusesmith::backends::kPluginWorker)
     fusesmith::backends::serve_plugin(argv[2], fusesmith::fuzz::make_plugin_device_memory);
-  // Tensors come and go with every case: keep their memory in the process instead of giving it back to the
-  // system each time.
-  mallopt(M_MMAP_THRESHOLD, 256 << 20);
-  mallopt(M_TRIM_THRESHOLD, 512 << 20);
-  mallopt(M_TOP_PAD, 16 << 20);
+  keep_memory();
   terminate_before = std::set_terminate(end_without_memory);
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of writing, not a death
+  // A reader that went away, or a file above its limit, is an error of writing, not a death.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  if (argc == 3 && argv[1] == fusesmith::fuzz::kCampaignWorker) fusesmith::fuzz::serve_campaign(argv[2]);
   fusesmith::fuzz::Console console{
       std::cout,   std::cerr,       isatty(STDERR_FILENO) != 0, argc > 0 ? argv[0] : "fusesmith",
-      reader_left, FUSESMITH_COMMIT};
+      reader_left, FUSESMITH_COMMIT, "/proc/self/exe"};
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   return fusesmith::fuzz::run_command_line(args, console);
 }

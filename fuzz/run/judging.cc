@@ -6,7 +6,6 @@
 #include "backends/demo/demo_backend.h"
 #include "backends/remote/worker_names.h"
 #include "backends/rewrite/pattern.h"
-#include "backends/worker_error.h"
 #include "fuzz/base/table.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/known_names.h"
@@ -99,24 +98,6 @@ Verdict crash(const Judging& judging, const Case& test_case, const std::string& 
               const FindIssue& find_issue) {
   Verdict verdict = broken(VerdictClass::crash, judging, test_case, reason);
   verdict.fail(failure_of(judging.candidate, test_case, VerdictClass::crash, symptom), find_issue);
-  return verdict;
-}
-
-// A worker that did not answer as it should. The signature names the backend that it is of.
-Verdict worker_failure(const Judging& judging, const Case& test_case, const WorkerError& error) {
-  using Kind = WorkerError::Kind;
-  const std::string reason = error.backend() + ": " + error.what();
-  if (error.kind() == Kind::out_of_memory)
-    return broken(VerdictClass::out_of_memory, judging, test_case, reason);
-  const Symptom symptom = error.kind() == Kind::died        ? Symptom::died
-                          : error.kind() == Kind::timed_out ? Symptom::timed_out
-                          : error.kind() == Kind::bad_reply ? Symptom::bad_reply
-                                                            : Symptom::thrown;
-  const VerdictClass found = symptom == Symptom::timed_out   ? VerdictClass::timeout
-                             : symptom == Symptom::bad_reply ? VerdictClass::defect
-                                                             : VerdictClass::crash;
-  Verdict verdict = broken(found, judging, test_case, reason);
-  verdict.fail(failure_of(error.backend(), test_case, found, symptom), judging.options.judge.find_issue);
   return verdict;
 }
 
@@ -251,10 +232,8 @@ std::optional<Problem> JudgeFlags::read_known() {
 std::string default_baseline() { return can_run("cuda") ? "cuda" : "cpu"; }
 std::string default_candidate() { return can_run("cuda_fused") ? "cuda_fused" : "cpu_fused"; }
 
-Judging::Judging(const JudgeFlags& flags)
-    : baseline(flags.baseline.empty() ? default_baseline() : flags.baseline),
-      candidate(flags.candidate.empty() ? default_candidate() : flags.candidate),
-      why_not(why_not_run(baseline, candidate)) {
+RunOptions run_options(const JudgeFlags& flags) {
+  RunOptions options;
   options.faults = Faults(flags.faults);
   options.skip_patterns = flags.skip_patterns;
   options.expose = flags.expose;
@@ -267,7 +246,20 @@ Judging::Judging(const JudgeFlags& flags)
   }
   if (flags.policy == "lawful") options.implicit_casts = Policy::ImplicitCasts::may_elide;
   if (flags.policy == "strict") options.implicit_casts = Policy::ImplicitCasts::strict;
+  return options;
 }
+
+Judging::Judging(const JudgeFlags& flags)
+    : baseline(flags.baseline.empty() ? default_baseline() : flags.baseline),
+      candidate(flags.candidate.empty() ? default_candidate() : flags.candidate),
+      why_not(why_not_run(baseline, candidate)),
+      options(run_options(flags)) {}
+
+Judging::Judging(const JudgeFlags& flags, Elsewhere run_elsewhere)
+    : baseline(flags.baseline),
+      candidate(flags.candidate),
+      options(run_options(flags)),
+      elsewhere(std::move(run_elsewhere)) {}
 
 Judging Judging::quick() const {
   Judging judging = *this;
@@ -286,24 +278,46 @@ CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>&
   if (!why_not.empty()) return without_programs(broken(VerdictClass::unsupported, *this, test_case, why_not));
   const DeviceWatch::Run on_device(watch, test_case);
   try {
-    CaseRun run = run_case_traced(test_case, *find_backend(baseline), *find_backend(candidate), options);
+    CaseRun run =
+        elsewhere ? elsewhere(test_case)
+                  : run_case_traced(test_case, *find_backend(baseline), *find_backend(candidate), options);
     run.verdict.baseline.backend = baseline;  // an unsupported case was not judged
     run.verdict.candidate.backend = candidate;
     if (then) then(run);
     return run;
   } catch (const DeviceError& error) {
+    if (error.kind() == DeviceError::Kind::unhealthy && elsewhere)
+      return without_programs(device_failure(test_case, error));
     if (error.kind() == DeviceError::Kind::unhealthy) {
       if (watch) watch->fail();
       throw;
     }
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, error.what()));
   } catch (const WorkerError& error) {
-    return without_programs(worker_failure(*this, test_case, error));
+    return without_programs(worker_failure(test_case, error));
   } catch (const std::bad_alloc&) {
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, "out of memory"));
   } catch (const std::exception& error) {
     return without_programs(crash(*this, test_case, error.what(), Symptom::thrown, options.judge.find_issue));
   }
+}
+
+// The signature names the backend that the worker is of.
+Verdict Judging::worker_failure(const Case& test_case, const WorkerError& error) const {
+  using Kind = WorkerError::Kind;
+  const std::string reason = error.backend() + ": " + error.what();
+  if (error.kind() == Kind::out_of_memory)
+    return broken(VerdictClass::out_of_memory, *this, test_case, reason);
+  const Symptom symptom = error.kind() == Kind::died        ? Symptom::died
+                          : error.kind() == Kind::timed_out ? Symptom::timed_out
+                          : error.kind() == Kind::bad_reply ? Symptom::bad_reply
+                                                            : Symptom::thrown;
+  const VerdictClass found = symptom == Symptom::timed_out   ? VerdictClass::timeout
+                             : symptom == Symptom::bad_reply ? VerdictClass::defect
+                                                             : VerdictClass::crash;
+  Verdict verdict = broken(found, *this, test_case, reason);
+  verdict.fail(failure_of(error.backend(), test_case, found, symptom), options.judge.find_issue);
+  return verdict;
 }
 
 Verdict Judging::device_failure(const Case& test_case, const DeviceError& error) const {
