@@ -51,7 +51,7 @@ Campaign::Campaign(const CampaignOptions& options, Console& console, WorkDirecto
       old_findings_(directory.finding_count()),
       status_(console),
       stats_(directory.stats()) {
-  judging_.watch = finishing_.watch = &watch_;
+  if (!host_) judging_.watch = finishing_.watch = &watch_;
   judging_.options.stop = finishing_.options.stop = InterruptGuard::interrupted;
   stats_.seed = options.seed;
   stats_.shard = options.shard;

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "backends/demo/demo_backend.h"
 #include "backends/remote/worker_names.h"
@@ -297,6 +298,12 @@ CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>&
     return without_programs(worker_failure(test_case, error));
   } catch (const std::bad_alloc&) {
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, "out of memory"));
+  } catch (const std::system_error& error) {
+    // A limit of this machine, not a mistake of a backend.
+    const bool scarce = error.code() == std::errc::resource_unavailable_try_again ||
+                        error.code() == std::errc::not_enough_memory;
+    if (scarce) return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, error.what()));
+    return without_programs(crash(*this, test_case, error.what(), Symptom::thrown, options.judge.find_issue));
   } catch (const std::exception& error) {
     return without_programs(crash(*this, test_case, error.what(), Symptom::thrown, options.judge.find_issue));
   }
