@@ -79,8 +79,8 @@ class Inherited {
 };
 
 // Returns 0 or an errno.
-int spawn(const std::vector<std::string>& command, const Streams& streams, const std::vector<int>& descriptors,
-          pid_t& id) {
+int spawn(const std::vector<std::string>& command, const Streams& streams,
+          const std::vector<int>& descriptors, pid_t& id) {
   const Inherited inherited(descriptors);
   if (!inherited.ok()) return errno;
   posix_spawn_file_actions_t actions;

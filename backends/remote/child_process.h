@@ -26,8 +26,8 @@ class ChildProcess {
     timed_out,  // the deadline passed first
   };
 
-  // The program is looked for in PATH. It has the `inherited` descriptors as 3, 4, ... The problem says why it
-  // could not be started.
+  // The program is looked for in PATH. It has the `inherited` descriptors as 3, 4, ... The problem says why
+  // it could not be started.
   static Result<std::unique_ptr<ChildProcess>> start(const std::vector<std::string>& command,
                                                      const std::vector<int>& inherited = {});
 

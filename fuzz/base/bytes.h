@@ -57,10 +57,8 @@ class ByteWriter {
     for (const auto& entry : entries) put(entry);
   }
   template <class T>
-    requires std::is_class_v<T>
-  void put(const T& value) {
-    transfer(*this, const_cast<T&>(value));
-  }
+  requires std::is_class_v<T>
+  void put(const T& value) { transfer(*this, const_cast<T&>(value)); }
 };
 
 // What cannot be read leaves its value as it was, and ok() false.
@@ -125,10 +123,8 @@ class ByteReader {
     }
   }
   template <class T>
-    requires std::is_class_v<T>
-  void get(T& value) {
-    transfer(*this, value);
-  }
+  requires std::is_class_v<T>
+  void get(T& value) { transfer(*this, value); }
 
   std::string_view bytes_;
   bool ok_ = true;

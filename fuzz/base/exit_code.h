@@ -20,8 +20,8 @@ enum ExitCode : int {
 
 // Of two cases' codes the one that their command ends with: what stopped it comes first, then the gravest.
 constexpr int more_severe(int a, int b) {
-  for (const int code :
-       {kDeviceUnhealthy, kInterrupted, kPreempted, kCannotWrite, kFindings, kTimeout, kOutOfMemory, kUsage}) {
+  for (const int code : {kDeviceUnhealthy, kInterrupted, kPreempted, kCannotWrite, kFindings, kTimeout,
+                         kOutOfMemory, kUsage}) {
     if (a == code || b == code) return code;
   }
   return kClean;

@@ -6,8 +6,8 @@
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <condition_variable>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <fstream>
@@ -138,7 +138,9 @@ bool FolderLease::is_taken(const fs::path& folder) {
 }
 
 FolderLease::FolderLease(fs::path file, ino_t inode)
-    : file_(std::move(file)), inode_(inode), renewing_([this](const std::stop_token& stop) { renew(stop); }) {}
+    : file_(std::move(file)),
+      inode_(inode),
+      renewing_([this](const std::stop_token& stop) { renew(stop); }) {}
 
 FolderLease::~FolderLease() {
   renewing_.request_stop();

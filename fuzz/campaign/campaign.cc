@@ -177,18 +177,16 @@ FindingOptions Campaign::finding_options(const std::string& signature) const {
 void Campaign::keep_other(const Finished& finished) {
   if (!finished.found) return;
   const std::string& other = finished.outcome.signature;
-  const auto added =
-      directory_.add_finding(other, finished.found->case_text, finished.found->verdict_text);
+  const auto added = directory_.add_finding(other, finished.found->case_text, finished.found->verdict_text);
   if (added && *added) announce("finding, seen while another was minimized", other);
 }
 
 std::optional<Problem> Campaign::finish(const std::string& signature) {
   if (host_) return finish_in_worker(signature);
   return on_device(std::string(kFinishingPrefix) + signature, [&] {
-    return finish_finding(directory_.finding(signature), signature, finding_options(signature),
-                          [&](const Verdict& verdict, const Case& test_case) {
-                            keep_other(finished_of(verdict, test_case));
-                          });
+    return finish_finding(
+        directory_.finding(signature), signature, finding_options(signature),
+        [&](const Verdict& verdict, const Case& test_case) { keep_other(finished_of(verdict, test_case)); });
   });
 }
 
@@ -353,8 +351,7 @@ int supervise(CampaignOptions options, Console& console) {
   {
     const InterruptGuard guard;
     try {
-      host.emplace(console.executable,
-                   WorkerSetup{options, console.program, std::string(console.commit)},
+      host.emplace(console.executable, WorkerSetup{options, console.program, std::string(console.commit)},
                    thread_count(options), static_cast<int>(options.processes));
       const WorkerHello hello = host->start();
       if (!hello.problem.empty()) return fail(console, kName, hello.problem, hello.code);

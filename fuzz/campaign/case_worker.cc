@@ -47,7 +47,8 @@ Result<std::unique_ptr<CaseWorker>> CaseWorker::start(const std::string& program
     others.push_back(ends[1]);
   }
   inherited.insert(inherited.end(), others.begin(), others.end());
-  auto child = ChildProcess::start({program, std::string(kCampaignWorker), std::to_string(threads)}, inherited);
+  auto child =
+      ChildProcess::start({program, std::string(kCampaignWorker), std::to_string(threads)}, inherited);
   close_all(others);
   if (!child) return Problem{child.problem()};
   worker->child_ = std::move(*child);
@@ -77,7 +78,8 @@ void CaseWorker::give_up(WorkerEnding::Kind kind, std::string how) {
 
 WorkerEnding CaseWorker::ending() {
   std::unique_lock lock(mutex_);
-  known_.wait_for(lock, kPatienceWithSigterm + std::chrono::seconds(1), [this] { return ending_.has_value(); });
+  known_.wait_for(lock, kPatienceWithSigterm + std::chrono::seconds(1),
+                  [this] { return ending_.has_value(); });
   return ending_.value_or(WorkerEnding{WorkerEnding::Kind::died, "closed its sockets", ""});
 }
 

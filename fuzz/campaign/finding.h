@@ -17,7 +17,7 @@ struct FindingOptions {
   std::string program = "fusesmith";
   std::string_view commit = "unknown";  // that this program was built from
   bool minimize = true;
-  std::function<bool()> stop;  // asked between queries of the minimizer; true ends it early
+  std::function<bool()> stop;                   // asked between queries of the minimizer; true ends it early
   std::optional<Environment> environment = {};  // for the report; empty: that of this process
   std::string why_not_minimized = {};           // for the report, where `minimize` is false
 };

@@ -67,10 +67,9 @@ std::optional<Problem> Campaign::finish_by_queries(const std::string& signature)
     run.verdict.steps = test_case.steps;
     return run;
   };
-  return finish_finding(directory_.finding(signature), signature, options,
-                        [&](const Verdict& verdict, const Case& test_case) {
-                          keep_other(finished_of(verdict, test_case));
-                        });
+  return finish_finding(
+      directory_.finding(signature), signature, options,
+      [&](const Verdict& verdict, const Case& test_case) { keep_other(finished_of(verdict, test_case)); });
 }
 
 // They ran in one process, before a version with worker processes went on. Each runs again at its turn.

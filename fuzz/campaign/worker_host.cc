@@ -166,9 +166,9 @@ void WorkerHost::count_device_failure(bool innocent, const std::string& what) {
   const std::lock_guard guard(mutex_);
   innocent_device_failures_ = innocent ? innocent_device_failures_ + 1 : 0;
   if (innocent_device_failures_ >= kMostInnocentDeviceFailures)
-    throw HostError{kDeviceUnhealthy, "the device failed " + std::to_string(innocent_device_failures_) +
-                                          " times with cases that run alone without a failure, the last: " +
-                                          what};
+    throw HostError{kDeviceUnhealthy,
+                    "the device failed " + std::to_string(innocent_device_failures_) +
+                        " times with cases that run alone without a failure, the last: " + what};
 }
 
 Result<bool> WorkerHost::finish(const std::string& signature, bool minimize, const OnOther& other,

@@ -96,13 +96,13 @@ std::optional<WorkerReply> parse_reply(std::string_view bytes) {
     return static_cast<size_t>(verdict) < kVerdictNames.size();
   };
   const CoverageEvents& events = reply->finished.outcome.events;
-  const bool known_cells = std::all_of(events.begin(), events.end(),
-                                       [](uint32_t cell) { return cell < coverage_cells().size(); });
+  const bool known_cells =
+      std::all_of(events.begin(), events.end(), [](uint32_t cell) { return cell < coverage_cells().size(); });
   const auto& signature = reply->verdict.signature;
   const bool known_signature =
-      !signature || (is_class(signature->verdict) &&
-                     static_cast<size_t>(signature->symptom) < kSymptomNames.size() &&
-                     (!signature->dtype || static_cast<size_t>(*signature->dtype) < kDtypes.size()));
+      !signature ||
+      (is_class(signature->verdict) && static_cast<size_t>(signature->symptom) < kSymptomNames.size() &&
+       (!signature->dtype || static_cast<size_t>(*signature->dtype) < kDtypes.size()));
   if (!known_cells || !known_signature || !is_class(reply->finished.outcome.verdict) ||
       !is_class(reply->verdict.verdict) || reply->kind > WorkerReply::Kind::problem)
     return {};

@@ -23,10 +23,10 @@ struct WorkerSetup {
 
 // The answer to it.
 struct WorkerHello {
-  std::string problem;               // why it cannot judge, in one line; else empty
-  ExitCode code = kClean;            // of the problem
-  std::string baseline, candidate;   // the pair that is judged
-  Environment environment;           // for reports
+  std::string problem;              // why it cannot judge, in one line; else empty
+  ExitCode code = kClean;           // of the problem
+  std::string baseline, candidate;  // the pair that is judged
+  Environment environment;          // for reports
 };
 
 struct WorkerRequest {
@@ -58,7 +58,7 @@ struct WorkerReply {
     problem,        // a file cannot be read or written
   };
   Kind kind = Kind::done;
-  Finished finished;  // judge; of other_finding, its signature and files
+  Finished finished;     // judge; of other_finding, its signature and files
   BriefVerdict verdict;  // query
   std::string text;      // device_failed, problem: what happened
 };

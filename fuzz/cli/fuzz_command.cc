@@ -32,19 +32,21 @@ void add_limits(CampaignOptions& options, std::vector<Flag>& flags) {
 }
 
 void add_processes(CampaignOptions& options, std::vector<Flag>& flags) {
-  flags.push_back({.name = "processes",
-                   .target = &options.processes,
-                   .value = "N",
-                   .doc = "Number of worker processes, which share the threads of --jobs. 0: run the cases in the "
-                          "process of the command, so that a crash or a hang ends the campaign; for debuggers.",
-                   .hi = 1024});
-  flags.push_back({.name = "timeout",
-                   .target = &options.timeout,
-                   .value = "TIME",
-                   .doc = "How long the compilation, a run or the judgement of a case may take in a worker process, "
-                          "in seconds or as 90s, 5m or 2h. Cases that are much larger than generated ones have more "
-                          "time. 0: no limit.",
-                   .unit = Flag::Unit::seconds});
+  flags.push_back(
+      {.name = "processes",
+       .target = &options.processes,
+       .value = "N",
+       .doc = "Number of worker processes, which share the threads of --jobs. 0: run the cases in the "
+              "process of the command, so that a crash or a hang ends the campaign; for debuggers.",
+       .hi = 1024});
+  flags.push_back(
+      {.name = "timeout",
+       .target = &options.timeout,
+       .value = "TIME",
+       .doc = "How long the compilation, a run or the judgement of a case may take in a worker process, "
+              "in seconds or as 90s, 5m or 2h. Cases that are much larger than generated ones have more "
+              "time. 0: no limit.",
+       .unit = Flag::Unit::seconds});
   flags.push_back({.name = "rss_limit_mb",
                    .target = &options.rss_limit_mb,
                    .value = "N",

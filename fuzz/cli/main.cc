@@ -76,9 +76,13 @@ int main(int argc, char** argv) {
   if (argc == 3 && argv[1] == fusesmith::fuzz::kCampaignWorker) fusesmith::fuzz::serve_campaign(argv[2]);
   fusesmith::fuzz::PatientBuffer errors(STDERR_FILENO);
   std::ostream err(&errors);
-  fusesmith::fuzz::Console console{
-      std::cout,   err,       isatty(STDERR_FILENO) != 0, argc > 0 ? argv[0] : "fusesmith",
-      reader_left, FUSESMITH_COMMIT, "/proc/self/exe"};
+  fusesmith::fuzz::Console console{std::cout,
+                                   err,
+                                   isatty(STDERR_FILENO) != 0,
+                                   argc > 0 ? argv[0] : "fusesmith",
+                                   reader_left,
+                                   FUSESMITH_COMMIT,
+                                   "/proc/self/exe"};
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   return fusesmith::fuzz::run_command_line(args, console);
 }

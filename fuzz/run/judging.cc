@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "backends/demo/demo_backend.h"
+#include "backends/process_faults.h"
 #include "backends/remote/worker_names.h"
 #include "backends/rewrite/pattern.h"
 #include "fuzz/base/table.h"
@@ -36,6 +37,7 @@ std::vector<std::string> pattern_names() {
 std::vector<std::string> fault_names() {
   std::vector<std::string> names;
   for (const FaultInfo& fault : all_faults()) names.emplace_back(fault.name);
+  names.insert(names.end(), process_faults().begin(), process_faults().end());
   return names;
 }
 
