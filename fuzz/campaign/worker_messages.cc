@@ -4,17 +4,12 @@
 
 #include "fuzz/base/bytes.h"
 
-namespace fusesmith {
+namespace fusesmith::fuzz {
 
-// The functions that fuzz/base/bytes.h calls stand beside their types, where it finds them.
-namespace oracle {
 template <class Archive>
 void transfer(Archive& archive, Signature& signature) {
   archive(signature.verdict, signature.backend, signature.component, signature.dtype, signature.symptom);
 }
-}  // namespace oracle
-
-namespace fuzz {
 
 template <class Archive>
 void transfer(Archive& archive, JudgeFlags& flags) {
@@ -128,5 +123,4 @@ Verdict verdict_of(const BriefVerdict& brief, const Judging& judging) {
   return verdict;
 }
 
-}  // namespace fuzz
-}  // namespace fusesmith
+}  // namespace fusesmith::fuzz
