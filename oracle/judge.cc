@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <system_error>
 #include <thread>
 
 #include "oracle/difference.h"
@@ -218,7 +219,10 @@ std::vector<RegionVerdict> judge_each(const Graph& graph, size_t count, F judge_
   const unsigned threads =
       elements < kLarge ? 1 : std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
   std::vector<std::future<void>> others;
-  for (unsigned t = 1; t < threads; ++t) others.push_back(std::async(std::launch::async, work));
+  try {
+    for (unsigned t = 1; t < threads; ++t) others.push_back(std::async(std::launch::async, work));
+  } catch (const std::system_error&) {  // no more threads here: fewer do the same work
+  }
   work();
   for (auto& other : others) other.get();
   return verdicts;

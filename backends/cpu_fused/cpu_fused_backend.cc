@@ -10,6 +10,7 @@
 #include "backends/common/run_plan.h"
 #include "backends/cpu_fused/run_fused.h"
 #include "backends/cpu_fused/step_names.h"
+#include "backends/process_faults.h"
 #include "backends/rewrite/rewrite.h"
 
 namespace fusesmith::backends {
@@ -51,6 +52,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
   const Plan& plan() const override { return plan_; }
 
   Trace run(std::span<const TensorPtr> inputs) override {
+    run_process_fault(faults_, graph_);
     return run_plan(graph_, plan_, inputs, [&](const Region& region, std::span<TensorPtr> values) {
       const FusedOp& op = ops_[static_cast<size_t>(&region - plan_.regions.data())];
       const auto* update = std::get_if<CacheUpdate>(&op);

@@ -54,8 +54,35 @@ struct Streams {
   }
 };
 
+// Copies of descriptors, with numbers above those that a child will have them under.
+class Inherited {
+ public:
+  explicit Inherited(const std::vector<int>& descriptors) {
+    const int first = kFirstInherited + static_cast<int>(descriptors.size());
+    for (const int descriptor : descriptors) copies_.push_back(fcntl(descriptor, F_DUPFD_CLOEXEC, first));
+  }
+  Inherited(const Inherited&) = delete;
+  Inherited& operator=(const Inherited&) = delete;
+  ~Inherited() {
+    for (int& copy : copies_) close_if_open(copy);
+  }
+
+  bool ok() const { return std::find(copies_.begin(), copies_.end(), -1) == copies_.end(); }
+  void add_to(posix_spawn_file_actions_t& actions) const {
+    for (size_t i = 0; i < copies_.size(); ++i)
+      posix_spawn_file_actions_adddup2(&actions, copies_[i], kFirstInherited + static_cast<int>(i));
+  }
+
+ private:
+  static constexpr int kFirstInherited = 3;
+  std::vector<int> copies_;
+};
+
 // Returns 0 or an errno.
-int spawn(const std::vector<std::string>& command, const Streams& streams, pid_t& id) {
+int spawn(const std::vector<std::string>& command, const Streams& streams,
+          const std::vector<int>& descriptors, pid_t& id) {
+  const Inherited inherited(descriptors);
+  if (!inherited.ok()) return errno;
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -63,6 +90,7 @@ int spawn(const std::vector<std::string>& command, const Streams& streams, pid_t
   posix_spawn_file_actions_adddup2(&actions, streams.input[1], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.output[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.errors[1], STDERR_FILENO);
+  inherited.add_to(actions);
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
@@ -82,7 +110,8 @@ int spawn(const std::vector<std::string>& command, const Streams& streams, pid_t
 
 }  // namespace
 
-Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vector<std::string>& command) {
+Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vector<std::string>& command,
+                                                          const std::vector<int>& inherited) {
   if (command.empty() || command[0].empty()) return Problem{"no command to start"};
   Streams streams;
   if (!streams.open()) {
@@ -91,7 +120,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vector<std:
     return Problem{std::string("cannot make pipes: ") + std::strerror(error)};
   }
   std::unique_ptr<ChildProcess> child(new ChildProcess());
-  if (const int error = spawn(command, streams, child->id_); error != 0) {
+  if (const int error = spawn(command, streams, inherited, child->id_); error != 0) {
     streams.close_all();
     child->id_ = -1;
     return Problem{"cannot start '" + command[0] + "': " + std::strerror(error)};
@@ -136,6 +165,14 @@ void ChildProcess::read_errors() {
   }
 }
 
+void ChildProcess::read_errors_for(milliseconds time) {
+  const auto deadline = Clock::now() + time;
+  for (auto left = time; left.count() > 0; left = std::chrono::ceil<milliseconds>(deadline - Clock::now())) {
+    pollfd polled{errors_, POLLIN, 0};  // poll passes over a descriptor of -1
+    if (poll(&polled, 1, static_cast<int>(left.count())) > 0) read_errors();
+  }
+}
+
 ChildProcess::Io ChildProcess::write(std::span<const std::byte> bytes, Clock::time_point deadline) {
   while (!bytes.empty()) {
     const ssize_t count = send(input_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -171,6 +208,14 @@ void ChildProcess::kill() {
   while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
   }
   id_ = -1;
+}
+
+void ChildProcess::terminate() {
+  if (id_ > 0) ::kill(-id_, SIGTERM);
+}
+
+int ChildProcess::ending_signal() const {
+  return ended_ && ended_->si_code != CLD_EXITED ? ended_->si_status : 0;
 }
 
 bool ChildProcess::ended_within(milliseconds patience) {

@@ -26,8 +26,10 @@ class ChildProcess {
     timed_out,  // the deadline passed first
   };
 
-  // The program is looked for in PATH. The problem says why it could not be started.
-  static Result<std::unique_ptr<ChildProcess>> start(const std::vector<std::string>& command);
+  // The program is looked for in PATH. It has the `inherited` descriptors as 3, 4, ... The problem says why
+  // it could not be started.
+  static Result<std::unique_ptr<ChildProcess>> start(const std::vector<std::string>& command,
+                                                     const std::vector<int>& inherited = {});
 
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -42,8 +44,19 @@ class ChildProcess {
   // Whether something can be read from its standard output now.
   bool has_output() const;
 
+  // Reads what it writes to standard error, for so long.
+  void read_errors_for(std::chrono::milliseconds time);
+
   // Closes standard input; whether the process then ends within 5 s.
   bool end();
+
+  // Sends SIGTERM to the whole group.
+  void terminate();
+  // Whether the process ends within this time. It is not waited for, so that its id stays its own.
+  bool ended_within(std::chrono::milliseconds patience);
+  // The signal that ended it; 0 if it ended by itself, or has not ended.
+  int ending_signal() const;
+  pid_t id() const { return id_; }
 
   // Sends SIGKILL to the whole group and waits for the process. Nothing but last_errors() may follow.
   void kill();
@@ -58,7 +71,6 @@ class ChildProcess {
   ChildProcess() = default;
   bool wait_for(int events, int descriptor, Clock::time_point deadline);
   void read_errors();
-  bool ended_within(std::chrono::milliseconds patience);
 
   pid_t id_ = -1;
   int input_ = -1, output_ = -1, errors_ = -1;

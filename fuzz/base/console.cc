@@ -1,14 +1,15 @@
 #include "fuzz/base/console.h"
 
-#include <algorithm>
 #include <ostream>
+
+#include "fuzz/base/escape.h"
 
 namespace fusesmith::fuzz {
 
 int fail(Console& console, std::string_view command, std::string_view problem, ExitCode code) {
-  std::string line(problem);  // one line, whatever a library put into it
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  console.err << "fusesmith" << (command.empty() ? "" : " ") << command << ": " << line << std::endl;
+  // One line that does nothing to a terminal, whatever a library or the name of a file put into it.
+  console.err << "fusesmith" << (command.empty() ? "" : " ") << command << ": " << printable(problem)
+              << std::endl;
   return code;
 }
 

@@ -18,6 +18,7 @@ struct Console {
   std::string program = "fusesmith";    // how the user called it, for commands to paste
   bool (*reader_left)() = nullptr;      // whether out is a pipe that nobody reads any more; null: cannot tell
   std::string_view commit = "unknown";  // that this program was built from
+  std::string executable = {};          // to start this program as a worker; empty: it cannot be
 };
 
 // One line on err: "fusesmith replay: x.json: ...". Returns the code.

@@ -13,14 +13,15 @@ enum ExitCode : int {
   kOutOfMemory = 71,
   kInterrupted = 72,
   kCannotWrite = 73,
+  kPreempted = 75,        // start the campaign again to go on
   kDeviceUnhealthy = 76,  // the GPU is missing, or it failed
   kFindings = 77,
 };
 
 // Of two cases' codes the one that their command ends with: what stopped it comes first, then the gravest.
 constexpr int more_severe(int a, int b) {
-  for (const int code :
-       {kDeviceUnhealthy, kInterrupted, kCannotWrite, kFindings, kTimeout, kOutOfMemory, kUsage}) {
+  for (const int code : {kDeviceUnhealthy, kInterrupted, kPreempted, kCannotWrite, kFindings, kTimeout,
+                         kOutOfMemory, kUsage}) {
     if (a == code || b == code) return code;
   }
   return kClean;

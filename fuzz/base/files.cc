@@ -68,13 +68,25 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+// A new file beside the one of this path; never one that is there already, whatever it links to.
+int open_temporary(const fs::path& path, fs::path& temporary) {
+  constexpr int kAttempts = 100;  // names that a killed process of the same id left
+  static std::atomic<unsigned> counter = 0;
+  int file = -1;
+  for (int attempt = 0; file < 0 && attempt < kAttempts; ++attempt) {
+    temporary = folder_of(path) / (std::string(kTemporary) + std::to_string(::getpid()) + "-" +
+                                   std::to_string(counter++) + "-" + path.filename().string());
+    file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file < 0 && errno != EEXIST) break;
+  }
+  return file;
+}
+
 }  // namespace
 
 std::optional<Problem> write_file(const fs::path& path, std::string_view text) {
-  static std::atomic<unsigned> counter = 0;
-  const fs::path temporary = folder_of(path) / (std::string(kTemporary) + std::to_string(::getpid()) + "-" +
-                                                std::to_string(counter++) + "-" + path.filename().string());
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  fs::path temporary;
+  Descriptor file(open_temporary(path, temporary));
   if (!file.ok()) return problem(path, "write", errno);
   if (!write_all(file.get(), text) || ::fsync(file.get()) != 0 || !file.close() ||
       ::rename(temporary.c_str(), path.c_str()) != 0) {
@@ -87,8 +99,11 @@ std::optional<Problem> write_file(const fs::path& path, std::string_view text) {
 
 std::optional<Problem> make_folder(const fs::path& path) {
   std::error_code error;
-  fs::create_directories(path, error);
+  const bool is_new = fs::create_directories(path, error);
   if (error) return problem(path, "make the folder", error.value());
+  if (is_new) {
+    if (auto unsynced = sync_folder(folder_of(path))) return unsynced;
+  }
   if (!fs::is_directory(path, error)) return problem(path, "make the folder", ENOTDIR);
   return {};
 }
@@ -198,10 +213,12 @@ Result<std::vector<std::string>> list_json(const std::string& path, int64_t* oth
 }
 
 Result<FolderLock> FolderLock::take(const fs::path& folder) {
-  const int fd = ::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  const int fd = ::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd < 0) return problem(folder, "write", errno);
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     const int error = errno;
+    // A file system without locks, where only leases keep processes apart (fuzz/base/lease.h).
+    if (error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK) return FolderLock(fd);
     ::close(fd);
     if (error != EWOULDBLOCK) return problem(folder, "lock", error);
     return Problem{folder.string() +

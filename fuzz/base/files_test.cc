@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <thread>
@@ -107,6 +108,18 @@ TEST(Files, OnlyLeftoversOfWritersAreRemoved) {
   EXPECT_TRUE(fs::is_symlink(folder / ".tmp-2-0-link"));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.string()), fs::directory_iterator()), 7);
   remove_temporary_files(folder / "none");
+}
+
+// As somebody else could plant them in a folder that all may write to.
+TEST(Files, WritersDoNotFollowLinks) {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 3000; ++i)
+    fs::create_symlink("target",
+                       folder / (".tmp-" + std::to_string(getpid()) + "-" + std::to_string(i) + "-f"));
+  fs::create_symlink("target", folder / ".lock");
+  EXPECT_TRUE(write_file(folder / "f", "text")) << "every name that it tries is taken";
+  EXPECT_FALSE(FolderLock::take(folder.string()).ok());
+  EXPECT_FALSE(fs::exists(folder / "target"));
 }
 
 TEST(Files, LockIsForOneAtATime) {

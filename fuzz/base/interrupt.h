@@ -1,9 +1,12 @@
-// SIGINT, SIGTERM and SIGHUP (unless it was ignored, as under nohup): the first asks to finish what is in
-// flight (of a case the step at hand: RunOptions::stop), the second ends the process at once (exit 72).
+// Signals that ask a command to end. SIGINT, SIGTERM and SIGHUP (unless it was ignored, as under nohup): the
+// first asks to finish what is in flight (of a case the step at hand: RunOptions::stop), the second ends the
+// process at once (exit 72). SIGUSR1, SIGUSR2 and SIGXCPU, by which batch systems announce the end of a job,
+// ask for the same, however often they come.
 #pragma once
 
-#include <array>
 #include <csignal>
+#include <utility>
+#include <vector>
 
 namespace fusesmith::fuzz {
 
@@ -18,9 +21,12 @@ class InterruptGuard {
 
   // Whether a signal came since this guard was made.
   static bool interrupted();
+  // Whether only a batch system asked: cases in flight may be finished, and the campaign is to be started
+  // again.
+  static bool preempted();
 
  private:
-  std::array<struct sigaction, 3> old_ = {};
+  std::vector<std::pair<int, struct sigaction>> old_;
 };
 
 }  // namespace fusesmith::fuzz

@@ -14,7 +14,6 @@
 #include "fuzz/run/backends.h"
 #include "fuzz/run/case_files.h"
 #include "fuzz/run/known_names.h"
-#include "fuzz/run/metamorphic.h"
 
 namespace fusesmith::fuzz {
 
@@ -24,24 +23,11 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view kName = "fuzz";
 
 constexpr int kMaxOutOfMemory = 20;  // cases in a row
+constexpr int kFinishingShare = 4;   // one thread in so many minimizes findings, or one
 
-// Writing a case and reading it again takes a tenth of its time. One generated case in so many is a sample of
-// the generator; every case that is saved is read again too.
-constexpr uint64_t kReadAgainEvery = 64;
-
-// The case as a file, which reads back as the same case; else what is wrong with it.
-Result<std::string> file_text(const Case& test_case) {
-  std::string text = to_json(test_case);
-  const auto again = parse_case(text);
-  if (again && *again == test_case) return text;
-  return Problem{"invalid case: " + (again ? "reads back as another" : again.problem())};
-}
-
-GeneratorOptions generator_options(const CampaignOptions& options) {
-  GeneratorOptions generator;
-  generator.data = parse_data_mix(options.data);
-  generator.ops = options.ops;
-  return generator;
+int thread_count(const CampaignOptions& options) {
+  const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
+  return static_cast<int>(options.jobs > 0 ? options.jobs : cores);
 }
 
 double seconds_since(Clock::time_point then) {
@@ -51,20 +37,21 @@ double seconds_since(Clock::time_point then) {
 }  // namespace
 
 Campaign::Campaign(const CampaignOptions& options, Console& console, WorkDirectory& directory,
-                   std::vector<Case> corpus, std::string digest)
+                   std::vector<Case> corpus, std::string digest, WorkerHost* host)
     : options_(options),
       console_(console),
       directory_(directory),
       corpus_(std::move(corpus)),
+      host_(host),
       watch_([this](const auto& running) { save_suspects(running); }),
-      judging_(Judging(options.judge).quick()),
-      finishing_(options.judge),
-      shard_(*parse_shard(options.shard)),
-      generator_(generator_options(options)),
+      finishing_(host ? Judging(options.judge, Judging::Elsewhere{}) : Judging(options.judge)),
+      judging_(finishing_.quick()),
+      source_(options),
+      threads_(host ? host->threads() : thread_count(options)),
       old_findings_(directory.finding_count()),
       status_(console),
       stats_(directory.stats()) {
-  judging_.watch = finishing_.watch = &watch_;
+  if (!host_) judging_.watch = finishing_.watch = &watch_;
   judging_.options.stop = finishing_.options.stop = InterruptGuard::interrupted;
   stats_.seed = options.seed;
   stats_.shard = options.shard;
@@ -95,98 +82,54 @@ std::string Campaign::name(uint64_t position) const {
                              : std::to_string(counter(position));
 }
 
+CampaignCase Campaign::case_at(uint64_t position) const {
+  return is_corpus(position) ? source_.given(corpus_[skipped_ + position])
+                             : source_.generated(counter(position));
+}
+
 Result<Finished> Campaign::judge(uint64_t position) {
-  CaseParts parts;
-  Case test_case;
-  bool read_again = false;
-  if (is_corpus(position)) {
-    test_case = corpus_[skipped_ + position];
-  } else {
-    const uint64_t number = counter(position);
-    test_case = generate_case(options_.seed, shard_, number, generator_, &parts);
-    if (options_.metamorphic > 0 && number % options_.metamorphic == 0)
-      test_case.policy.metamorphic.assign(kMetamorphicChecks.begin(), kMetamorphicChecks.end());
-    read_again = number % kReadAgainEvery == 0;
-  }
-  // With the options inside, a saved case needs no flags but the faults to show the same.
-  test_case = with_options(std::move(test_case), judging_.options);
-  test_case.expect.reset();  // speaks of the corpus file, not of findings made from it
-  if (read_again) {
-    if (const auto text = file_text(test_case); !text) return invalid(text.problem());
-  }
-  return on_device(name(position), [&] { return judge_case(name(position), test_case, parts); });
-}
-
-Finished Campaign::invalid(const std::string& problem) {
-  status_.note(problem);
-  Finished finished;
-  finished.outcome.invalid = true;
+  const std::string at = name(position);
+  const auto settled = settled_.find(at);
+  if (host_ && settled == settled_.end()) return judge_in_worker(position);
+  const CampaignCase judged = case_at(position);
+  if (settled == settled_.end()) return on_device(at, [&] { return keep(judge_case(judged, judging_)); });
+  Finished finished{settled->second};
+  add_coverage(finished.outcome, judged);
   return finished;
 }
 
-Result<Finished> Campaign::judge_case(const std::string& name, const Case& test_case,
-                                      const CaseParts& parts) {
-  const auto settled = settled_.find(name);
-  Result<CaseOutcome> outcome = settled != settled_.end() ? settled->second : outcome_of(test_case);
-  if (!outcome) return Problem{outcome.problem()};
-  Finished finished;
-  finished.outcome = std::move(*outcome);
-  if (finished.outcome.invalid) return finished;
-  finished.outcome.coverage.add(test_case, parts);
-  add_graph_events(finished.outcome.events, test_case.graph, parts.style);
-  if (!shows_new_features(finished.outcome)) return finished;
-  auto text = file_text(test_case);
-  if (!text) return invalid(text.problem());
-  finished.text = std::move(*text);
+// A new finding is on disk then.
+Result<Finished> Campaign::keep(Finished finished) {
+  if (!finished.problem.empty()) status_.note(finished.problem);
+  if (!finished.found) return finished;
+  const std::string& signature = finished.outcome.signature;
+  const auto added =
+      directory_.add_finding(signature, finished.found->case_text, finished.found->verdict_text);
+  if (!added) return Problem{added.problem()};
+  if (*added) announce("finding", signature);
+  finished.found.reset();
   return finished;
 }
 
-bool Campaign::shows_new_features(const CaseOutcome& outcome) {
-  const std::lock_guard guard(mutex_);
-  return !stats_.new_features(outcome).empty();
-}
-
-// Judges it; a new finding is on disk then.
-Result<CaseOutcome> Campaign::outcome_of(const Case& test_case) {
-  CaseOutcome outcome;
-  const auto see_plan = [&](CaseRun& run) {
-    if (run.candidate) add_plan_events(outcome.events, test_case.graph, run.candidate->plan());
-  };
-  const CaseRun run = judging_.run(test_case, see_plan);
-  const Verdict& verdict = run.verdict;
-  outcome.verdict = verdict.verdict;
-  if (verdict.verdict == VerdictClass::unsupported) outcome.unsupported = verdict.reason;
-  outcome.exact = verdict.exact;
-  outcome.metamorphic = run.metamorphic;
-  if (verdict.verdict == VerdictClass::out_of_memory) outcome.out_of_memory = verdict.reason;
-  for (const RegionVerdict& region : verdict.candidate.regions) {
-    outcome.patterns.insert(outcome.patterns.end(), region.patterns.begin(), region.patterns.end());
-  }
-  for (const KnownFailure& failure : verdict.known) outcome.known.push_back(failure.issue);
-  if (verdict.finding) {
-    outcome.signature = verdict.signature_text();
-    const auto text = file_text(test_case);
-    if (!text) return invalid(text.problem()).outcome;
-    const auto added = directory_.add_finding(outcome.signature, *text, first_verdict_text(verdict));
-    if (!added) return Problem{added.problem()};
-    if (*added) announce("finding", outcome.signature);
-  }
-  return outcome;
-}
-
+// Nothing is counted where a file cannot be written: the case is judged again by the next start.
 std::optional<Problem> Campaign::count(uint64_t position, const Finished& finished) {
   const std::lock_guard guard(mutex_);
-  if (is_corpus(position)) {
-    ++stats_.corpus_done;
-  } else {
-    const uint64_t counter = stats_.next++;
-    if (!finished.outcome.invalid && !finished.text.empty() &&
-        !stats_.new_features(finished.outcome).empty()) {
-      if (auto problem = directory_.save_corpus_case(std::to_string(counter) + ".json", finished.text))
-        return problem;
+  CaseOutcome outcome = finished.outcome;
+  if (!is_corpus(position) && !outcome.invalid && !stats_.new_features(outcome).empty()) {
+    const auto text = file_text(case_at(position).test_case);
+    if (!text) {
+      status_.note(text.problem());
+      outcome = invalid(text.problem()).outcome;
+    } else if (auto problem =
+                   directory_.save_corpus_case(std::to_string(counter(position)) + ".json", *text)) {
+      return problem;
     }
   }
-  stats_.add(finished.outcome);
+  if (is_corpus(position))
+    ++stats_.corpus_done;
+  else
+    ++stats_.next;
+  stats_.add(outcome);
   stats_.device_failures.erase(name(position));
   out_of_memory_ = finished.outcome.verdict == VerdictClass::out_of_memory ? out_of_memory_ + 1 : 0;
   if (out_of_memory_ < kMaxOutOfMemory || end_) return {};
@@ -207,30 +150,43 @@ std::optional<Problem> Campaign::follow_up() {
   std::string signature;
   {
     const std::lock_guard guard(mutex_);
-    if (to_finish_.empty()) return {};
+    const bool busy = finishing_now_ > 0 && kFinishingShare * (finishing_now_ + 1) > threads_;
+    if (to_finish_.empty() || busy) return {};
     signature = std::move(to_finish_.front());
     to_finish_.pop_front();
+    ++finishing_now_;
   }
-  return finish(signature);
+  auto problem = finish(signature);
+  const std::lock_guard guard(mutex_);
+  --finishing_now_;
+  return problem;
 }
 
 FindingOptions Campaign::finding_options(const std::string& signature) const {
-  Judging judging = finishing_;
-  judging.reported = signature;
-  return {std::move(judging),     options_.judge.beside_case().text(),
-          console_.program,       console_.commit,
-          options_.minimize != 0, [this] { return InterruptGuard::interrupted() || watch_.failed(); }};
+  FindingOptions options;
+  options.judging = without_issue_of(finishing_, signature);
+  options.flags = options_.judge.beside_case().text();
+  options.program = console_.program;
+  options.commit = console_.commit;
+  options.minimize = options_.minimize != 0;
+  options.stop = [this] { return InterruptGuard::interrupted() || watch_.failed(); };
+  if (host_) options.environment = host_->environment();
+  return options;
+}
+
+void Campaign::keep_other(const Finished& finished) {
+  if (!finished.found) return;
+  const std::string& other = finished.outcome.signature;
+  const auto added = directory_.add_finding(other, finished.found->case_text, finished.found->verdict_text);
+  if (added && *added) announce("finding, seen while another was minimized", other);
 }
 
 std::optional<Problem> Campaign::finish(const std::string& signature) {
+  if (host_) return finish_in_worker(signature);
   return on_device(std::string(kFinishingPrefix) + signature, [&] {
-    return finish_finding(directory_.finding(signature), signature, finding_options(signature),
-                          [&](const Verdict& verdict, const Case& test_case) {
-                            const std::string other = verdict.signature_text();
-                            const auto added = directory_.add_finding(other, to_json(test_case),
-                                                                      first_verdict_text(verdict));
-                            if (added && *added) announce("finding, seen while another was minimized", other);
-                          });
+    return finish_finding(
+        directory_.finding(signature), signature, finding_options(signature),
+        [&](const Verdict& verdict, const Case& test_case) { keep_other(finished_of(verdict, test_case)); });
   });
 }
 
@@ -271,8 +227,7 @@ std::optional<Problem> Campaign::run_workers() {
   jobs.stop = [&] { return over(); };
   const uint64_t corpus_cases = corpus_.size() - skipped_;
   jobs.end = options_.runs > 0 ? corpus_cases + options_.runs : UINT64_MAX;
-  const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
-  WorkerPool pool(static_cast<int>(options_.jobs > 0 ? options_.jobs : cores), std::move(jobs));
+  WorkerPool pool(threads_, std::move(jobs));
 
   auto saved = Clock::now();
   while (!pool.wait(std::chrono::milliseconds(100))) {
@@ -315,6 +270,7 @@ int Campaign::run() {
     const bool suspects = end_->code == kDeviceUnhealthy && !alone_;
     return fail(console_, kName, end_->why + (suspects ? replay_text() : ""), end_->code);
   }
+  if (InterruptGuard::preempted()) return kPreempted;
   if (InterruptGuard::interrupted()) return kInterrupted;
   return directory_.finding_count() == 0 ? kClean : kFindings;
 }
@@ -373,19 +329,10 @@ Result<uint64_t> parse_shard(const std::string& text) {
   return index;
 }
 
-int run_campaign(CampaignOptions options, Console& console) {
-  if (const auto shard = parse_shard(options.shard); !shard) return fail(console, kName, shard.problem());
-  // A campaign goes on with the pair that it began with, whatever this machine would pick now.
-  for (const auto& [key, value] :
-       {std::pair("baseline", &options.judge.baseline), std::pair("candidate", &options.judge.candidate)}) {
-    if (value->empty()) *value = WorkDirectory::recorded(options.workdir, key);
-    if (!find_backend(*value)) value->clear();
-  }
-  if (const auto why = options.judge.cannot_run()) return fail(console, kName, why->why, why->code);
-  if (const auto problem = options.judge.read_known()) return fail(console, kName, problem->what);
-  const Judging judging(options.judge);
-  options.judge.baseline = judging.baseline;
-  options.judge.candidate = judging.candidate;
+namespace {
+
+// The rest, once the pair of backends is known and can run.
+int run_with(WorkerHost* host, const CampaignOptions& options, Console& console) {
   std::string digest;
   auto corpus = read_corpus(options.corpus, digest);
   if (!corpus) return fail(console, kName, corpus.problem());
@@ -395,7 +342,46 @@ int run_campaign(CampaignOptions options, Console& console) {
   if (auto problem = directory->check_corpus(digest, corpus->size()))
     return fail(console, kName, problem->what);
   const InterruptGuard guard;
-  return Campaign(options, console, *directory, std::move(*corpus), std::move(digest)).run();
+  return Campaign(options, console, *directory, std::move(*corpus), std::move(digest), host).run();
+}
+
+// The backends are loaded by the worker processes alone.
+int supervise(CampaignOptions options, Console& console) {
+  std::optional<WorkerHost> host;
+  {
+    const InterruptGuard guard;
+    try {
+      host.emplace(console.executable, WorkerSetup{options, console.program, std::string(console.commit)},
+                   thread_count(options), static_cast<int>(options.processes));
+      const WorkerHello hello = host->start();
+      if (!hello.problem.empty()) return fail(console, kName, hello.problem, hello.code);
+      options.judge.baseline = hello.baseline;
+      options.judge.candidate = hello.candidate;
+    } catch (const Interrupted&) {
+      return fail(console, kName, "interrupted", InterruptGuard::preempted() ? kPreempted : kInterrupted);
+    }
+  }
+  if (const auto problem = options.judge.read_known()) return fail(console, kName, problem->what);
+  return run_with(&*host, options, console);
+}
+
+}  // namespace
+
+int run_campaign(CampaignOptions options, Console& console) {
+  if (const auto shard = parse_shard(options.shard); !shard) return fail(console, kName, shard.problem());
+  // A campaign goes on with the pair that it began with, whatever this machine would pick now.
+  for (const auto& [key, value] :
+       {std::pair("baseline", &options.judge.baseline), std::pair("candidate", &options.judge.candidate)}) {
+    if (value->empty()) *value = WorkDirectory::recorded(options.workdir, key);
+    if (!find_backend(*value)) value->clear();
+  }
+  if (!console.executable.empty() && options.processes > 0) return supervise(std::move(options), console);
+  if (const auto why = options.judge.cannot_run()) return fail(console, kName, why->why, why->code);
+  if (const auto problem = options.judge.read_known()) return fail(console, kName, problem->what);
+  const Judging judging(options.judge);
+  options.judge.baseline = judging.baseline;
+  options.judge.candidate = judging.candidate;
+  return run_with(nullptr, options, console);
 }
 
 }  // namespace fusesmith::fuzz

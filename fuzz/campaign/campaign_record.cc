@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/base/files.h"
+#include "fuzz/base/lease.h"
 
 namespace fusesmith::fuzz {
 
@@ -44,7 +45,7 @@ Result<CampaignRecord> read_campaign(const fs::path& workdir) {
     if (!parsed) return Problem{stats.string() + ": " + parsed.problem()};
     record.stats = std::move(*parsed);
   }
-  record.running = FolderLock::is_taken(workdir);
+  record.running = FolderLock::is_taken(workdir) || FolderLease::is_taken(workdir);
   return record;
 }
 

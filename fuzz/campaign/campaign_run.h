@@ -1,5 +1,5 @@
-// The campaign behind the `fuzz` command, for campaign.cc (cases, findings, the end) and suspects.cc (devices
-// that fail).
+// The campaign behind the `fuzz` command, for campaign.cc (cases, findings, the end), supervision.cc (worker
+// processes) and suspects.cc (devices that fail in this process).
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "fuzz/campaign/campaign.h"
+#include "fuzz/campaign/case_judge.h"
 #include "fuzz/campaign/finding.h"
 #include "fuzz/campaign/live_status.h"
 #include "fuzz/campaign/work_directory.h"
+#include "fuzz/campaign/worker_host.h"
 #include "fuzz/campaign/worker_pool.h"
 #include "fuzz/run/device_watch.h"
 
@@ -28,16 +30,14 @@ inline constexpr std::string_view kCorpusPrefix = "corpus-", kFinishingPrefix = 
 class Campaign {
  public:
   Campaign(const CampaignOptions& options, Console& console, WorkDirectory& directory,
-           std::vector<Case> corpus, std::string digest);
+           std::vector<Case> corpus, std::string digest, WorkerHost* host);
 
   int run();
 
  private:
   Result<Finished> judge(uint64_t position);
-  Result<Finished> judge_case(const std::string& name, const Case& test_case, const CaseParts& parts);
-  Result<CaseOutcome> outcome_of(const Case& test_case);
-  Finished invalid(const std::string& problem);
-  bool shows_new_features(const CaseOutcome& outcome);
+  Result<Finished> keep(Finished finished);
+  void keep_other(const Finished& finished);
   std::optional<Problem> count(uint64_t position, const Finished& finished);
   void announce(const std::string& what, const std::string& signature);
   std::optional<Problem> follow_up();
@@ -50,11 +50,18 @@ class Campaign {
   uint64_t counter(uint64_t position) const {
     return first_counter_ + position - (corpus_.size() - skipped_);
   }
+  CampaignCase case_at(uint64_t position) const;
   std::string name(uint64_t position) const;
   bool is_ahead(const std::string& name) const;
   FindingOptions finding_options(const std::string& signature) const;
   Stats snapshot();
   void add_sample();  // to the history
+
+  // supervision.cc: with worker processes
+  Result<Finished> judge_in_worker(uint64_t position);
+  std::optional<Problem> finish_in_worker(const std::string& signature);
+  std::optional<Problem> finish_by_queries(const std::string& signature);
+  void drop_suspects();
 
   // suspects.cc: when the device fails
   template <class Work>
@@ -78,11 +85,12 @@ class Campaign {
   Console& console_;
   WorkDirectory& directory_;
   const std::vector<Case> corpus_;
+  WorkerHost* const host_;  // null: cases run in this process
   DeviceWatch watch_;
-  Judging judging_;  // of cases: quick
   Judging finishing_;
-  const uint64_t shard_;
-  const GeneratorOptions generator_;
+  Judging judging_;  // of cases: quick
+  const CaseSource source_;
+  const int threads_;
   const size_t old_findings_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   LiveStatus status_;
@@ -94,6 +102,7 @@ class Campaign {
   std::deque<std::string> to_finish_;  // findings without report; a killed campaign's come first
   uint64_t first_counter_ = 0;
   size_t skipped_ = 0;      // corpus cases that are in the counts already
+  int finishing_now_ = 0;   // threads that minimize a finding
   int out_of_memory_ = 0;   // cases in a row
   std::optional<End> end_;  // what stopped the campaign before its time
 };

@@ -35,13 +35,22 @@ std::optional<Problem> write_both(const std::filesystem::path& folder, const Fin
 
 FindingReport report_of(const std::string& signature, JudgedCase found, const FindingOptions& options) {
   FindingReport report{signature, std::move(found), "not minimized"};
-  report.environment = environment_of({options.judging.baseline, options.judging.candidate}, options.commit);
+  report.environment =
+      options.environment
+          ? *options.environment
+          : environment_of({options.judging.baseline, options.judging.candidate}, options.commit);
+  if (!options.why_not_minimized.empty()) report.how_small += ": " + options.why_not_minimized;
   report.flags = options.flags;
   report.program = options.program;
   return report;
 }
 
 }  // namespace
+
+Judging without_issue_of(Judging judging, const std::string& signature) {
+  judging.reported = signature;
+  return judging;
+}
 
 std::string first_verdict_text(const Verdict& verdict) { return text_of(judged_json("case.json", verdict)); }
 

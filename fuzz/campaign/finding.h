@@ -12,13 +12,18 @@
 namespace fusesmith::fuzz {
 
 struct FindingOptions {
-  Judging judging;
+  Judging judging = Judging(JudgeFlags{}, Judging::Elsewhere{});
   std::string flags;  // JudgeFlags::text() of what case files do not hold, for the commands in the report
   std::string program = "fusesmith";
   std::string_view commit = "unknown";  // that this program was built from
   bool minimize = true;
-  std::function<bool()> stop;  // asked between queries of the minimizer; true ends it early
+  std::function<bool()> stop;                   // asked between queries of the minimizer; true ends it early
+  std::optional<Environment> environment = {};  // for the report; empty: that of this process
+  std::string why_not_minimized = {};           // for the report, where `minimize` is false
 };
+
+// A finding stays one if its issue became known after it was written to the work directory.
+Judging without_issue_of(Judging judging, const std::string& signature);
 
 // verdict.json of a finding as the campaign saw it, written with its case.json.
 std::string first_verdict_text(const Verdict& verdict);

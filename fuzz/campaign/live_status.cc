@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <ostream>
 
+#include "fuzz/base/escape.h"
 #include "fuzz/base/table.h"
 
 namespace fusesmith::fuzz {
@@ -75,7 +76,7 @@ void LiveStatus::show(const Stats& stats, double rate) {
 
 void LiveStatus::note(const std::string& line) {
   close();
-  log_->info("{}", line);
+  log_->info("{}", printable(line));
 }
 
 void LiveStatus::close() {

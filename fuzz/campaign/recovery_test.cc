@@ -88,6 +88,9 @@ TEST_F(RecoveryOfAFinding, WhatIsDamagedOrGoneIsMadeAgain) {
   }
   folder_.file(at_.substr(folder_.string().size() + 1) + "min.json", min.substr(0, min.size() / 2));
   is_whole_again("min.json cut");
+  const std::string report = read("report.md");
+  folder_.file(at_.substr(folder_.string().size() + 1) + "report.md", report.substr(0, report.size() / 2));
+  is_whole_again("report.md cut");
 }
 
 TEST_F(RecoveryOfAFinding, WholeFilesAreNotMadeAgain) {

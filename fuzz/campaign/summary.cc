@@ -73,9 +73,9 @@ std::string findings_text(const WorkDirectory& directory, const JudgeFlags& flag
               ? "A finding with 0 cases was found while another one was minimized, or while the campaign "
                 "was\nending.\n"
               : "") +
-         "\nEach folder has a report.md. Next:\n  " + program + " explain " +
-         shell_quoted(first.file.string()) + flags.beside_case().text() + "\n  " + program + " report " +
-         shell_quoted(directory.path().string()) + " --output=report.html\n";
+         "\nEach folder has a report.md. Next:\n  " + shell_quoted(program) + " explain " +
+         shell_quoted(first.file.string()) + flags.beside_case().text() + "\n  " + shell_quoted(program) +
+         " report " + shell_quoted(directory.path().string()) + " --output=report.html\n";
 }
 
 }  // namespace
@@ -102,8 +102,8 @@ std::string summary_text(const Stats& stats, const WorkDirectory& directory, con
     text += counts_table("unsupported, because", "cases", stats.unsupported).text() + "\n";
   text += counts_table("pattern", "regions", stats.patterns).text() + "\n";
   if (const std::string gaps = gaps_text(coverage_gaps(stats.met, stats.cases)); !gaps.empty())
-    text += gaps + "All counts: " + program + " list coverage " + shell_quoted(directory.path().string()) +
-            "\n\n";
+    text += gaps + "All counts: " + shell_quoted(program) + " list coverage " +
+            shell_quoted(directory.path().string()) + "\n\n";
   if (stats.invalid > 0)
     text += "Invalid graphs: " + std::to_string(stats.invalid) + " (a bug in the generator)\n\n";
   text += known_text(stats, flags);

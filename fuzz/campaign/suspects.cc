@@ -35,6 +35,10 @@ std::string Campaign::replay_text() const {
 }
 
 std::optional<Problem> Campaign::check_suspects() {
+  if (host_) {
+    drop_suspects();
+    return {};
+  }
   alone_ = true;
   for (const std::string& name : directory_.suspects()) {
     if (InterruptGuard::interrupted()) break;
@@ -53,9 +57,9 @@ std::optional<Problem> Campaign::check_suspect(const std::string& name) {
   const auto test_case = read_case_file(file);
   if (!test_case) return end(kUsage, test_case.problem() + "; remove this file to go on without it");
   status_.note("the device failed while this ran, now alone: " + file);
-  const auto outcome = on_device(name, [&] { return outcome_of(*test_case); });
-  if (!outcome) return Problem{outcome.problem()};
-  if (is_ahead(name)) settled_[name] = *outcome;
+  const auto finished = on_device(name, [&] { return keep(run_and_judge(*test_case, judging_)); });
+  if (!finished) return Problem{finished.problem()};
+  if (is_ahead(name)) settled_[name] = finished->outcome;
   if (name.starts_with(kFinishingPrefix)) {
     const std::string signature = name.substr(kFinishingPrefix.size());
     const auto last = std::remove(to_finish_.begin(), to_finish_.end(), signature);

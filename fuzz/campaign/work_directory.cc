@@ -1,8 +1,14 @@
 #include "fuzz/campaign/work_directory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <tuple>
+
+#include "fuzz/report/finding_markdown.h"
 
 namespace fusesmith::fuzz {
 
@@ -66,11 +72,12 @@ std::optional<Problem> drop_damaged(const fs::path& folder) {
   }
   const fs::path min = folder / "min.json", verdict = folder / "verdict.json", report = folder / "report.md";
   const auto report_text = read_file(report), verdict_text = read_file(verdict);
+  const bool report_whole = report_text && report_text->ends_with(kReportEnd);
   const bool verdict_whole = verdict_text && Json::parse(*verdict_text, nullptr, false).is_object();
   const bool min_whole = !fs::exists(min)
                              ? !report_text || report_text->find("/min.json`") == std::string::npos
                              : read_case_file(min.string()).ok();
-  if (report_text && !report_text->empty() && verdict_whole && min_whole) return {};
+  if (report_whole && verdict_whole && min_whole) return {};
   std::error_code ignored;
   fs::remove(report, ignored);
   if (!verdict_whole) fs::remove(verdict, ignored);
@@ -90,6 +97,8 @@ std::string WorkDirectory::recorded(const std::string& path, std::string_view ke
 Result<WorkDirectory> WorkDirectory::open(const std::string& path, const Identity& identity,
                                           bool& cannot_write) {
   cannot_write = true;
+  if (fs::exists(path) && ::access(path.c_str(), W_OK) != 0)
+    return Problem{path + ": cannot write: " + std::strerror(errno)};
   for (const fs::path& folder : {fs::path(path), fs::path(path) / "corpus", fs::path(path) / "findings"}) {
     if (auto problem = make_folder(folder)) return *problem;
   }
@@ -98,7 +107,12 @@ Result<WorkDirectory> WorkDirectory::open(const std::string& path, const Identit
     cannot_write = false;
     return Problem{lock.problem()};
   }
-  WorkDirectory directory(path, std::move(*lock));
+  auto lease = FolderLease::take(path);
+  if (!lease) {
+    cannot_write = false;
+    return Problem{lease.problem()};
+  }
+  WorkDirectory directory(path, std::move(*lock), std::move(*lease));
   const auto entries = entries_of(directory.path_ / "findings");
   if (!entries) return Problem{entries.problem()};
   const std::vector<fs::path>& findings = *entries;
@@ -150,6 +164,9 @@ std::optional<Problem> WorkDirectory::check_corpus(const std::string& digest, si
 }
 
 std::optional<Problem> WorkDirectory::save(const Stats& stats) {
+  if (lease_->is_lost())
+    return Problem{path_.string() + ": another process took the lease, which was not renewed for " +
+                   std::to_string(FolderLease::kStaleSeconds) + " s; nothing more is written"};
   if (auto problem = write_file(path_ / "stats.json", to_json(stats))) return problem;
   const std::lock_guard guard(*mutex_);
   for (const auto& [signature, count] : stats.findings) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fuzz/base/files.h"
+#include "fuzz/base/lease.h"
 #include "fuzz/campaign/stats.h"
 
 namespace fusesmith::fuzz {
@@ -74,13 +75,14 @@ class WorkDirectory {
   void drop_suspect(const std::string& name);
 
  private:
-  WorkDirectory(std::filesystem::path path, FolderLock lock)
-      : path_(std::move(path)), lock_(std::move(lock)) {}
+  WorkDirectory(std::filesystem::path path, FolderLock lock, std::unique_ptr<FolderLease> lease)
+      : path_(std::move(path)), lock_(std::move(lock)), lease_(std::move(lease)) {}
   std::optional<Problem> load(const Identity& identity, const std::vector<std::filesystem::path>& findings,
                               bool& cannot_write);
 
   std::filesystem::path path_;
   FolderLock lock_;
+  std::unique_ptr<FolderLease> lease_;
   bool resumed_ = false;
   Stats stats_;
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();

@@ -13,15 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "fuzz/campaign/stats.h"
+#include "fuzz/campaign/case_judge.h"
 
 namespace fusesmith::fuzz {
-
-// One case that was judged.
-struct Finished {
-  CaseOutcome outcome;
-  std::string text;  // as a case file, where it shows something for the first time
-};
 
 class WorkerPool {
  public:

@@ -60,8 +60,8 @@ constexpr std::string_view kEnd =
     "                                                    explain what the campaign found\n"
     "\n"
     "Exit codes: 0 no finding, 1 wrong usage or a file that cannot be read, 70 timeout,\n"
-    "71 out of memory, 72 interrupted, 73 a file cannot be written, 76 the GPU is missing, or it failed,\n"
-    "77 at least one finding.\n";
+    "71 out of memory, 72 interrupted, 73 a file cannot be written, 75 preempted: start it again,\n"
+    "76 the GPU is missing, or it failed, 77 at least one finding.\n";
 
 const Command* find_command(std::string_view name) {
   for (const Command& command : all_commands()) {
@@ -157,6 +157,8 @@ int run_command_line(std::span<const std::string> args, Console& console) {
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::not_enough_memory)
       return fail(console, command, "out of memory", kOutOfMemory);
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      return fail(console, command, "cannot start a thread: the limit of processes is reached", kOutOfMemory);
     return fail(console, command, std::string("internal error: ") + error.what());
   } catch (const std::exception& error) {
     return fail(console, command, std::string("internal error: ") + error.what());

@@ -31,6 +31,29 @@ void add_limits(CampaignOptions& options, std::vector<Flag>& flags) {
                        "minimized are kept, too."});
 }
 
+void add_processes(CampaignOptions& options, std::vector<Flag>& flags) {
+  flags.push_back(
+      {.name = "processes",
+       .target = &options.processes,
+       .value = "N",
+       .doc = "Number of worker processes, which share the threads of --jobs. 0: run the cases in the "
+              "process of the command, so that a crash or a hang ends the campaign; for debuggers.",
+       .hi = 1024});
+  flags.push_back(
+      {.name = "timeout",
+       .target = &options.timeout,
+       .value = "TIME",
+       .doc = "How long the compilation, a run or the judgement of a case may take in a worker process, "
+              "in seconds or as 90s, 5m or 2h. Cases that are much larger than generated ones have more "
+              "time. 0: no limit.",
+       .unit = Flag::Unit::seconds});
+  flags.push_back({.name = "rss_limit_mb",
+                   .target = &options.rss_limit_mb,
+                   .value = "N",
+                   .doc = "How much memory a worker process may use, in MiB; 0: no limit.",
+                   .hi = 1e9});
+}
+
 void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
   flags.push_back({.name = "seed",
                    .target = &options.seed,
@@ -84,13 +107,23 @@ constexpr std::string_view kDetails =
     "case with each op, each rewrite pattern and each piece of the generator. These cases can be replayed "
     "or given to another campaign.\n"
     "\n"
-    "If the GPU fails, the cases that were running are saved in WORKDIR/suspects/. The next call of the "
-    "command first runs each of them alone. A case that makes the GPU fail again is a finding, and later "
-    "calls skip it. A case that needs too much memory is counted, but is not a finding.\n"
+    "Cases run in worker processes, which the command starts and watches. A case that ends its process, "
+    "that hangs (--timeout) or after which the GPU fails runs again in a process of its own. If that "
+    "fails, too, the case is a finding (crash or timeout), which is minimized in such processes, and the "
+    "campaign goes on. A case that needs too much memory is counted, but is not a finding.\n"
+    "\n"
+    "With --processes=0, a crash or a hang is not survived. If the GPU fails, the cases that were running "
+    "are saved in WORKDIR/suspects/. The next call of the command first runs each of them alone. A case "
+    "that makes the GPU fail again is a finding, and later calls skip it.\n"
+    "\n"
+    "SIGINT, SIGTERM and SIGHUP end the campaign within some seconds; cases that were not finished run "
+    "again when it is continued. SIGUSR1, SIGUSR2 and SIGXCPU, by which batch systems announce the end of "
+    "a job, let the running cases finish.\n"
     "\n"
     "Exit codes: 0 no finding, 1 wrong usage or a corpus file that cannot be read, 71 out of memory (on "
-    "the host, or in 20 consecutive cases), 72 interrupted, 73 a file cannot be written, 76 the GPU is "
-    "missing, or it failed, 77 the work directory contains findings.";
+    "the host, or in 20 consecutive cases), 72 interrupted, 73 a file cannot be written, 75 preempted "
+    "(SIGUSR1): start it again, 76 the GPU is missing, or it failed, 77 the work directory contains "
+    "findings.";
 
 FlagTable FuzzFlags::table() {
   FlagTable table;
@@ -108,6 +141,7 @@ FlagTable FuzzFlags::table() {
                          .value = "N",
                          .doc = "Number of threads; 0: one for each core.",
                          .hi = 1024});
+  add_processes(campaign, table.flags);
   add_cases(campaign, table.flags);
   campaign.judge.add_to(table.flags);
   table.flags.push_back({.name = "minimize",

@@ -1,8 +1,10 @@
 // The `fusesmith` program: the command line of fuzz/cli/command.h on this process's streams.
+#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -13,6 +15,9 @@
 
 #include "backends/remote/plugin_worker.h"
 #include "commit.h"  // made by cmake/commit.cmake
+#include "fuzz/base/patient_stream.h"
+#include "fuzz/campaign/campaign_worker.h"
+#include "fuzz/campaign/worker_messages.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/run/plugin_device.h"
 
@@ -39,22 +44,45 @@ bool reader_left() {
   return poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  // What `plugin:PATH.so` starts: no command, since it speaks a protocol and not with people.
-  if (argc == 3 && argv[1] == fusesmith::backends::kPluginWorker)
-    fusesmith::backends::serve_plugin(argv[2], fusesmith::fuzz::make_plugin_device_memory);
-  // Tensors come and go with every case: keep their memory in the process instead of giving it back to the
-  // system each time.
+// Tensors come and go with every case: keep their memory in the process instead of giving it back to the
+// system each time.
+void keep_memory() {
   mallopt(M_MMAP_THRESHOLD, 256 << 20);
   mallopt(M_TRIM_THRESHOLD, 512 << 20);
   mallopt(M_TOP_PAD, 16 << 20);
+}
+
+// The next file that is opened would become a standard stream that the caller closed. To write to a standard
+// output that is closed is an error, as on a full disk.
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
+    [[maybe_unused]] const int opened = open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  keep_standard_streams();
+  // What `plugin:PATH.so` starts: no command, since it speaks a protocol and not with people.
+  if (argc == 3 && argv[1] == fusesmith::backends::kPluginWorker)
+    fusesmith::backends::serve_plugin(argv[2], fusesmith::fuzz::make_plugin_device_memory);
+  keep_memory();
   terminate_before = std::set_terminate(end_without_memory);
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of writing, not a death
-  fusesmith::fuzz::Console console{
-      std::cout,   std::cerr,       isatty(STDERR_FILENO) != 0, argc > 0 ? argv[0] : "fusesmith",
-      reader_left, FUSESMITH_COMMIT};
+  // A reader that went away, or a file above its limit, is an error of writing, not a death.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  if (argc == 3 && argv[1] == fusesmith::fuzz::kCampaignWorker) fusesmith::fuzz::serve_campaign(argv[2]);
+  fusesmith::fuzz::PatientBuffer errors(STDERR_FILENO);
+  std::ostream err(&errors);
+  fusesmith::fuzz::Console console{std::cout,
+                                   err,
+                                   isatty(STDERR_FILENO) != 0,
+                                   argc > 0 ? argv[0] : "fusesmith",
+                                   reader_left,
+                                   FUSESMITH_COMMIT,
+                                   "/proc/self/exe"};
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   return fusesmith::fuzz::run_command_line(args, console);
 }

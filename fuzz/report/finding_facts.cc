@@ -132,7 +132,8 @@ std::string title_of(const Case& test_case, const Verdict& verdict, const Findin
   if (!region) {
     const std::string what = verdict.signature ? verdict.signature->component : "graph";
     const Symptom symptom = verdict.signature ? verdict.signature->symptom : Symptom::none;
-    return what + " on " + facts.backend + ": " + std::string(what_happens(symptom)) +
+    const std::string& backend = verdict.signature ? verdict.signature->backend : facts.backend;
+    return what + " on " + backend + ": " + std::string(what_happens(symptom)) +
            (reason.empty() ? "" : ": " + reason);
   }
   std::string text = region->component() + " (" + std::string(name(region->dtype)) + "): ";

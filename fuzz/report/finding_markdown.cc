@@ -112,7 +112,8 @@ std::string case_file(const JudgedCase& judged) {
 std::string terms_section() {
   Table table({"word", "meaning"});
   for (const Term& term : kTerms) table.add({std::string(term.word), std::string(term.meaning)});
-  return "<details><summary>Words in these tables</summary>\n\n" + table.markdown() + "\n</details>\n";
+  return "<details><summary>Words in these tables</summary>\n\n" + table.markdown() + "\n" +
+         std::string(kReportEnd);
 }
 
 }  // namespace
@@ -122,7 +123,7 @@ std::span<const Term> report_terms() { return kTerms; }
 std::vector<std::string> commands_of(const FindingReport& report) {
   const JudgedCase& smallest = report.smallest();
   const auto command = [&](const std::string& name, const std::string& file) {
-    return report.program + " " + name + " " + shell_quoted(file) + report.flags;
+    return shell_quoted(report.program) + " " + name + " " + shell_quoted(file) + report.flags;
   };
   const std::string again = smallest.seen.rate.sometimes() && smallest.seen.rate.runs > 0
                                 ? "replay --repeat=" + std::to_string(kRepeats)

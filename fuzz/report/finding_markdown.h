@@ -10,6 +10,9 @@
 
 namespace fusesmith::fuzz {
 
+// What every whole report.md ends with.
+inline constexpr std::string_view kReportEnd = "</details>\n";
+
 std::string report_markdown(const FindingReport& report);
 
 // For a shell: what shows the failure again, explains it and minimizes it.

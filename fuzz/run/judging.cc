@@ -3,11 +3,12 @@
 #include <charconv>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "backends/demo/demo_backend.h"
+#include "backends/process_faults.h"
 #include "backends/remote/worker_names.h"
 #include "backends/rewrite/pattern.h"
-#include "backends/worker_error.h"
 #include "fuzz/base/table.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/known_names.h"
@@ -38,6 +39,7 @@ std::vector<std::string> pattern_names() {
 std::vector<std::string> fault_names() {
   std::vector<std::string> names;
   for (const FaultInfo& fault : all_faults()) names.emplace_back(fault.name);
+  names.insert(names.end(), process_faults().begin(), process_faults().end());
   return names;
 }
 
@@ -101,24 +103,6 @@ Verdict crash(const Judging& judging, const Case& test_case, const std::string& 
               const FindIssue& find_issue = {}) {
   Verdict verdict = broken(VerdictClass::crash, judging, test_case, reason);
   verdict.fail(failure_of(judging.candidate, test_case, VerdictClass::crash, symptom), find_issue);
-  return verdict;
-}
-
-// A worker that did not answer as it should. The signature names the backend that it is of.
-Verdict worker_failure(const Judging& judging, const Case& test_case, const WorkerError& error) {
-  using Kind = WorkerError::Kind;
-  const std::string reason = error.backend() + ": " + error.what();
-  if (error.kind() == Kind::out_of_memory)
-    return broken(VerdictClass::out_of_memory, judging, test_case, reason);
-  const Symptom symptom = error.kind() == Kind::died        ? Symptom::died
-                          : error.kind() == Kind::timed_out ? Symptom::timed_out
-                          : error.kind() == Kind::bad_reply ? Symptom::bad_reply
-                                                            : Symptom::thrown;
-  const VerdictClass found = symptom == Symptom::timed_out   ? VerdictClass::timeout
-                             : symptom == Symptom::bad_reply ? VerdictClass::defect
-                                                             : VerdictClass::crash;
-  Verdict verdict = broken(found, judging, test_case, reason);
-  verdict.fail(failure_of(error.backend(), test_case, found, symptom), judging.find_issue(test_case, reason));
   return verdict;
 }
 
@@ -273,19 +257,31 @@ std::optional<Problem> JudgeFlags::read_known() {
 std::string default_baseline() { return can_run("cuda") ? "cuda" : "cpu"; }
 std::string default_candidate() { return can_run("cuda_fused") ? "cuda_fused" : "cpu_fused"; }
 
-Judging::Judging(const JudgeFlags& flags)
-    : baseline(flags.baseline.empty() ? default_baseline() : flags.baseline),
-      candidate(flags.candidate.empty() ? default_candidate() : flags.candidate),
-      why_not(why_not_run(baseline, candidate)) {
+RunOptions run_options(const JudgeFlags& flags) {
+  RunOptions options;
   options.faults = Faults(flags.faults);
   options.skip_patterns = flags.skip_patterns;
   options.expose = flags.expose;
   options.judge.sample.indices = flags.sample_indices().value_or(kSampleWhereNeeded);
   options.deadlines = {flags.compile_timeout, flags.run_timeout};
-  known_issues = flags.known_issues;
   if (flags.policy == "lawful") options.implicit_casts = Policy::ImplicitCasts::may_elide;
   if (flags.policy == "strict") options.implicit_casts = Policy::ImplicitCasts::strict;
+  return options;
 }
+
+Judging::Judging(const JudgeFlags& flags)
+    : baseline(flags.baseline.empty() ? default_baseline() : flags.baseline),
+      candidate(flags.candidate.empty() ? default_candidate() : flags.candidate),
+      why_not(why_not_run(baseline, candidate)),
+      options(run_options(flags)),
+      known_issues(flags.known_issues) {}
+
+Judging::Judging(const JudgeFlags& flags, Elsewhere run_elsewhere)
+    : baseline(flags.baseline),
+      candidate(flags.candidate),
+      options(run_options(flags)),
+      known_issues(flags.known_issues),
+      elsewhere(std::move(run_elsewhere)) {}
 
 Judging Judging::quick() const {
   Judging judging = *this;
@@ -306,27 +302,56 @@ CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>&
   try {
     RunOptions of_case = options;
     of_case.judge.find_issue = find_issue(test_case);
-    CaseRun run = run_case_traced(test_case, *find_backend(baseline), *find_backend(candidate), of_case);
+    CaseRun run =
+        elsewhere ? elsewhere(test_case)
+                  : run_case_traced(test_case, *find_backend(baseline), *find_backend(candidate), of_case);
     run.verdict.baseline.backend = baseline;  // an unsupported case was not judged
     run.verdict.candidate.backend = candidate;
     if (then) then(run);
     return run;
   } catch (const DeviceError& error) {
+    if (error.kind() == DeviceError::Kind::unhealthy && elsewhere)
+      return without_programs(device_failure(test_case, error));
     if (error.kind() == DeviceError::Kind::unhealthy) {
       if (watch) watch->fail();
       throw;
     }
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, error.what()));
   } catch (const WorkerError& error) {
-    return without_programs(worker_failure(*this, test_case, error));
+    return without_programs(worker_failure(test_case, error));
   } catch (const InnerValuesTooLarge& error) {
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, error.what()));
   } catch (const std::bad_alloc&) {
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, "out of memory"));
+  } catch (const std::system_error& error) {
+    // A limit of this machine, not a mistake of a backend.
+    const bool scarce = error.code() == std::errc::resource_unavailable_try_again ||
+                        error.code() == std::errc::not_enough_memory;
+    if (scarce) return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, error.what()));
+    return without_programs(
+        crash(*this, test_case, error.what(), Symptom::thrown, find_issue(test_case, error.what())));
   } catch (const std::exception& error) {
     return without_programs(
         crash(*this, test_case, error.what(), Symptom::thrown, find_issue(test_case, error.what())));
   }
+}
+
+// The signature names the backend that the worker is of.
+Verdict Judging::worker_failure(const Case& test_case, const WorkerError& error) const {
+  using Kind = WorkerError::Kind;
+  const std::string reason = error.backend() + ": " + error.what();
+  if (error.kind() == Kind::out_of_memory)
+    return broken(VerdictClass::out_of_memory, *this, test_case, reason);
+  const Symptom symptom = error.kind() == Kind::died        ? Symptom::died
+                          : error.kind() == Kind::timed_out ? Symptom::timed_out
+                          : error.kind() == Kind::bad_reply ? Symptom::bad_reply
+                                                            : Symptom::thrown;
+  const VerdictClass found = symptom == Symptom::timed_out   ? VerdictClass::timeout
+                             : symptom == Symptom::bad_reply ? VerdictClass::defect
+                                                             : VerdictClass::crash;
+  Verdict verdict = broken(found, *this, test_case, reason);
+  verdict.fail(failure_of(error.backend(), test_case, found, symptom), find_issue(test_case, reason));
+  return verdict;
 }
 
 Verdict Judging::device_failure(const Case& test_case, const DeviceError& error) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/device_error.h"
+#include "backends/worker_error.h"
 #include "fuzz/base/exit_code.h"
 #include "fuzz/base/flags.h"
 #include "fuzz/run/device_watch.h"
@@ -16,6 +17,10 @@
 #include "fuzz/run/run_case.h"
 
 namespace fusesmith::fuzz {
+
+// The options of the flags by which a case is run and judged.
+struct JudgeFlags;
+RunOptions run_options(const JudgeFlags& flags);
 
 struct CannotRun {
   std::string why;  // one line
@@ -65,8 +70,13 @@ struct Judging {
   DeviceWatch* watch = nullptr;  // told which cases run, and when the device fails; not owned
   std::shared_ptr<const KnownIssues> known_issues = nullptr;
   std::string reported;  // a signature that stays a finding, whatever is known since it was reported
+  // Runs a case in another process, in place of this one. What it throws becomes a verdict in the same way.
+  using Elsewhere = std::function<CaseRun(const Case&)>;
+  Elsewhere elsewhere;
 
   explicit Judging(const JudgeFlags& flags);
+  // With the pair that the flags name, which is not looked for in this process.
+  Judging(const JudgeFlags& flags, Elsewhere elsewhere);
   // As flags say, with the pair that the case's expectation names where they name none.
   Judging(const JudgeFlags& flags, const Case& test_case);
 
@@ -78,6 +88,9 @@ struct Judging {
   // else `crash`, a finding that names the candidate. Except DeviceError::unhealthy, which is passed on: what
   // runs after it would fail too, whatever it is. Interrupted is passed on as well.
   CaseRun run(const Case& test_case, const std::function<void(CaseRun&)>& then = {}) const;
+
+  // The verdict on a case whose worker process failed.
+  Verdict worker_failure(const Case& test_case, const WorkerError& error) const;
 
   // The verdict on a case that alone makes the device fail.
   Verdict device_failure(const Case& test_case, const DeviceError& error) const;

@@ -39,9 +39,14 @@ StepRun run_step(Program& program, const Graph& graph, const Tensors& inputs, Te
   return run;
 }
 
+void begin(Stage stage, BackendRole role, const RunOptions& options) {
+  if (options.on_stage) options.on_stage(stage, role);
+}
+
 // Null, with the verdict set, where the backend cannot.
-std::unique_ptr<Program> compile(const Backend& backend, const Case& test_case, const RunOptions& options,
-                                 Verdict& verdict) {
+std::unique_ptr<Program> compile(const Backend& backend, BackendRole role, const Case& test_case,
+                                 const RunOptions& options, Verdict& verdict) {
+  begin(Stage::compile, role, options);
   CompileOptions compile_options{test_case.policy.skip_patterns, options.faults, test_case.policy.tf32,
                                  options.deadlines};
   auto program = backend.compile(test_case.graph, compile_options);
@@ -86,8 +91,8 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
   run.stand_ins = test_case.stand_ins;
   run.find_issue = options.judge.find_issue;
   run.verdict.steps = test_case.steps;
-  auto base = compile(baseline, test_case, options, run.verdict);
-  auto fused = base ? compile(candidate, test_case, options, run.verdict) : nullptr;
+  auto base = compile(baseline, BackendRole::baseline, test_case, options, run.verdict);
+  auto fused = base ? compile(candidate, BackendRole::candidate, test_case, options, run.verdict) : nullptr;
   if (!fused) return run;
   run.baseline = std::move(base);
   run.candidate = std::move(fused);
@@ -101,9 +106,12 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
   for (int64_t step = 0; step < test_case.steps; ++step) {
     if (step > 0 && options.stop && options.stop()) throw Interrupted{};
     const Tensors inputs = inputs_of(test_case, step);
+    begin(Stage::run, BackendRole::baseline, options);
     StepRun base_run = run_step(*run.baseline, test_case.graph, inputs, base_states);
+    begin(Stage::run, BackendRole::candidate, options);
     StepRun fused_run = run_step(*run.candidate, test_case.graph, inputs, fused_states);
     put_stand_ins(test_case.graph, test_case.stand_ins, fused_run.trace);
+    begin(Stage::judge, BackendRole::candidate, options);
     Verdict verdict = judge(
         test_case,
         {std::string(baseline.name()), &run.baseline->plan(), &base_run.trace, base_run.disagreement},
@@ -194,6 +202,7 @@ CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Ba
                         const RunOptions& options) {
   const Case judged = with_options(test_case, options);
   CaseRun run = run_whole_or_exposed(judged, baseline, candidate, options);
+  begin(Stage::run, BackendRole::candidate, options);
   check_metamorphic(judged, run);
   return run;
 }
@@ -206,7 +215,7 @@ Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& 
 Result<std::vector<TensorPtr>> final_states(const Case& test_case, const Backend& backend,
                                             const RunOptions& options) {
   Verdict verdict;
-  const auto program = compile(backend, test_case, options, verdict);
+  const auto program = compile(backend, BackendRole::baseline, test_case, options, verdict);
   if (!program) return Problem{verdict.reason};
   Tensors states = first_states(test_case);
   for (int64_t step = 0; step < test_case.steps; ++step) {

@@ -17,6 +17,9 @@ namespace fusesmith::fuzz {
 
 inline constexpr int64_t kExposeWhereNeeded = -1;
 
+// What is done with a case, one after the other, step by step.
+enum class Stage : uint8_t { compile, run, judge };
+
 struct RunOptions {
   Faults faults;
   std::vector<std::string> skip_patterns;               // beside those that the case itself turns off
@@ -27,6 +30,8 @@ struct RunOptions {
   int64_t expose = kExposeWhereNeeded;
   JudgeOptions judge;
   std::function<bool()> stop;  // asked between steps; true ends the case by throwing Interrupted
+  // Told what begins, in the thread of the case. `role`: the backend that is at work.
+  std::function<void(Stage stage, BackendRole role)> on_stage;
 };
 
 // A case was cut off between two steps: of what was judged until then, nothing is told. No std::exception,

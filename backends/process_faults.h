@@ -1,0 +1,20 @@
+// Injected faults of a process: how a backend ends or blocks the process in which it runs. For tests of what
+// survives that; `list faults` does not have them, because no judge sees them. Builds without faults have
+// none.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "backends/faults.h"
+#include "graph/graph.h"
+
+namespace fusesmith::backends {
+
+// Their names, which --faults takes, too.
+std::span<const std::string_view> process_faults();
+
+// Does what a fault of these that is turned on does, if the graph has a gelu.
+void run_process_fault(const Faults& faults, const Graph& graph);
+
+}  // namespace fusesmith::backends

@@ -1,0 +1,168 @@
+#include "fuzz/base/lease.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "fuzz/base/escape.h"
+#include "fuzz/base/files.h"
+
+namespace fusesmith::fuzz {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct Holder {
+  std::string host, boot_id, processes;  // `processes`: the namespace in which `pid` is a process
+  int64_t pid = 0;
+};
+
+std::string first_line(const char* file) {
+  std::ifstream lines(file);
+  std::string line;
+  std::getline(lines, line);
+  return line;
+}
+
+Holder this_process() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  std::error_code ignored;
+  return {host, first_line("/proc/sys/kernel/random/boot_id"),
+          fs::read_symlink("/proc/self/ns/pid", ignored).string(), getpid()};
+}
+
+Holder holder_of(const fs::path& file) {
+  const auto text = read_file(file);
+  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  Holder holder;
+  if (!json.is_object()) return holder;
+  const auto word = [&](const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+  };
+  const auto pid = json.find("pid");
+  if (pid != json.end() && pid->is_number_integer()) holder.pid = pid->get<int64_t>();
+  holder.host = word("host");
+  holder.boot_id = word("boot_id");
+  holder.processes = word("pid_namespace");
+  return holder;
+}
+
+// Whether the process that wrote the file is known to have ended, as far as this machine can tell.
+bool has_ended(const Holder& holder) {
+  const Holder self = this_process();
+  if (holder.boot_id.empty() || holder.boot_id != self.boot_id || holder.processes != self.processes)
+    return false;
+  return holder.pid <= 0 || (kill(static_cast<pid_t>(holder.pid), 0) != 0 && errno == ESRCH);
+}
+
+// Seconds since the lease was renewed, by the clock of the file system; nothing if there is none.
+std::optional<int64_t> age_of(const fs::path& file, ino_t& inode) {
+  struct stat lease {};
+  if (lstat(file.c_str(), &lease) != 0) return {};
+  inode = lease.st_ino;
+  return std::time(nullptr) - lease.st_mtime;
+}
+
+bool is_stale(const fs::path& file, ino_t& inode) {
+  const auto age = age_of(file, inode);
+  return !age || *age > FolderLease::kStaleSeconds || has_ended(holder_of(file));
+}
+
+Problem cannot_write(const fs::path& file) {
+  return {file.string() + ": cannot write: " + std::strerror(errno)};
+}
+
+// Moves a stale lease away, unless another process replaced it meanwhile.
+void remove_stale(const fs::path& file, ino_t inode) {
+  const fs::path aside = file.string() + "-" + std::to_string(getpid());
+  if (rename(file.c_str(), aside.c_str()) != 0) return;
+  struct stat moved {};
+  if (lstat(aside.c_str(), &moved) == 0 && moved.st_ino != inode) {
+    [[maybe_unused]] const int back = link(aside.c_str(), file.c_str());
+  }
+  unlink(aside.c_str());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FolderLease>> FolderLease::take(const fs::path& folder) {
+  constexpr int kAttempts = 10;
+  const fs::path file = folder / ".lease";
+  const Holder self = this_process();
+  const std::string text = Json{{"host", self.host},
+                                {"pid", self.pid},
+                                {"boot_id", self.boot_id},
+                                {"pid_namespace", self.processes}}
+                               .dump(2, ' ', false, Json::error_handler_t::replace) +
+                           "\n";
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+      struct stat status {};
+      const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                           fsync(fd) == 0 && fstat(fd, &status) == 0;
+      const Problem problem = cannot_write(file);
+      close(fd);
+      if (written) return std::unique_ptr<FolderLease>(new FolderLease(file, status.st_ino));
+      unlink(file.c_str());
+      return problem;
+    }
+    if (errno != EEXIST) return cannot_write(file);
+    ino_t inode = 0;
+    if (!is_stale(file, inode)) break;
+    remove_stale(file, inode);
+  }
+  const Holder other = holder_of(file);
+  return Problem{folder.string() + ": another process is at work there (process " +
+                 std::to_string(other.pid) + " on " + printable(other.host) +
+                 "); wait for it or name another folder"};
+}
+
+bool FolderLease::is_taken(const fs::path& folder) {
+  ino_t inode = 0;
+  return age_of(folder / ".lease", inode) && !is_stale(folder / ".lease", inode);
+}
+
+FolderLease::FolderLease(fs::path file, ino_t inode)
+    : file_(std::move(file)),
+      inode_(inode),
+      renewing_([this](const std::stop_token& stop) { renew(stop); }) {}
+
+FolderLease::~FolderLease() {
+  renewing_.request_stop();
+  renewing_.join();
+  ino_t inode = 0;
+  if (age_of(file_, inode) && inode == inode_) unlink(file_.c_str());
+}
+
+void FolderLease::renew(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  for (;;) {
+    stopped.wait_for(lock, stop, std::chrono::seconds(kRenewSeconds), [] { return false; });
+    if (stop.stop_requested()) return;
+    ino_t inode = 0;
+    if (!age_of(file_, inode) || inode != inode_) {
+      lost_ = true;
+      return;
+    }
+    utimensat(AT_FDCWD, file_.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+  }
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,48 @@
+// A lease on a folder: a file in it that names the process at work there and is renewed every few seconds. It
+// keeps processes apart where locks of the file system do not work, as on some network file systems, and
+// processes of different machines.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "graph/result.h"
+
+namespace fusesmith::fuzz {
+
+class FolderLease {
+ public:
+  // A lease that was not renewed for so long belongs to nobody.
+  static constexpr int kStaleSeconds = 60, kRenewSeconds = 10;
+
+  // Writes `folder/.lease`. The problem is one line: another process has a lease that is not stale, or the
+  // file cannot be written. A lease of this machine is stale once its process has ended.
+  static Result<std::unique_ptr<FolderLease>> take(const std::filesystem::path& folder);
+  // Whether a process has a lease now. Writes nothing.
+  static bool is_taken(const std::filesystem::path& folder);
+
+  FolderLease(const FolderLease&) = delete;
+  FolderLease& operator=(const FolderLease&) = delete;
+  // Gives it back.
+  ~FolderLease();
+
+  // Whether another process took it, because it could not be renewed in time.
+  bool is_lost() const { return lost_; }
+
+ private:
+  FolderLease(std::filesystem::path file, ino_t inode);
+  void renew(const std::stop_token& stop);
+
+  const std::filesystem::path file_;
+  const ino_t inode_;  // of the file that this process wrote
+  std::atomic<bool> lost_ = false;
+  std::jthread renewing_;
+};
+
+}  // namespace fusesmith::fuzz

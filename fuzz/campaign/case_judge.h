@@ -1,0 +1,64 @@
+// The cases of a campaign, and how one of them is judged and counted: the same in the campaign's process and
+// in its workers.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "fuzz/campaign/campaign.h"
+#include "fuzz/campaign/stats.h"
+#include "fuzz/generate/generator.h"
+#include "fuzz/run/judging.h"
+
+namespace fusesmith::fuzz {
+
+// As a campaign judges it.
+struct CampaignCase {
+  Case test_case;
+  CaseParts parts;           // of a generated case
+  std::string invalid = {};  // why it is no case
+};
+
+class CaseSource {
+ public:
+  explicit CaseSource(const CampaignOptions& options);
+  // Number `counter` of the campaign's sequence.
+  CampaignCase generated(uint64_t counter) const;
+  // A case of the corpus.
+  CampaignCase given(Case test_case) const;
+
+ private:
+  const uint64_t seed_, shard_, metamorphic_;
+  const GeneratorOptions generator_;
+  const RunOptions run_options_;
+};
+
+// The case as a file, which reads back as the same case; else what is wrong with it.
+Result<std::string> file_text(const Case& test_case);
+
+// The files that a finding begins with.
+struct NewFinding {
+  std::string case_text, verdict_text;
+};
+
+// One case that was judged.
+struct Finished {
+  CaseOutcome outcome;
+  std::optional<NewFinding> found = {};  // where the outcome has a signature
+  std::string problem = {};              // why the outcome is invalid
+};
+
+Finished invalid(std::string problem);
+
+// Adds what the case itself contributes to coverage, whatever became of it.
+void add_coverage(CaseOutcome& outcome, const CampaignCase& judged);
+
+// The outcome of a verdict, without coverage.
+Finished finished_of(const Verdict& verdict, const Case& test_case);
+
+// Judges a case. Throws DeviceError if the device fails, and Interrupted.
+Finished run_and_judge(const Case& test_case, const Judging& judging);  // without coverage
+Finished judge_case(const CampaignCase& judged, const Judging& judging);
+
+}  // namespace fusesmith::fuzz

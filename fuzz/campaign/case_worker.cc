@@ -1,0 +1,139 @@
+#include "fuzz/campaign/case_worker.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+
+#include "backends/remote/worker_process.h"
+#include "fuzz/base/interrupt.h"
+#include "fuzz/campaign/frames.h"
+#include "fuzz/campaign/worker_messages.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kWatchEvery{20};
+constexpr std::chrono::seconds kPatienceWithSigterm{5};
+
+void close_all(std::vector<int>& descriptors) {
+  for (const int descriptor : descriptors) close(descriptor);
+  descriptors.clear();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CaseWorker>> CaseWorker::start(const std::string& program, int threads,
+                                                      int64_t rss_limit_mb) {
+  std::unique_ptr<CaseWorker> worker(new CaseWorker());
+  worker->rss_limit_mb_ = rss_limit_mb;
+  worker->journal_ = Journal::make(threads);
+  if (!worker->journal_) return Problem{std::string("cannot make shared memory: ") + std::strerror(errno)};
+  std::vector<int> inherited = {worker->journal_->descriptor()}, others;
+  for (int i = 0; i < threads; ++i) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+      const int error = errno;
+      close_all(others);
+      return Problem{std::string("cannot make sockets: ") + std::strerror(error)};
+    }
+    worker->sockets_.push_back(ends[0]);
+    others.push_back(ends[1]);
+  }
+  inherited.insert(inherited.end(), others.begin(), others.end());
+  auto child =
+      ChildProcess::start({program, std::string(kCampaignWorker), std::to_string(threads)}, inherited);
+  close_all(others);
+  if (!child) return Problem{child.problem()};
+  worker->child_ = std::move(*child);
+  worker->watching_ = std::jthread([watched = worker.get()] { watched->watch(); });
+  return worker;
+}
+
+CaseWorker::~CaseWorker() {
+  closing_ = true;
+  if (watching_.joinable()) watching_.join();
+  child_.reset();  // closes its standard input, at which it ends
+  close_all(sockets_);
+}
+
+bool CaseWorker::send(int thread, const std::string& message) {
+  return !ended_ && write_message(sockets_[static_cast<size_t>(thread)], message);
+}
+
+std::optional<std::string> CaseWorker::receive(int thread, const Wait& wait) {
+  return read_message(sockets_[static_cast<size_t>(thread)], wait);
+}
+
+void CaseWorker::give_up(WorkerEnding::Kind kind, std::string how) {
+  const std::lock_guard guard(mutex_);
+  if (!given_up_ && !ending_) given_up_ = {kind, std::move(how), ""};
+}
+
+WorkerEnding CaseWorker::ending() {
+  std::unique_lock lock(mutex_);
+  known_.wait_for(lock, kPatienceWithSigterm + std::chrono::seconds(1),
+                  [this] { return ending_.has_value(); });
+  return ending_.value_or(WorkerEnding{WorkerEnding::Kind::died, "closed its sockets", ""});
+}
+
+// The answers that are awaited will not come: whoever waits is told at once, though the process may take some
+// seconds to end.
+void CaseWorker::note_end() {
+  const std::lock_guard guard(mutex_);
+  ending_ = given_up_;
+  if (!ending_) {
+    const int signal = child_->ending_signal();
+    const bool from_outside = signal == SIGKILL || signal == SIGTERM;
+    ending_ = {from_outside ? WorkerEnding::Kind::killed : WorkerEnding::Kind::died,
+               "ended with " + child_->how_it_ended(), ""};
+  }
+  ending_->errors = one_line(child_->last_errors());
+  ended_ = true;
+  for (const int socket : sockets_) shutdown(socket, SHUT_RDWR);
+  known_.notify_all();
+}
+
+void CaseWorker::watch() {
+  while (!closing_) {
+    child_->read_errors_for(kWatchEvery);
+    if (child_->ended_within(milliseconds(0))) return note_end();
+    if (InterruptGuard::interrupted()) journal_->stop();
+    look_for_limits();
+    {
+      const std::lock_guard guard(mutex_);
+      if (!given_up_) continue;
+    }
+    note_end();
+    child_->terminate();
+    child_->ended_within(kPatienceWithSigterm);
+    return child_->kill();
+  }
+}
+
+void CaseWorker::look_for_limits() {
+  for (int i = 0; i < journal_->size(); ++i) {
+    const JournalSlot& slot = journal_->slot(i);
+    if (slot.is_late())
+      give_up(WorkerEnding::Kind::timed_out,
+              "was not ready within " + std::to_string(slot.patience.load() / 1000) + " s");
+  }
+  if (rss_limit_mb_ > 0 && resident_mb() > rss_limit_mb_)
+    give_up(WorkerEnding::Kind::out_of_memory,
+            "used more than --rss_limit_mb=" + std::to_string(rss_limit_mb_));
+}
+
+int64_t CaseWorker::resident_mb() const {
+  std::ifstream file("/proc/" + std::to_string(child_->id()) + "/statm");
+  int64_t size = 0, resident = 0;
+  file >> size >> resident;
+  return resident * sysconf(_SC_PAGESIZE) >> 20;
+}
+
+}  // namespace fusesmith::fuzz

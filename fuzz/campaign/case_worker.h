@@ -1,0 +1,74 @@
+// One worker process of a campaign, as its supervisor sees it. A thread watches it, and ends it when one of
+// its threads takes too long, or it takes too much memory.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backends/remote/child_process.h"
+#include "fuzz/campaign/journal.h"
+
+namespace fusesmith::fuzz {
+
+struct WorkerEnding {
+  enum class Kind : uint8_t {
+    died,           // by itself: a signal of its own, or an exit
+    killed,         // by SIGKILL or SIGTERM that the supervisor did not send
+    timed_out,      // ended, because a stage took too long
+    out_of_memory,  // ended, because it used more than its limit
+  };
+  Kind kind = Kind::died;
+  std::string how;     // "ended with signal 11 (Segmentation fault)"
+  std::string errors;  // what it wrote to standard error last, on one line
+};
+
+class CaseWorker {
+ public:
+  // Called about ten times a second while an answer is awaited; may throw.
+  using Wait = std::function<void()>;
+
+  // Starts `program campaign-worker THREADS`. `rss_limit_mb`: 0: none.
+  static Result<std::unique_ptr<CaseWorker>> start(const std::string& program, int threads,
+                                                   int64_t rss_limit_mb);
+  CaseWorker(const CaseWorker&) = delete;
+  CaseWorker& operator=(const CaseWorker&) = delete;
+  ~CaseWorker();
+
+  // To and from one of its threads. False or nothing: the process has ended, or is being ended.
+  bool send(int thread, const std::string& message);
+  std::optional<std::string> receive(int thread, const Wait& wait);
+
+  // Gives the process up, for this reason.
+  void give_up(WorkerEnding::Kind kind, std::string how);
+  bool has_ended() const { return ended_; }
+  // Waits until it is known, a few seconds at most.
+  WorkerEnding ending();
+  // What a thread was at when the process ended.
+  const JournalSlot& slot(int thread) { return journal_->slot(thread); }
+
+ private:
+  CaseWorker() = default;
+  void watch();
+  void look_for_limits();
+  void note_end();
+  int64_t resident_mb() const;
+
+  std::unique_ptr<ChildProcess> child_;  // used by the watching thread alone
+  std::unique_ptr<Journal> journal_;
+  std::vector<int> sockets_;  // by thread
+  int64_t rss_limit_mb_ = 0;
+  std::atomic<bool> ended_ = false, closing_ = false;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable known_;
+  std::optional<WorkerEnding> given_up_, ending_;
+  std::jthread watching_;
+};
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,180 @@
+// Worker processes of a campaign: what ends, blocks or fills one of them becomes a verdict on the case that
+// did it, and nothing else changes. Runs the program, because the supervisor starts itself as a worker.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "backends/process_faults.h"
+#include "fuzz/cli/test_support.h"
+#include "graph/case.h"
+#include "graph/sanitizers.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+using Json = nlohmann::json;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class Supervision : public testing::Test {
+ protected:
+  // A campaign in the folder `workdir`; in a shell, so that what stands before and after it may be anything.
+  int fuzz(const std::string& flags, const std::string& workdir = "w", const std::string& before = "",
+           const std::string& after = "") {
+    return run_shell("cd '" + folder_.string() + "'; " + before +
+                         " $P fuzz --baseline=cpu --candidate=cpu_fused --seed=3 --workdir=" + workdir + " " +
+                         flags + " " + after,
+                     folder_);
+  }
+  Json stats(const std::string& workdir = "w") const {
+    return Json::parse(*read_file(folder_ / (workdir + "/stats.json")));
+  }
+  // What must not depend on how the campaign was cut up.
+  Json counts(const std::string& workdir) const {
+    Json json = stats(workdir);
+    for (const char* key : {"elapsed_s", "history", "graphs_per_second"}) json.erase(key);
+    return json;
+  }
+  std::string out() const { return *read_file(folder_ / "out"); }
+  std::string err() const { return *read_file(folder_ / "err"); }
+
+  const TemporaryFolder folder_;
+};
+
+class SupervisionWithFaults : public Supervision {
+ protected:
+  void SetUp() override {
+    if (process_faults().empty()) GTEST_SKIP() << "a build without faults";
+  }
+};
+
+TEST_F(Supervision, SameCountsForAnyProcesses) {
+  ASSERT_EQ(fuzz("--runs=60 --jobs=1 --processes=0", "here"), kClean) << err();
+  for (const char* flags : {"--jobs=1", "--jobs=3", "--jobs=2 --processes=2"}) {
+    ASSERT_EQ(fuzz(std::string("--runs=60 ") + flags, "w"), kClean) << flags << err();
+    EXPECT_EQ(counts("w"), counts("here")) << flags;
+    std::filesystem::remove_all(folder_ / "w");
+  }
+}
+
+TEST_F(SupervisionWithFaults, ACaseThatEndsItsProcessIsAFinding) {
+  const std::pair<const char*, const char*> ways[] = {
+      {"process_segfault", "signal 11"}, {"process_abort", "signal 6"},
+      {"process_fpe", "signal 8"},       {"process_exit", "exit code 3"},
+      {"process_quits", "exit code 0"},  {"process_stack_overflow", "ended with"}};
+  Json wanted;
+  for (const auto& [fault, how] : ways) {
+    const std::string workdir = fault;
+    ASSERT_EQ(fuzz("--runs=30 --jobs=2 --minimize=0 --faults=" + workdir, workdir), kFindings) << err();
+    const Json json = stats(workdir);
+    EXPECT_EQ(json["cases"], 30) << "the campaign went on";
+    EXPECT_GT(json["verdicts"]["crash"], 0);
+    if (wanted.is_null()) wanted = json["verdicts"];
+    EXPECT_EQ(json["verdicts"], wanted) << fault;
+    for (const auto& [signature, count] : json["findings"].items()) {
+      EXPECT_THAT(signature, StartsWith("crash-cpu_fused-"));
+      EXPECT_THAT(signature, EndsWith("-any-died"));
+      const std::string at = folder_ / (workdir + "/findings/" + signature);
+      EXPECT_THAT(*read_file(at + "/report.md"), HasSubstr(how)) << fault;
+      EXPECT_TRUE(read_case_file(at + "/case.json").ok());
+    }
+  }
+}
+
+TEST_F(SupervisionWithFaults, TheMinimizerSurvivesWhatEndsProcesses) {
+  ASSERT_EQ(fuzz("--runs=10 --jobs=1 --faults=process_segfault"), kFindings) << err();
+  const std::string at = folder_ / "w/findings/crash-cpu_fused-graph-any-died";
+  const auto min = read_case_file(at + "/min.json");
+  ASSERT_TRUE(min.ok()) << min.problem();
+  EXPECT_LE(min->graph.nodes().size(), 2U);
+  EXPECT_THAT(*read_file(at + "/report.md"), HasSubstr("graph on cpu_fused: the process ended"));
+}
+
+TEST_F(SupervisionWithFaults, CountsDoNotDependOnWhoCrashedBesideWhom) {
+  ASSERT_EQ(fuzz("--runs=60 --jobs=1 --minimize=0 --faults=process_segfault", "one"), kFindings) << err();
+  ASSERT_EQ(fuzz("--runs=60 --jobs=4 --processes=2 --minimize=0 --faults=process_segfault", "four"),
+            kFindings);
+  EXPECT_EQ(counts("four"), counts("one"));
+}
+
+TEST_F(SupervisionWithFaults, ACaseThatHangsIsATimeout) {
+  for (const std::string fault : {"process_spins", "process_deadlock"}) {
+    ASSERT_EQ(fuzz("--runs=8 --jobs=2 --minimize=0 --timeout=1 --faults=" + fault, fault), kFindings)
+        << err();
+    EXPECT_EQ(stats(fault)["cases"], 8);
+    EXPECT_GT(stats(fault)["verdicts"]["timeout"], 0);
+  }
+}
+
+TEST_F(SupervisionWithFaults, ACaseThatNeedsTooMuchMemoryIsCounted) {
+  if (FUSESMITH_ADDRESS_SANITIZER) GTEST_SKIP() << "the sanitizer keeps memory that was freed";
+  ASSERT_EQ(fuzz("--runs=8 --jobs=1 --rss_limit_mb=600 --faults=process_fills_memory"), kClean) << err();
+  EXPECT_EQ(stats()["cases"], 8);
+  EXPECT_GT(stats()["verdicts"]["out_of_memory"], 0);
+}
+
+TEST_F(SupervisionWithFaults, ASignalEndsACampaignThatHangs) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(fuzz("--runs=30 --jobs=1 --faults=process_spins", "w", "timeout -s TERM 2"), 124);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(14)) << "two of them are the wait";
+  EXPECT_LT(stats()["cases"], 30);
+}
+
+TEST_F(Supervision, APreemptedCampaignSaves) {
+  EXPECT_EQ(fuzz("--jobs=1", "w", "",
+                 "& S=$!; while [ ! -e w/stats.json ]; do sleep 0.1; done; kill -USR1 $S; wait $S"),
+            kPreempted)
+      << err();
+  EXPECT_GT(stats()["cases"], 0);
+  EXPECT_EQ(stats()["cases"], stats()["next_counter"]);
+}
+
+// Of the supervisor with its worker, and of the worker alone.
+TEST_F(Supervision, CountsAreThoseOfAnUninterruptedCampaign) {
+  ASSERT_EQ(fuzz("--runs=300 --jobs=2", "whole"), kClean) << err();
+  const std::string kill_worker =
+      "& S=$!; for i in 1 2 3; do sleep 0.3; kill -9 $(cat /proc/$S/task/*/children); done; wait $S";
+  ASSERT_EQ(fuzz("--runs=300 --jobs=2", "w", "", kill_worker), kClean) << err();
+  EXPECT_EQ(counts("w"), counts("whole"));
+
+  fuzz("--runs=300 --jobs=2", "k", "",
+       "& S=$!; while [ ! -e k/stats.json ]; do sleep 0.1; done; kill -9 $S; wait $S");
+  const int64_t done = stats("k")["next_counter"];
+  if (done < 300) {
+    ASSERT_EQ(fuzz("--jobs=1 --runs=" + std::to_string(300 - done), "k"), kClean) << err();
+  }
+  EXPECT_EQ(counts("k"), counts("whole"));
+}
+
+TEST_F(Supervision, ASecondCampaignIsRefusedInOneLine) {
+  EXPECT_EQ(
+      fuzz("--jobs=1", "w", "",
+           "2>first & S=$!; while [ ! -e w/stats.json ]; do sleep 0.1; done; $P fuzz --workdir=w --seed=3; "
+           "R=$?; kill $S; wait $S; exit $R"),
+      kUsage);
+  EXPECT_TRUE(is_one_line(err())) << err();
+  EXPECT_THAT(err(), HasSubstr("another process is at work there"));
+}
+
+TEST_F(Supervision, AReaderWhoStoppedReadingBlocksNothing) {
+  const std::string full = "mkfifo f; exec 3<>f; head -c 65536 /dev/zero >&3; timeout 100";
+  EXPECT_EQ(fuzz("--runs=20 --jobs=1", "w", full, "2>f"), kClean);
+  EXPECT_EQ(stats()["cases"], 20);
+}
+
+TEST_F(Supervision, AClosedStandardOutputIsAnError) {
+  EXPECT_EQ(fuzz("--runs=5 --jobs=1", "w", "", ">&-"), kCannotWrite);
+  EXPECT_EQ(*read_file(folder_ / "w/.lock"), "");
+}
+
+TEST_F(Supervision, LimitsOfFilesAreErrorsOfWriting) {
+  EXPECT_EQ(fuzz("--runs=200 --jobs=1", "w", "ulimit -f 4;"), kCannotWrite) << err();
+  EXPECT_EQ(fuzz("--runs=5 --jobs=1", "w"), kClean) << "it goes on where it stopped: " << err();
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz
