@@ -1,5 +1,5 @@
-# The rules of the tree, its picture, a campaign for every fault, and every command while allocations
-# fail, as tests.
+# The rules of the tree, its picture, a campaign for every fault, exports that run alone, and every command while
+# allocations fail, as tests.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(NOT Python3_FOUND)
   message(NOTICE "scripts/check_tree: not a test here (no python3)")
@@ -28,6 +28,13 @@ if(FUSESMITH_FAULTS)
   add_test(NAME group_sweep
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/group_sweep" --binary=$<TARGET_FILE:fusesmith>
                    boolean_mask_as_additive key_permutation_ignored last_query_row_dropped)
+endif()
+if(FUSESMITH_FAULTS)
+  # Three of the faults that scripts/export_sweep takes by default; skipped without NumPy.
+  add_test(NAME export_sweep
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/export_sweep" --binary=$<TARGET_FILE:fusesmith>
+                   sliced_bias_without_offset relu_drops_nan no_rescale)
+  set_tests_properties(export_sweep PROPERTIES SKIP_RETURN_CODE 4)
 endif()
 add_test(NAME sample_report_sweep
          COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/sample_report" --check

@@ -25,7 +25,10 @@ std::string text_of(const Resize& e) {
   return "resize " + e.value + " axis " + std::to_string(e.axis) + " to " + std::to_string(e.size);
 }
 std::string text_of(const SetOp& e) {
-  return "make " + e.node + " " + to_string(e.op) + " of " + std::to_string(e.operands) + " operands";
+  std::string order;
+  for (const int operand : e.order) order += (order.empty() ? " " : ", ") + std::to_string(operand);
+  const size_t operands = e.order.empty() ? static_cast<size_t>(e.operands) : e.order.size();
+  return "make " + e.node + " " + to_string(e.op) + " of " + std::to_string(operands) + " operands" + order;
 }
 std::string text_of(const ChangeDtype& e) {
   return "change " + (e.value.empty() ? "all floats" : e.value + " and what follows") + " to " +
@@ -155,8 +158,18 @@ bool edit(DraftCase& c, const SetOp& e) {
   const auto at = c.draft.node(e.node);
   if (!at || e.operands < 0 || static_cast<size_t>(e.operands) > c.draft.nodes[*at].inputs.size())
     return false;
-  c.draft.nodes[*at].op = e.op;
-  c.draft.nodes[*at].inputs.resize(static_cast<size_t>(e.operands));
+  DraftNode& node = c.draft.nodes[*at];
+  node.op = e.op;
+  if (e.order.empty()) {
+    node.inputs.resize(static_cast<size_t>(e.operands));
+    return true;
+  }
+  std::vector<std::string> inputs;
+  for (const int operand : e.order) {
+    if (operand < 0 || static_cast<size_t>(operand) >= node.inputs.size()) return false;
+    inputs.push_back(node.inputs[static_cast<size_t>(operand)]);
+  }
+  node.inputs = std::move(inputs);
   return true;
 }
 

@@ -37,10 +37,11 @@ struct Resize {  // an axis gets another size, all shapes that follow from it mo
   int axis = 0;
   int64_t size = 1;
 };
-struct SetOp {  // other attributes, and only the first operands
+struct SetOp {  // another op or other attributes, and only the first operands
   std::string node;
   Op op;
   int operands = 0;
+  std::vector<int> order = {};  // or these operands, by their indices, in this order
 };
 struct ChangeDtype {  // of the value and of all that must have its dtype; an empty name: of all floats
   std::string value;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "minimizer/dimensions.h"
 #include "minimizer/edit.h"
@@ -35,6 +36,22 @@ std::string axis_text(const Graph& graph, const Dimension& d) {
   return graph.name(d.value) + " axis " + std::to_string(d.axis);
 }
 
+// One operation on single elements can stand for another one: what fails with others does not depend on it.
+const std::vector<Op>& elementwise_ops() {
+  static const std::vector<Op> ops = {Relu{}, Gelu{}, Sigmoid{}, Exp{}, Scale{},  Softcap{},
+                                      Add{},  Sub{},  Mul{},     Div{}, Maximum{}};
+  return ops;
+}
+
+bool is_elementwise(const Op& op) {
+  return info(op).op_class == OpClass::pointwise || info(op).op_class == OpClass::select;
+}
+
+bool commutes(const Op& op) {
+  return std::holds_alternative<Add>(op) || std::holds_alternative<Mul>(op) ||
+         std::holds_alternative<Maximum>(op);
+}
+
 class Search {
  public:
   Search(const Case& test_case, const Trial& trial, const NeighbourOptions& options)
@@ -46,6 +63,8 @@ class Search {
     dtypes();
     for (const Node& node : graph_.nodes()) attributes(node);
     sizes();
+    any_wrong_value_ = true;  // another op makes another value of the same mistake
+    for (const Node& node : graph_.nodes()) ops(node);
     result_.seconds = seconds();
     return std::move(result_);
   }
@@ -63,7 +82,9 @@ class Search {
 
   Outcome ask(const Case& neighbour) {
     ++result_.queries;
-    return trial_(neighbour);
+    const Outcome outcome = trial_(neighbour);
+    if (outcome != Outcome::fails_alike) return outcome;
+    return any_wrong_value_ ? Outcome::fails : Outcome::other;
   }
 
   // Nothing where there is no such neighbour, or no time for it.
@@ -80,7 +101,11 @@ class Search {
   }
 
   void add_choice(ChoiceNeighbours& choices, const std::string& value, const Edits& edits) {
-    const auto outcome = outcome_of(edits);
+    add_outcome(choices, value, outcome_of(edits));
+  }
+
+  static void add_outcome(ChoiceNeighbours& choices, const std::string& value,
+                          std::optional<Outcome> outcome) {
     if (outcome == Outcome::fails) choices.failing.push_back(value);
     if (outcome == Outcome::passes) choices.passing.push_back(value);
     if (outcome == Outcome::not_applied) choices.not_applied.push_back(value);
@@ -146,6 +171,59 @@ class Search {
         node.op);
   }
 
+  // Whether it fails with this op of any of these operands; nothing where no such case was judged.
+  std::optional<Outcome> outcome_with(const Node& node, const Op& op,
+                                      const std::vector<std::vector<int>>& operands) {
+    std::optional<Outcome> all;
+    for (const std::vector<int>& order : operands) {
+      const auto outcome = outcome_of({SetOp{node.name, op, 0, order}});
+      if (outcome == Outcome::fails) return outcome;
+      if (outcome && all != Outcome::passes) all = outcome;
+    }
+    return all;
+  }
+
+  void add_op(ChoiceNeighbours& choices, const std::string& value, const Node& node, const Op& op,
+              const std::vector<std::vector<int>>& operands) {
+    add_outcome(choices, value, outcome_with(node, op, operands));
+  }
+
+  // Other ops in place of the node's, the other norm, no bias, and the operands in the other order.
+  void ops(const Node& node) {
+    ChoiceNeighbours choices{"op of " + node.name, std::string(name(node.op))};
+    const int operands = static_cast<int>(node.inputs.size());
+    std::vector<int> floats;
+    for (int i = 0; i < operands; ++i) {
+      if (is_float(graph_.type(node.inputs[static_cast<size_t>(i)]).dtype)) floats.push_back(i);
+    }
+    if (is_elementwise(node.op)) {
+      std::vector<std::vector<int>> single, pair;
+      for (const int operand : floats) single.push_back({operand});
+      if (floats.size() >= 2) pair.push_back({floats[0], floats[1]});
+      for (const Op& op : elementwise_ops()) {
+        if (name(op) != name(node.op))
+          add_op(choices, std::string(name(op)), node, op, info(op).max_inputs == 1 ? single : pair);
+      }
+    }
+    std::vector<int> first_two(static_cast<size_t>(std::min(operands, 2)));
+    std::iota(first_two.begin(), first_two.end(), 0);
+    if (const auto* norm = std::get_if<LayerNorm>(&node.op))
+      add_op(choices, "rms_norm", node, RmsNorm{norm->eps}, {first_two});
+    if (const auto* norm = std::get_if<RmsNorm>(&node.op))
+      add_op(choices, "layer_norm", node, LayerNorm{norm->eps}, {first_two});
+    keep(std::move(choices));
+    if (std::holds_alternative<Linear>(node.op) && operands == 3) {
+      ChoiceNeighbours bias{"bias of " + node.name, "given"};
+      add_op(bias, "none", node, node.op, {{0, 1}});
+      keep(std::move(bias));
+    }
+    if (commutes(node.op) && node.inputs[0] != node.inputs[1]) {
+      ChoiceNeighbours order{"operand order of " + node.name, "as written"};
+      add_op(order, "exchanged", node, node.op, {{1, 0}});
+      keep(std::move(order));
+    }
+  }
+
   // All of these axes, which have one size, get other sizes together.
   SizeNeighbours sizes_of(const std::vector<Dimension>& axes) {
     SizeNeighbours sizes;
@@ -205,6 +283,7 @@ class Search {
   const Trial& trial_;
   NeighbourOptions options_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool any_wrong_value_ = false;  // whether Outcome::fails_alike is a failure
   Neighbours result_;
 };
 

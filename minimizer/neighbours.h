@@ -1,4 +1,4 @@
-// The neighbours of a failing case: cases that differ from it in one size, dtype or attribute. Those that
+// The neighbours of a failing case: cases that differ from it in one size, dtype, attribute or op. Those that
 // pass often say where the mistake is: "17 fails, 16 passes".
 #pragma once
 
@@ -14,7 +14,8 @@
 namespace fusesmith::minimizer {
 
 enum class Outcome {
-  fails,  // in the same way, but for the dtype
+  fails,        // in the same way, but for the dtype
+  fails_alike,  // the same rewrite gives wrong values too, of another kind: NaN in place of a wrong number
   passes,
   not_applied,  // passes, but the rewrite that fails is not applied to it
   other,        // fails in another way, or cannot be judged
@@ -34,7 +35,7 @@ struct SizeNeighbours {
 };
 
 struct ChoiceNeighbours {
-  std::string what;   // "dtype", "alignment of causal_mask0"
+  std::string what;   // "dtype", "alignment of causal_mask0", "op of add0"
   std::string value;  // in the case
   std::vector<std::string> failing = {}, passing = {}, not_applied = {};  // other values
 };

@@ -132,5 +132,65 @@ TEST(Neighbours, WhatCannotBeJudgedIsNotCounted) {
   EXPECT_FALSE(neighbours.sizes[1].rule.has_value());  // 16 alone passes
 }
 
+const ChoiceNeighbours& choice(const Neighbours& neighbours, const std::string& what) {
+  static const ChoiceNeighbours none;
+  const auto found = std::find_if(neighbours.choices.begin(), neighbours.choices.end(),
+                                  [&](const ChoiceNeighbours& one) { return one.what == what; });
+  return found == neighbours.choices.end() ? none : *found;
+}
+
+Case gelu_and_add() {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {4}}, Normal{}), y = b.input("y", {Dtype::f32, {4}}, Normal{});
+  b.output(b.node(Add{}, {b.node(Gelu{}, {x}, "g"), y}, "sum"));
+  return case_of(b);
+}
+
+// An op that others can stand for does not matter to the mistake.
+TEST(Neighbours, NameTheOpThatMatters) {
+  const Trial wrong_gelu = [](const Case& test_case) {
+    return first_node<Gelu>(test_case.graph) ? Outcome::fails : Outcome::passes;
+  };
+  const Neighbours neighbours = find_neighbours(gelu_and_add(), wrong_gelu);
+  const ChoiceNeighbours &gelu = choice(neighbours, "op of g"), &sum = choice(neighbours, "op of sum");
+  EXPECT_EQ(gelu.value, "gelu");
+  EXPECT_THAT(gelu.passing, ElementsAre("relu", "sigmoid", "exp", "scale", "softcap"));
+  EXPECT_THAT(gelu.failing, IsEmpty());
+  EXPECT_THAT(sum.failing, ElementsAre("relu", "gelu", "sigmoid", "exp", "scale", "softcap", "sub", "mul",
+                                       "div", "maximum"));
+  EXPECT_THAT(choice(neighbours, "operand order of sum").failing, ElementsAre("exchanged"));
+}
+
+TEST(Neighbours, NameTheOrderOfOperandsTheNormAndTheBias) {
+  const Trial left_is_source = [](const Case& test_case) {
+    const Node* sum = first_node<Add>(test_case.graph);
+    return sum && test_case.graph.name(sum->inputs[0]) == "g" ? Outcome::fails : Outcome::passes;
+  };
+  EXPECT_THAT(choice(find_neighbours(gelu_and_add(), left_is_source), "operand order of sum").passing,
+              ElementsAre("exchanged"));
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {2, 2}}, Normal{}),
+                bias = b.input("b", {Dtype::f32, {2}}, Normal{});
+  b.output(b.node(LayerNorm{}, {b.node(Linear{}, {x, x, bias}, "l")}, "n"));
+  const Trial wrong_norm = [](const Case& test_case) {
+    return first_node<LayerNorm>(test_case.graph) ? Outcome::fails : Outcome::passes;
+  };
+  const Neighbours neighbours = find_neighbours(case_of(b), wrong_norm);
+  EXPECT_THAT(choice(neighbours, "op of n").passing, ElementsAre("rms_norm"));
+  EXPECT_THAT(choice(neighbours, "bias of l").failing, ElementsAre("none"));
+}
+
+// NaN in place of a wrong number is the same mistake with another op, but not with another size.
+TEST(Neighbours, AnotherWrongValueCountsForOpsAlone) {
+  const Case test_case = gelu_and_add();
+  const Trial alike = [&](const Case& other) {
+    return other.graph == test_case.graph ? Outcome::fails : Outcome::fails_alike;
+  };
+  const Neighbours neighbours = find_neighbours(test_case, alike);
+  EXPECT_EQ(choice(neighbours, "op of g").failing.size(), 5u);
+  EXPECT_THAT(choice(neighbours, "dtype").failing, IsEmpty());
+  EXPECT_THAT(neighbours.sizes, IsEmpty());
+}
+
 }  // namespace
 }  // namespace fusesmith::minimizer

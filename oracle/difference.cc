@@ -32,7 +32,8 @@ void add(Difference& found, Dtype dtype, double wanted, double given) {
   else
     ++found.nonfinite;
   found.squares += apart * apart;
-  if (apart > tolerance(dtype, wanted)) ++found.beyond;
+  const bool close = std::isfinite(apart) && apart <= tolerance(dtype, wanted);
+  found.beyond += apart > 0 && !close;
 }
 
 // `Bits` has the size of an element.

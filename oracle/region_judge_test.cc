@@ -232,6 +232,31 @@ TEST(RegionJudge, AttentionNamesTheRoundingThatWasDropped) {
   }
 }
 
+// What exports compute their intervals from.
+TEST(RegionJudge, TheReportedReadingIsThatOfTheVerdict) {
+  const Fixture f = gate();
+  const auto reported = [&](const Trace& trace, const std::vector<std::string>& declared,
+                            bool strict = false) {
+    RegionJudgeOptions options;
+    options.strict_policy = strict;
+    const RegionVerdict verdict = judge_region(f.graph, f.plan(declared), 0, trace, options);
+    RegionVerdict of_reading;
+    of_reading.deviations =
+        reported_reading(f.graph, f.plan(declared).regions[0], trace, verdict, strict).deviations;
+    return names(of_reading);
+  };
+  EXPECT_TRUE(reported(f.run(), {"s", "m"}).empty());
+  EXPECT_EQ(reported(f.run({"s"}), {"s", "m"}), std::vector<std::string>{"drop s"});
+  EXPECT_TRUE(reported(f.run({"s"}), {}).empty()) << "not declared, so that it is a finding";
+  EXPECT_TRUE(reported(f.run({"s"}), {"s", "m"}, true).empty()) << "the strict policy allows none";
+  Trace wrong = f.run({"s"});
+  f.output(wrong).set(0, 1000);
+  EXPECT_EQ(reported(wrong, {"s"}), std::vector<std::string>{"drop s"}) << "it leaves one element outside";
+  const std::vector<RegionOutput> outputs =
+      evaluate(f.graph, f.plan({"s"}).regions[0], wrong, {f.plan({"s"}).regions[0].contract.deviations});
+  EXPECT_EQ(compare(f.graph, outputs, wrong).outside, 1);
+}
+
 TEST(RegionJudge, AttentionPreScaledAndUpcast) {
   const Fixture scaled = attention({Sdpa::ScaleOn::both, false, Sdpa::Mask::none});
   const RegionVerdict verdict = scaled.judge(scaled.run({"att/k_scaled"}));

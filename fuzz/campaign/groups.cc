@@ -4,6 +4,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "fuzz/report/symptoms.h"
 #include "graph/op.h"
 #include "minimizer/measure.h"
 #include "oracle/signature.h"
@@ -20,7 +21,7 @@ constexpr std::string_view kLayoutOps[] = {"arange", "broadcast_to", "chunk",   
                                            "roll",   "slice",        "squeeze", "unsqueeze"};
 constexpr std::string_view kUpdateOps[] = {"roll",   "slice",   "concat", "index_copy",
                                            "gather", "permute", "arange"};
-constexpr std::string_view kActivations[] = {"relu", "gelu", "silu", "sigmoid", "tanh", "exp", "softcap"};
+constexpr std::string_view kScaleOps[] = {"scale", "mul", "div"};
 constexpr std::string_view kMaskOps[] = {"add", "masked_fill", "where"};  // in attention
 
 template <size_t N>
@@ -33,35 +34,133 @@ void add_needs(const Sdpa& op, std::set<std::string>& needs) {
   if (op.mask != Sdpa::Mask::none || op.window > 0) needs.insert("mask");
   if (op.mask == Sdpa::Mask::additive) needs.insert("added mask");
   if (op.mask == Sdpa::Mask::causal || op.window > 0) needs.insert("causal");
+  if (op.window > 0) needs.insert("window");
   if (op.softcap > 0) needs.insert("softcap");
   if (op.grouped_heads) needs.insert("groups");
 }
 
-// One word for the ops that a pattern takes in place of each other; "" for those that do not matter.
-std::string kind_of(const Graph& graph, const Node& node, std::string_view pattern) {
-  const std::string_view op = name(node.op);
-  if (pattern == "cache_update_in_place" && is_one_of(op, kUpdateOps)) return "update";
-  if (op == "einsum" || op == "matmul" || op == "linear") return "product";
-  if (op == "layer_norm" || op == "rms_norm") return "norm";
-  if (pattern == "sdpa" && is_one_of(op, kMaskOps)) return "mask";
-  if ((pattern == "gate" || pattern == "gemm_bias_act") && is_one_of(op, kActivations)) return "activation";
+// What the judge found of the neighbours of a minimized case: what it fails with and without.
+class Trials {
+ public:
+  explicit Trials(const Json& verdict) {
+    const auto found = verdict.is_object() ? verdict.find("neighbours") : verdict.end();
+    if (found == verdict.end() || !found->is_object()) return;
+    for (const auto& [list, entries] : {std::pair("choices", &choices_), std::pair("sizes", &sizes_)}) {
+      const auto rows = found->find(list);
+      if (rows != found->end() && rows->is_array()) entries->assign(rows->begin(), rows->end());
+    }
+  }
+
+  // Values of a choice, such as "op of add0", with which the case still fails.
+  std::set<std::string> failing(const std::string& what) const {
+    for (const Json& choice : choices_) {
+      if (text_member(choice, "what") == what) return texts(choice, "failing");
+    }
+    return {};
+  }
+  bool passes(const std::string& what) const {
+    return std::any_of(choices_.begin(), choices_.end(), [&](const Json& choice) {
+      return text_member(choice, "what") == what && !texts(choice, "passing").empty();
+    });
+  }
+  // Whether no other size of this axis passes; false where none was tried.
+  bool any_size_fails(const std::string& axis) const {
+    return std::any_of(sizes_.begin(), sizes_.end(), [&](const Json& size) {
+      return texts(size, "axes").count(axis) > 0 && text_member(size, "fails_iff") == "always";
+    });
+  }
+  std::set<std::string> rules() const {
+    std::set<std::string> rules;
+    for (const Json& size : sizes_) rules.insert(text_member(size, "fails_iff"));
+    return rules;
+  }
+
+ private:
+  static std::set<std::string> texts(const Json& of, const char* key) {
+    std::set<std::string> all;
+    const auto list = of.find(key);
+    if (list == of.end() || !list->is_array()) return all;
+    for (const Json& text : *list) {
+      if (text.is_string()) all.insert(text.get<std::string>());
+    }
+    return all;
+  }
+
+  std::vector<Json> choices_, sizes_;
+};
+
+bool is_scale(const Graph& graph, const Node& node) {
   const bool by_scalar = std::any_of(node.inputs.begin(), node.inputs.end(),
                                      [&](ValueId value) { return graph.type(value).shape.empty(); });
-  if ((op == "mul" || op == "div") && by_scalar) return "scale";
+  return std::holds_alternative<Scale>(node.op) ||
+         ((std::holds_alternative<Mul>(node.op) || std::holds_alternative<Div>(node.op)) && by_scalar);
+}
+
+// Whether the case also fails with an op of another kind in place of this one.
+bool is_replaceable(const Graph& graph, const Node& node, const Trials& trials) {
+  std::set<std::string> others = trials.failing("op of " + node.name);
+  if (is_scale(graph, node)) std::erase_if(others, [](const auto& op) { return is_one_of(op, kScaleOps); });
+  return !others.empty();
+}
+
+// One word for the ops that a pattern takes in place of each other; "" for those that do not matter.
+std::string kind_of(const Graph& graph, const Node& node, std::string_view pattern, const Trials& trials) {
+  const std::string_view op = name(node.op);
+  const bool is_norm = op == "layer_norm" || op == "rms_norm";
+  if (is_replaceable(graph, node, trials)) return is_norm ? "norm" : "";
+  if (pattern == "cache_update_in_place" && is_one_of(op, kUpdateOps)) return "update";
+  if (op == "einsum" || op == "matmul" || op == "linear") return "product";
+  if (pattern == "sdpa" && is_one_of(op, kMaskOps)) return "mask";
+  if (pattern == "gemm_bias_act" && op == "slice") return "slice";  // an operand that starts elsewhere
+  if (is_scale(graph, node)) return "scale";
   return is_one_of(op, kLayoutOps) ? "" : std::string(op);
 }
 
-// Kernels with tiles may need a full tile to fail, kernels with several matrices more than one of them.
-void add_size_needs(const Graph& graph, std::string_view pattern, std::set<std::string>& needs) {
+void add_needs(const Graph& graph, const Node& node, std::string_view pattern, const Trials& trials,
+               std::set<std::string>& needs) {
+  const std::string_view op = name(node.op);
+  if (op == "linear" && node.inputs.size() > 2 && trials.failing("bias of " + node.name).empty())
+    needs.insert("add");
+  if (pattern == "sdpa" && op == "broadcast_to") needs.insert("groups");
+  if (trials.passes("operand order of " + node.name) && !is_replaceable(graph, node, trials))
+    needs.insert("operand order");
+  if (pattern == "sdpa" && op == "add" && !is_replaceable(graph, node, trials)) needs.insert("added mask");
+  if (const auto* mask = std::get_if<CausalMask>(&node.op)) {
+    needs.insert({"causal", "mask"});
+    if (mask->window > 0) needs.insert("window");
+    return;
+  }
+  const std::string kind = kind_of(graph, node, pattern, trials);
+  if (!kind.empty()) needs.insert(kind);
+}
+
+// Whether sizes below a whole tile never fail.
+bool needs_tiles(const Trials& trials) {
   constexpr int64_t kTile = 8;  // from here on, sizes are taken in tiles
-  const bool tiled = pattern == "sdpa" || pattern == "gemm_bias_act" || pattern == "einsum_to_pointwise";
+  const std::set<std::string> rules = trials.rules();
+  return std::any_of(rules.begin(), rules.end(), [](const std::string& rule) {
+    if (rule.find(" mod ") != std::string::npos) return true;
+    for (const std::string_view start : {"N >= ", "N == "}) {
+      const size_t at = rule.find(start);
+      if (at != std::string::npos && std::atoll(rule.c_str() + at + start.size()) >= kTile) return true;
+    }
+    return false;
+  });
+}
+
+// Kernels with tiles may need a full tile to fail, kernels with several matrices more than one of them.
+void add_size_needs(const Graph& graph, std::string_view pattern, const Trials& trials,
+                    std::set<std::string>& needs) {
+  if (needs_tiles(trials)) needs.insert("tiles");
   std::ptrdiff_t spread = 0;  // axes other than the last that need more than one element
   for (ValueId value = 0; value < graph.source_count(); ++value) {
     const Shape& shape = graph.type(value).shape;
     std::ptrdiff_t wide = 0;
     for (size_t axis = 0; axis < shape.size(); ++axis) {
-      if (tiled && shape[axis] >= kTile) needs.insert("tiles");
-      if (pattern == "sdpa" && axis + 2 < shape.size() && shape[axis] > 1) needs.insert("batch");
+      const bool matters =
+          shape[axis] > 1 && !trials.any_size_fails(graph.name(value) + " axis " + std::to_string(axis));
+      if (pattern == "sdpa" && axis + 2 < shape.size() && matters && needs.count("groups") == 0)
+        needs.insert("batch");
       wide += axis + 1 < shape.size() && shape[axis] > 1;
     }
     spread = std::max(spread, wide);
@@ -70,38 +169,31 @@ void add_size_needs(const Graph& graph, std::string_view pattern, std::set<std::
     needs.insert("axes " + std::to_string(std::min<std::ptrdiff_t>(spread, 2)));
 }
 
-std::set<std::string> needs_of(const Graph& graph, std::string_view pattern) {
+std::set<std::string> needs_of(const Case& test_case, std::string_view pattern, const Trials& trials) {
+  const Graph& graph = test_case.graph;
   std::set<std::string> needs;
   for (const Node& node : graph.nodes()) {
-    if (const Sdpa* attention = std::get_if<Sdpa>(&node.op)) {
+    if (const Sdpa* attention = std::get_if<Sdpa>(&node.op))
       add_needs(*attention, needs);
-      continue;
-    }
-    const std::string_view op = name(node.op);
-    if (op == "linear" && node.inputs.size() > 2) needs.insert("add");
-    if (pattern == "sdpa" && op == "add") needs.insert("added mask");
-    if (pattern == "sdpa" && op == "broadcast_to") needs.insert("groups");
-    const std::string kind = kind_of(graph, node, pattern);
-    if (kind == "causal_mask")
-      needs.insert({"causal", "mask"});
-    else if (!kind.empty())
-      needs.insert(kind);
+    else
+      add_needs(graph, node, pattern, trials, needs);
   }
-  if (needs.size() > 1) needs.erase("cast");
-  add_size_needs(graph, pattern, needs);
+  if (test_case.steps > 1) needs.insert("steps");
+  add_size_needs(graph, pattern, trials, needs);
   return needs;
 }
 
-std::set<std::string> rules_of(const Json& verdict) {
-  std::set<std::string> rules;
-  const auto neighbours = verdict.is_object() ? verdict.find("neighbours") : verdict.end();
-  if (neighbours == verdict.end() || !neighbours->is_object()) return rules;
-  const auto sizes = neighbours->find("sizes");
-  if (sizes == neighbours->end() || !sizes->is_array()) return rules;
-  for (const Json& size : *sizes) {
-    const std::string rule = text_member(size, "fails_iff");
-    if (rule.find(" mod ") != std::string::npos) rules.insert(rule);
+bool gives_wrong_value(std::string_view symptom) {
+  for (size_t i = 0; i < kSymptomNames.size(); ++i) {
+    if (kSymptomNames[i] == symptom) return is_wrong_value(static_cast<Symptom>(i));
   }
+  return false;
+}
+
+// Rules of sizes that speak of a remainder.
+std::set<std::string> rules_of(const Trials& trials) {
+  std::set<std::string> rules = trials.rules();
+  std::erase_if(rules, [](const std::string& rule) { return rule.find(" mod ") == std::string::npos; });
   return rules;
 }
 
@@ -121,8 +213,6 @@ auto simplicity(const FindingRecord& record) {
 }  // namespace
 
 CauseTraits traits_of(const FindingRecord& record) {
-  constexpr std::string_view kWrongValues[] = {"out_of_bounds", "nan", "infinity", "missing_nan",
-                                               "missing_infinity"};
   CauseTraits traits;
   traits.place = record.signature;
   const Json& region = record.failing_region();
@@ -130,9 +220,10 @@ CauseTraits traits_of(const FindingRecord& record) {
   const std::string component = component_of(region), symptom = text_member(region, "symptom");
   traits.place = text_member(record.judged().at("failing_region"), "backend") + "/" + component;
   traits.failure = text_member(record.judged(), "verdict") + "-" + symptom;
-  traits.wrong_value = is_one_of(symptom, kWrongValues);
-  traits.rules = rules_of(record.verdict);
-  if (record.smallest) traits.needs = needs_of(record.smallest->graph, component);
+  traits.wrong_value = gives_wrong_value(symptom);
+  const Trials trials(record.verdict);
+  traits.rules = rules_of(trials);
+  if (record.smallest) traits.needs = needs_of(*record.smallest, component, trials);
   return traits;
 }
 

@@ -13,10 +13,12 @@ namespace fusesmith::fuzz {
 
 // What two findings are compared by.
 struct CauseTraits {
-  std::string place;            // the backend and the failing pattern or op; of no region, the signature
-  std::string failure;          // verdict and symptom
-  bool wrong_value = false;     // the symptom is that of a value out of its interval
-  std::set<std::string> needs;  // what minimization kept: kinds of ops, tiles, a batch; not dtypes and layout
+  std::string place;         // the backend and the failing pattern or op; of no region, the signature
+  std::string failure;       // verdict and symptom
+  bool wrong_value = false;  // the symptom is that of a value out of its interval
+  // What the case does not fail without: kinds of ops that no other op can stand for, tiles, a batch; not
+  // dtypes and layout.
+  std::set<std::string> needs;
   std::set<std::string> rules;  // of sizes that fail, if they speak of a remainder: "N mod 32 != 0"
 };
 CauseTraits traits_of(const FindingRecord& record);

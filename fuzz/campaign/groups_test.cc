@@ -72,6 +72,46 @@ TEST(Groups, RulesOfSizesSayWhatIsOneCause) {
       << "these depend on the data of the case";
 }
 
+// The finding with what was found of ops in place of its own.
+FindingRecord tried(FindingRecord record, const std::string& what, const std::string& with,
+                    const std::string& list) {
+  Json choice = {{"what", what}, {"value", ""}, {"failing", Json::array()}, {"passing", Json::array()}};
+  choice[list].push_back(with);
+  record.verdict["neighbours"]["choices"].push_back(choice);
+  return record;
+}
+
+TEST(Groups, OpsThatOthersCanStandForDoNotMatter) {
+  const std::string where = R"({"name": "z", "op": ")", of = R"(", "inputs": ["x"]},)";
+  const FindingRecord silu = finding("chain", "f32", "out_of_bounds", where + "silu" + of + kGelu),
+                      exp = finding("chain", "f16", "missing_nan", where + "exp" + of + kGelu);
+  EXPECT_EQ(groups({silu, exp}).size(), 2U) << "nothing was tried";
+  EXPECT_EQ(
+      groups({tried(silu, "op of z", "relu", "failing"), tried(exp, "op of z", "relu", "failing")}).size(),
+      1U);
+  EXPECT_EQ(
+      groups({tried(silu, "op of z", "relu", "failing"), tried(exp, "op of z", "relu", "passing")}).size(),
+      2U);
+}
+
+TEST(Groups, EveryWayToStoreAWrongValueIsOne) {
+  EXPECT_EQ(groups({finding("chain", "f32", "out_of_bounds", kGelu),
+                    finding("chain", "bf16", "undeclared_rounding", kGelu),
+                    finding("chain", "f16", "exchange_differs", kGelu)})
+                .size(),
+            1U);
+}
+
+TEST(Groups, TheOrderOfOperandsAndStepsMatter) {
+  const std::string sum = R"({"name": "y", "op": "add", "inputs": ["x", "x"]})";
+  const FindingRecord any = finding("sdpa", "f32", "out_of_bounds", sum);
+  EXPECT_EQ(groups({any, tried(any, "operand order of y", "exchanged", "failing")}).size(), 1U);
+  EXPECT_EQ(groups({any, tried(any, "operand order of y", "exchanged", "passing")}).size(), 2U);
+  FindingRecord steps = any;
+  steps.smallest->steps = 2;
+  EXPECT_EQ(groups({any, steps}).size(), 2U);
+}
+
 TEST(Groups, TheSimplestCaseIsTheFaceAndTheMostCasesComeFirst) {
   std::vector<FindingRecord> records = {finding("chain", "f32", "out_of_bounds", kPermuted),
                                         finding("chain", "f16", "out_of_bounds", kGelu),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fuzz/base/table.h"
+#include "fuzz/report/symptoms.h"
 #include "minimizer/edit.h"
 
 namespace fusesmith::fuzz {
@@ -55,6 +56,14 @@ bool fail_alike(const Verdict& a, const Verdict& b) {
          region_a->symptom == region_b->symptom;
 }
 
+// Whether the same rewrite of the same backend gives wrong values in both.
+bool both_give_wrong_values(const Verdict& a, const Verdict& b) {
+  const RegionVerdict *region_a = a.failing(), *region_b = b.failing();
+  return region_a && region_b && a.failing_region->role == b.failing_region->role &&
+         region_a->patterns == region_b->patterns && is_wrong_value(region_a->symptom) &&
+         is_wrong_value(region_b->symptom);
+}
+
 // The outcome of a case that differs a little from the failing one.
 Trial trial_of(const Reproduction& seen, const Judging& judging, const Stop& stop) {
   const Judging by_case = without_options(judging.quick());
@@ -65,6 +74,7 @@ Trial trial_of(const Reproduction& seen, const Judging& judging, const Stop& sto
     for (int i = 0; i < trials && !(stop && stop()); ++i) {
       const Verdict found = by_case.run(neighbour).verdict;
       if (found.finding && fail_alike(found, failing)) return Outcome::fails;
+      if (found.finding && both_give_wrong_values(found, failing)) return Outcome::fails_alike;
       outcome = !is_pass(found)           ? Outcome::other
                 : applies(failing, found) ? Outcome::passes
                                           : Outcome::not_applied;
@@ -84,6 +94,41 @@ std::optional<Case> with_normal_data(const Case& test_case) {
   auto other = apply_edits(test_case, edits);
   if (other) ++other->seed;
   return other;
+}
+
+// The modes of the workers that fusesmith has for libraries (docs/workers.md), from the one that changes
+// least.
+struct WorkerModes {
+  std::string_view prefix;
+  std::vector<std::string_view> modes;
+};
+const std::vector<WorkerModes>& worker_modes() {
+  static const std::vector<WorkerModes> modes = {
+      {"torch:", {"eager", "aot_eager", "aot_eager_decomp_partition", "inductor"}},
+      {"ort:", {"off", "basic", "extended", "all"}},
+      {"jax:", {"op_by_op", "jit"}}};
+  return modes;
+}
+
+// Which of the other modes of the failing worker fail as well: what changes the graph between them is to
+// blame.
+void add_modes(const Case& test_case, const Reproduction& seen, const Judging& judging, const Stop& stop,
+               std::vector<Ablation>& ablations) {
+  const auto& failing = seen.run.verdict.failing_region;
+  if (!failing) return;
+  const bool is_candidate = failing->role == BackendRole::candidate;
+  const std::string& name = is_candidate ? judging.candidate : judging.baseline;
+  for (const auto& [prefix, modes] : worker_modes()) {
+    if (!name.starts_with(prefix)) continue;
+    const std::string options = name.find('+') == std::string::npos ? "" : name.substr(name.find('+'));
+    for (const std::string_view mode : modes) {
+      Judging other = judging;
+      std::string& changed = is_candidate ? other.candidate : other.baseline;
+      changed = std::string(prefix) + std::string(mode) + options;
+      if (changed != name && !(stop && stop()))
+        ablations.push_back({changed + " in place of " + name, trial_of(seen, other, stop)(test_case)});
+    }
+  }
 }
 
 std::string size_text(const Measure& measure) {
@@ -139,6 +184,7 @@ std::vector<Ablation> ablations_of(const Case& test_case, const Reproduction& se
     other.steps = 1;
     ablations.push_back({"one step", trial(other)});
   }
+  add_modes(test_case, seen, judging, stop, ablations);
   return ablations;
 }
 

@@ -66,26 +66,26 @@ std::string tables() {
     const std::string name(command.name);
     names.push_back(name);
     command.with_table([&](const FlagTable& table) {
-      flags += "    " + name + ") words='" + joined(flag_words(table)) + "' ;;\n";
+      flags += "    " + name + ") found='" + joined(flag_words(table)) + "' ;;\n";
       for (const Flag& flag : table.flags) {
         const std::string words = joined(choice_words(flag));
         if (words.empty() || !flag.missing.empty()) continue;
-        choices += "    " + name + ":--" + std::string(flag.name) + ") words='" + words + "' ;;\n";
+        choices += "    " + name + ":--" + std::string(flag.name) + ") found='" + words + "' ;;\n";
       }
     });
   }
   return "_fusesmith_commands='" + joined(names) +
          "'\n\n"
-         "# Sets `words` to the flags of the command $1.\n"
+         "# Sets `found` to the flags of the command $1.\n"
          "_fusesmith_flags() {\n"
-         "  words=\n"
+         "  found=\n"
          "  case $1 in\n" +
          flags +
          "  esac\n"
          "}\n\n"
-         "# Sets `words` to the choices of the flag $2 of the command $1; to nothing if it has none.\n"
+         "# Sets `found` to the choices of the flag $2 of the command $1; to nothing if it has none.\n"
          "_fusesmith_choices() {\n"
-         "  words=\n"
+         "  found=\n"
          "  case $1:$2 in\n" +
          choices +
          "  esac\n"
@@ -94,7 +94,7 @@ std::string tables() {
 
 // bash splits "--flag=value" at the "=".
 constexpr std::string_view kBash = R"(_fusesmith() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} words flag=
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} found flag=
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$_fusesmith_commands" -- "$word")
@@ -107,13 +107,13 @@ constexpr std::string_view kBash = R"(_fusesmith() {
   fi
   if [[ -n $flag ]]; then
     _fusesmith_choices "$command" "$flag"
-    if [[ -n $words ]]; then
-      mapfile -t COMPREPLY < <(compgen -W "$words" -- "${word##*,}")
+    if [[ -n $found ]]; then
+      mapfile -t COMPREPLY < <(compgen -W "$found" -- "${word##*,}")
       return
     fi
   elif [[ $word == -* ]]; then
     _fusesmith_flags "$command"
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "$found" -- "$word")
     [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != *= ]] || compopt -o nospace
     return
   fi
@@ -124,19 +124,18 @@ complete -F _fusesmith fusesmith
 )";
 
 constexpr std::string_view kZsh = R"(_fusesmith() {
-  local words_before=$words command=${words[2]} current=${words[CURRENT]} flag
+  local found command=${words[2]} current=${words[CURRENT]} flag
   local -a names
   if (( CURRENT == 2 )); then
     names=(${=_fusesmith_commands})
     compadd -a names
     return
   fi
-  local words
   if [[ $current == --*=* ]]; then
     flag=${current%%=*}
     _fusesmith_choices "$command" "$flag"
-    if [[ -n $words ]]; then
-      names=(${=words})
+    if [[ -n $found ]]; then
+      names=(${=found})
       compset -P '*[=,]'
       compadd -a names
       return
@@ -145,13 +144,18 @@ constexpr std::string_view kZsh = R"(_fusesmith() {
     _files
   elif [[ $current == -* ]]; then
     _fusesmith_flags "$command"
-    names=(${=words})
+    names=(${=found})
     compadd -S '' -a names
   else
     _files
   fi
 }
-compdef _fusesmith fusesmith
+# The first call, by zsh's autoloading, runs this file; `source` only registers the function.
+if [[ ${funcstack[1]} == _fusesmith ]]; then
+  _fusesmith "$@"
+else
+  compdef _fusesmith fusesmith
+fi
 )";
 
 // Exit code: 0, 1.

@@ -25,12 +25,15 @@ TEST(Completion, HasEveryCommandAndFlag) {
     const Ran ran = fusesmith_command({"completion", shell});
     EXPECT_EQ(ran.code, kClean);
     for_each_flag([&](const Command& command, const Flag& flag) {
-      const size_t line = ran.out.find("    " + std::string(command.name) + ") words='");
+      const size_t line = ran.out.find("    " + std::string(command.name) + ") found='");
       ASSERT_NE(line, std::string::npos) << command.name;
       const std::string words = ran.out.substr(line, ran.out.find('\n', line) - line);
       EXPECT_THAT(words, HasSubstr("--" + std::string(flag.name)));
     });
   }
+  // `words` is zsh's own array of the words of the line: a variable of that name overwrites it.
+  EXPECT_THAT(fusesmith_command({"completion", "zsh"}).out,
+              testing::Not(testing::ContainsRegex("local words|[^_]words=")));
   const Ran other = fusesmith_command({"completion", "fish"});
   EXPECT_EQ(other.code, kUsage);
   EXPECT_TRUE(is_one_line(other.err)) << other.err;

@@ -130,10 +130,10 @@ int write(const ExportFlags& flags, const Exported& exported, Console& console) 
   return kClean;
 }
 
-Result<CaseResults> judged(const ExportFlags& flags, const Case& test_case) {
+Result<CaseResults> judged(const ExportFlags& flags, const Case& test_case, const std::string& signature) {
   Judging judging(flags.judge, test_case);
   judging.options.stop = InterruptGuard::interrupted;
-  return results_of(test_case, judging);
+  return results_of(test_case, judging, signature);
 }
 
 // What pictures mark: of the results, or of the verdict that a campaign wrote beside the case.
@@ -159,11 +159,14 @@ int run(ExportFlags& flags, Console& console) {
   ExportSource source{*test_case, file};
   if (to_file) source.data_file = data_path(flags.output).filename().string();
   try {
+    const auto recorded = recorded_failure(file);
     std::optional<Result<CaseResults>> results;
-    if (flags.with_results) results.emplace(judged(flags, *test_case));
+    if (flags.with_results) results.emplace(judged(flags, *test_case, recorded ? recorded->signature : ""));
     if (results && !*results) return fail(console, kName, file + ": " + results->problem());
     if (results) source.results = &**results;
-    const auto mark = mark_of(source);
+    source.note = failure_note(recorded, results ? &(*results)->rate : nullptr);
+    auto mark = mark_of(source);
+    if (mark && !source.note.empty()) mark->note = source.note + " " + mark->note;
     if (mark) source.mark = &*mark;
     const auto exported = format->write(source);
     if (!exported) return fail(console, kName, file + ": " + exported.problem());

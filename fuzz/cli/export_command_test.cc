@@ -48,13 +48,15 @@ TEST(ExportCommand, WritesEveryFormatToOneFileOrToStandardOutput) {
 // What the command writes about a failing case: a kernel that returns other numbers.
 class OneOffBackend : public Backend {
  public:
-  OneOffBackend() : listed_(*this) {}
+  // One in `period` programs is wrong.
+  explicit OneOffBackend(int period = 1) : period_(period), listed_(*this) {}
   std::string_view name() const override { return "one_off"; }
   std::string_view doc() const override { return "adds 1 to the first element of every output"; }
   std::optional<std::string> unavailable() const override { return {}; }
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
     auto program = cpu_fused_backend().compile(graph, options);
     if (!program) return Problem{program.problem()};
+    if (++compiled_ % period_ != 0) return program;
     return std::unique_ptr<Program>(std::make_unique<OneOffProgram>(std::move(*program)));
   }
 
@@ -79,6 +81,8 @@ class OneOffBackend : public Backend {
    private:
     std::unique_ptr<Program> inner_;
   };
+  const int period_;
+  mutable int compiled_ = 0;
   const ListedBackend listed_;
 };
 
@@ -101,6 +105,33 @@ TEST(ExportCommand, WithResultsSaysWhatIsWrong) {
   for (const char* key : {"input.x.npy", "input.x.f32.npy", "baseline.got.p_q.npy", "candidate.got.p_q.npy",
                           "candidate.exact.p_q.npy", "candidate.low.p_q.npy", "candidate.high.p_q.npy"})
     EXPECT_THAT(npz, HasSubstr(key));
+}
+
+TEST(ExportCommand, SaysThatACaseFailsOnlySometimes) {
+  const OneOffBackend one_off(3);
+  const TemporaryFolder folder;
+  const std::string file = small_case(folder);
+  folder.file("verdict.json",
+              R"({"file": "case.json", "signature": "defect-one_off-softmax-bf16-out_of_bounds",
+                                  "report": {"failed": 8, "runs": 20}})");
+  const std::string recorded = "does not fail every time, but in 8 of 20 runs.";
+  for (const char* format : {"numpy", "torch", "markdown"})
+    EXPECT_THAT(fusesmith_command({"export", file, std::string("--to=") + format}).out, HasSubstr(recorded));
+  const auto with_results = [&](const std::string& candidate, const std::string& format) {
+    return fusesmith_command({"export", file, "--to=" + format, "--with_results", "--baseline=cpu",
+                              "--candidate=" + candidate})
+        .out;
+  };
+  for (const char* format : {"numpy", "torch", "markdown", "npz"})
+    EXPECT_THAT(with_results("one_off", format), HasSubstr("does not fail every time, but in ")) << format;
+  EXPECT_THAT(with_results("one_off", "svg"), HasSubstr(">It does not"));
+  EXPECT_THAT(with_results("one_off", "numpy"), HasSubstr("of a run that failed."));
+  EXPECT_THAT(with_results("cpu", "npz"),
+              HasSubstr("It did not fail in 30 runs, although a campaign recorded "
+                        "defect-one_off-softmax-bf16-out_of_bounds."));
+  folder.file("verdict.json",
+              R"({"file": "case.json", "signature": "x", "report": {"failed": 5, "runs": 5}})");
+  EXPECT_THAT(fusesmith_command({"export", file, "--to=numpy"}).out, testing::Not(HasSubstr("5 runs")));
 }
 
 // Whatever stands in names, comments and the name of the file.

@@ -155,9 +155,9 @@ FlagTable MinimizeFlags::table() {
   table.details =
       "A smaller case is accepted only if its verdict has the same signature, and the result is judged "
       "again before it is written. A case that fails only in some runs is run repeatedly, and the result "
-      "shows in how many of these it fails. Finally, cases that differ from the result in one size, dtype "
-      "or attribute are judged, for a few seconds at most, and the report shows which of these pass. `-` is "
-      "a case on standard input, and needs --output.\n"
+      "shows in how many of these it fails. Finally, cases that differ from the result in one size, dtype, "
+      "attribute or op are judged, for a few seconds at most, and the report shows which of these pass. `-` "
+      "is a case on standard input, and needs --output.\n"
       "\n"
       "Exit codes: 77 a case fails and was minimized, 0 no case fails (nothing is written), 1 a file "
       "cannot be read (the other files are still minimized), 71 out of memory, 72 interrupted (nothing "

@@ -17,6 +17,7 @@ struct ExportSource {
   std::string data_file = {};
   const CaseResults* results = nullptr;  // null: without
   const FailureMark* mark = nullptr;     // null: nothing failed, or it is not known
+  std::string note = {};                 // how often the case fails, if it does not fail every time
 };
 
 struct Exported {

@@ -48,6 +48,7 @@ Result<Exported> export_markdown(const ExportSource& source) {
   std::string text =
       source.results ? results_markdown(source) : "# " + markdown_escaped(printable(source.file)) + "\n\n";
   if (!source.results && source.mark) text += markdown_escaped(source.mark->note) + "\n\n";
+  if (!source.note.empty()) text += markdown_escaped(source.note) + "\n\n";
   text += "## The graph\n\n" + markdown_block(code_text(code_lines(test_case.graph)), "python");
   if (!test_case.comment.empty()) text += "\n" + markdown_block(test_case.comment);
   text += "\n## To reproduce\n\nWith fusesmith " FUSESMITH_VERSION

@@ -86,6 +86,7 @@ Result<Exported> export_npz(const ExportSource& source) {
                materialize(s.fill, s.type, test_case.seed, s.name, 0), "state");
   }
   Json manifest = {{"fusesmith", FUSESMITH_VERSION}, {"steps", test_case.steps}};
+  if (!source.note.empty()) manifest["note"] = source.note;
   if (source.results) {
     const Verdict& verdict = source.results->run.verdict;
     manifest["verdict"] = to_json(verdict);

@@ -24,7 +24,7 @@ constexpr std::string_view kDataFunctions = R"(def from_bits(dtype, bits):
         return bits.astype(np.uint32).view(np.int32).astype(np.int64)
     if dtype == "f16":
         return bits.astype(np.uint16).view(np.float16).astype(np.float64)
-    bits = bits.astype(np.uint32) << (16 if dtype == "bf16" else 0)
+    bits = bits.astype(np.uint32) << np.uint32(16 if dtype == "bf16" else 0)
     return bits.view(np.float32).astype(np.float64)
 
 

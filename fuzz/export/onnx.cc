@@ -27,21 +27,15 @@ std::vector<ValueId> model_outputs(const Graph& graph) {
   return values;
 }
 
-// The backend whose elements are shown.
-const BackendResults& shown_backend(const CaseResults& results) {
-  const auto& failing = results.run.verdict.failing_region;
-  return failing ? results.of(failing->role) : results.candidate;
-}
-
 // Whether another program that gets the inputs of the case can be compared: what the region reads is not
 // rounded by a region before it.
 bool follows_from_inputs(const ExportSource& source, ValueId value) {
-  const BackendResults& backend = shown_backend(*source.results);
+  const BackendResults& backend = source.results->shown();
   const auto found = backend.values.find(value);
   if (found == backend.values.end()) return false;
   const std::vector<ValueId>& inputs = backend.plan->regions[found->second.region].inputs;
   return std::all_of(inputs.begin(), inputs.end(),
-                     [&](ValueId input) { return input < source.test_case.graph.source_count(); });
+                     [&](ValueId input) { return is_only_moved(source.test_case.graph, backend, input); });
 }
 
 // Inputs, then states, of the step that the results are of, else of the first one.
@@ -49,7 +43,7 @@ std::vector<Tensor> model_inputs(const ExportSource& source) {
   const Case& test_case = source.test_case;
   std::vector<Tensor> tensors;
   if (source.results) {
-    const Trace& trace = shown_backend(*source.results).trace;
+    const Trace& trace = source.results->shown().trace;
     for (ValueId value = 0; value < test_case.graph.source_count(); ++value)
       tensors.push_back(*trace.values[static_cast<size_t>(value)]);
     return tensors;
@@ -73,6 +67,7 @@ void add_shown(NpzWriter& npz, const std::string& key, ValueId value, std::span<
 // `input.I` for the model's inputs, `shown.I` for its outputs.
 std::string data_of(const ExportSource& source) {
   NpzWriter npz;
+  if (!source.note.empty()) npz.add_text("note.txt", source.note);
   size_t number = 0;
   for (const Tensor& tensor : model_inputs(source)) npz.add("input." + std::to_string(number++), tensor);
   const std::vector<ShownElement> shown = script_elements(source);

@@ -6,6 +6,7 @@
 
 #include "backends/remote/worker_names.h"
 #include "fuzz/base/files.h"
+#include "fuzz/base/table.h"
 #include "fuzz/run/backends.h"
 #include "graph/json_strict.h"
 
@@ -27,6 +28,22 @@ Json verdict_of(const std::string& name, Json verdict) {
   return text_at(verdict, "/minimized/file") == name ? verdict["minimized"] : Json();
 }
 
+// What verdict.json beside the case says; null where there is none.
+Json recorded_json(const std::string& file) {
+  const auto text = read_file(std::filesystem::path(file).parent_path() / "verdict.json");
+  const auto json = text ? parse_strict_json(*text) : Result<Json>(Problem{""});
+  return json ? *json : Json();
+}
+
+std::string name_in_folder(const std::string& file) {
+  return std::filesystem::path(file).filename().string();
+}
+
+int count_at(const Json& json, const char* path) {
+  const Json::json_pointer pointer(path);
+  return json.contains(pointer) && json.at(pointer).is_number_unsigned() ? json.at(pointer).get<int>() : 0;
+}
+
 // Nothing where the backend is a worker, or makes other regions.
 std::set<int> planned_nodes(const std::string& name, size_t index, ValueId output, const Case& test_case) {
   const Backend* backend = find_backend(name);
@@ -44,11 +61,7 @@ std::set<int> planned_nodes(const std::string& name, size_t index, ValueId outpu
 }  // namespace
 
 std::optional<FailureMark> recorded_failure_mark(const std::string& file, const Case& test_case) {
-  const std::filesystem::path path(file);
-  const auto text = read_file(path.parent_path() / "verdict.json");
-  const auto json = text ? parse_strict_json(*text) : Result<Json>(Problem{""});
-  if (!json) return {};
-  const Json verdict = verdict_of(path.filename().string(), *json);
+  const Json verdict = verdict_of(name_in_folder(file), recorded_json(file));
   const std::string role = text_at(verdict, "/failing_region/role");
   if (role != "baseline" && role != "candidate") return {};
   const Json::json_pointer index_at("/failing_region/region");
@@ -63,6 +76,30 @@ std::optional<FailureMark> recorded_failure_mark(const std::string& file, const 
   const auto producer = test_case.graph.producer(*output);
   if (mark.region.empty() && producer) mark.region.insert(*producer);
   return mark;
+}
+
+std::optional<RecordedFailure> recorded_failure(const std::string& file) {
+  const Json json = recorded_json(file);
+  const Json verdict = verdict_of(name_in_folder(file), json);
+  RecordedFailure recorded{text_at(verdict, "/signature"), {}};
+  if (recorded.signature.empty()) return {};
+  // The report counts the runs of the smallest case.
+  if (!json.contains("minimized") || text_at(json, "/minimized/file") == name_in_folder(file))
+    recorded.rate = {count_at(json, "/report/failed"), count_at(json, "/report/runs")};
+  return recorded;
+}
+
+std::string failure_note(const std::optional<RecordedFailure>& recorded, const FailureRate* rate) {
+  const auto some = [](const FailureRate& of) {
+    return "It does not fail every time, but in " + std::to_string(of.failed) + " of " +
+           counted(of.runs, "run");
+  };
+  if (!rate) return recorded && recorded->rate.sometimes() ? some(recorded->rate) + "." : "";
+  if (rate->failed > 0)
+    return rate->sometimes() ? some(*rate) + ". The results are of a run that failed." : "";
+  if (!recorded) return "";
+  return "It did not fail in " + counted(rate->runs, "run") + ", although a campaign recorded " +
+         recorded->signature + ". The results are of a run that did not fail.";
 }
 
 }  // namespace fusesmith::fuzz

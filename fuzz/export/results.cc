@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "fuzz/report/verdict_text.h"
+#include "oracle/reference.h"
 #include "oracle/region_judge.h"
 
 namespace fusesmith::fuzz {
@@ -82,7 +83,30 @@ std::optional<ShownElement> evidence(const Graph& graph, const BackendResults& b
   return shown(*value, found->second, static_cast<size_t>(region.worst.element));
 }
 
+bool is_exact(const StoredResult& result) {
+  for (size_t i = 0; i < result.exact.size(); ++i) {
+    const double got = result.got->value(static_cast<int64_t>(i));
+    if (got != result.exact[i] && !(std::isnan(got) && std::isnan(result.exact[i]))) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+const BackendResults& CaseResults::shown() const {
+  const auto& failing = run.verdict.failing_region;
+  return failing ? of(failing->role) : candidate;
+}
+
+bool is_only_moved(const Graph& graph, const BackendResults& backend, ValueId value) {
+  const auto producer = graph.producer(value);
+  if (!producer) return true;
+  const Node& node = graph.nodes()[static_cast<size_t>(*producer)];
+  const auto stored = backend.values.find(value);
+  return !oracle::computes(node.op) && stored != backend.values.end() && is_exact(stored->second) &&
+         std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId input) { return is_only_moved(graph, backend, input); });
+}
 
 bool StoredResult::is_outside(size_t element) const {
   const double x = got->value(static_cast<int64_t>(element)), lo = low[element], hi = high[element];
@@ -91,7 +115,7 @@ bool StoredResult::is_outside(size_t element) const {
   return x < lo || x > hi;
 }
 
-Result<CaseResults> results_of(const Case& test_case, const Judging& judging) {
+Result<CaseResults> results_of(const Case& test_case, const Judging& judging, const std::string& signature) {
   int64_t elements = 0;
   for (ValueId v = 0; v < test_case.graph.value_count(); ++v)
     elements += element_count(test_case.graph.type(v));
@@ -99,7 +123,9 @@ Result<CaseResults> results_of(const Case& test_case, const Judging& judging) {
     return Problem{"results of " + std::to_string(elements) + " elements are too large: at most " +
                    std::to_string(kMaxResults) + "; minimize the case first"};
   }
-  CaseResults results{judging.run(test_case), {}, {}};
+  Reproduction seen =
+      reproduce(test_case, signature, judging, signature.empty() ? 1 : kMostTrials, judging.options.stop);
+  CaseResults results{std::move(seen.run), {}, {}, seen.rate};
   const Verdict& verdict = results.run.verdict;
   if (!results.run.baseline || !results.run.candidate)
     return Problem{"no results: " + std::string(name(verdict.verdict)) + ": " + verdict.reason};

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fuzz/render/failure_mark.h"
-#include "fuzz/run/judging.h"
+#include "fuzz/run/trials.h"
 
 namespace fusesmith::fuzz {
 
@@ -33,14 +33,22 @@ struct BackendResults {
 struct CaseResults {
   CaseRun run;
   BackendResults baseline, candidate;
+  FailureRate rate = {};
 
   const BackendResults& of(BackendRole role) const {
     return role == BackendRole::baseline ? baseline : candidate;
   }
+  // The backend whose elements are shown: the failing one.
+  const BackendResults& shown() const;
 };
 
-// The problem says why there are no results: the pair cannot run, or they would be too large.
-Result<CaseResults> results_of(const Case& test_case, const Judging& judging);
+// Whether every correct program has these bits there: elements of inputs and states, moved correctly.
+bool is_only_moved(const Graph& graph, const BackendResults& backend, ValueId value);
+
+// Of the first run that fails with the signature; without one, the first run is taken as it is. The problem
+// says why there are no results: the pair cannot run, or they would be too large.
+Result<CaseResults> results_of(const Case& test_case, const Judging& judging,
+                               const std::string& signature = {});
 
 struct ShownElement {
   ValueId value;

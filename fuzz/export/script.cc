@@ -80,9 +80,7 @@ Tensor tensor_of(const Trace& trace, ValueId value) { return *trace.values[stati
 // Of the step that the results are of.
 ScriptSources shown_step(const ExportSource& source, const Identifiers& names) {
   const Graph& graph = source.test_case.graph;
-  const CaseResults& results = *source.results;
-  const auto& failing = results.run.verdict.failing_region;
-  const BackendResults& backend = failing ? results.of(failing->role) : results.candidate;
+  const BackendResults& backend = source.results->shown();
   ScriptSources all;
   for (ValueId value = 0; value < graph.source_count(); ++value)
     all.sources.push_back({names.of(value), {tensor_of(backend.trace, value)}});
@@ -229,6 +227,7 @@ std::string script_header(const ExportSource& source, std::string_view what, std
               std::to_string(verdict.steps) + ".\n";
     }
   }
+  text += comment_lines(wrapped(comment_text(source.note)));
   const std::string& comment = source.test_case.comment;
   if (!comment.empty()) text += "#\n" + comment_lines(comment);
   return text + "#\n# " + std::string(usage) + "\n";

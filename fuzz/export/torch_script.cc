@@ -232,8 +232,11 @@ Result<Exported> export_torch(const ExportSource& source) {
   auto data = script_data(sources->sources, source);
   if (!data) return Problem{data.problem()};
   std::vector<ShownElement> shown = script_elements(source);
-  // The intervals are of what their regions read: of nothing that PyTorch computes itself.
-  if (!sources->received.empty()) shown.clear();
+  // The intervals are of what their regions read: of nothing that PyTorch rounds itself.
+  const auto& received = sources->received_values;
+  if (!std::all_of(received.begin(), received.end(),
+                   [&](ValueId value) { return is_only_moved(graph, source.results->shown(), value); }))
+    shown.clear();
   const std::vector<ValueId> returned = returned_values(graph, shown);
 
   TorchWriter writer(graph, names);

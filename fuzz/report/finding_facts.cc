@@ -6,7 +6,6 @@
 #include "fuzz/base/escape.h"
 #include "fuzz/base/table.h"
 #include "fuzz/report/symptoms.h"
-#include "oracle/difference.h"
 #include "oracle/ordinal.h"
 
 namespace fusesmith::fuzz {
@@ -150,41 +149,6 @@ std::string title_of(const Case& test_case, const Verdict& verdict, const Findin
   return text + (size.empty() ? "" : ", " + size);
 }
 
-// By the rule of torch.testing.assert_close (allclose of NumPy has the same form): |a - b| <= atol + rtol
-// |b|.
-Comparison by_tolerance(std::string name, double rtol, double atol, const Graph& graph, const CaseRun& run) {
-  Comparison comparison{std::move(name), "rtol " + number_text(rtol) + ", atol " + number_text(atol)};
-  for (const ValueId output : graph.outputs()) {
-    const auto at = static_cast<size_t>(output);
-    const TensorPtr &a = run.candidate_trace.values.at(at), &b = run.baseline_trace.values.at(at);
-    if (!a || !b) continue;
-    for (int64_t i = 0; i < a->size(); ++i) {
-      const double got = a->value(i), wanted = b->value(i), apart = std::fabs(got - wanted);
-      const bool same = got == wanted || (std::isnan(got) && std::isnan(wanted));
-      comparison.beyond += !same && !(apart <= atol + rtol * std::fabs(wanted));
-      ++comparison.elements;
-    }
-  }
-  return comparison;
-}
-
-// What a comparison of the two backends' outputs with a tolerance says. torch.testing.assert_close takes its
-// tolerances by dtype (_DTYPE_PRECISIONS in torch/testing/_comparison.py, PyTorch 2.11; those of
-// oracle/difference.cc). Its NaNs are unequal by default; here they are equal, as both backends may be right
-// to give one.
-std::vector<Comparison> comparisons_of(const Case& test_case, const CaseRun& run) {
-  if (run.candidate_trace.values.empty() || run.baseline_trace.values.empty()) return {};
-  Comparison torch{"torch.testing.assert_close", "default tolerances of each dtype, equal_nan=True"};
-  Difference all;
-  for (const ValueId output : test_case.graph.outputs()) {
-    const auto at = static_cast<size_t>(output);
-    const TensorPtr &a = run.candidate_trace.values.at(at), &b = run.baseline_trace.values.at(at);
-    if (a && b) all += difference(*b, *a);
-  }
-  torch.beyond = all.beyond, torch.elements = all.elements;
-  return {torch, by_tolerance("numpy.allclose", 1e-5, 1e-8, test_case.graph, run)};
-}
-
 std::string ablation_text(const Ablation& ablation) {
   switch (ablation.outcome) {
     case Outcome::fails:
@@ -192,6 +156,7 @@ std::string ablation_text(const Ablation& ablation) {
     case Outcome::passes:
     case Outcome::not_applied:
       return "With " + ablation.what + " it passes.";
+    case Outcome::fails_alike:
     case Outcome::other:
       break;
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/report/comparisons.h"
 #include "fuzz/report/finding_report.h"
 
 namespace fusesmith::fuzz {
@@ -20,12 +21,6 @@ struct ElementFacts {
   double exact = 0, rounded = 0, lowest = 0, highest = 0;
   int64_t allowed_values = 0;  // stored values in the interval; 0: not a finite interval
   int64_t ulps_outside = 0;    // 0: not finite
-};
-
-// What a comparison with tolerances says of the outputs of both backends.
-struct Comparison {
-  std::string name, rule;  // "torch.testing.assert_close", "rtol 0.001, atol 1e-05"
-  int64_t beyond = 0, elements = 0;
 };
 
 struct FindingFacts {

@@ -41,6 +41,7 @@ std::string_view outcome_name(Outcome outcome) {
       return "passes";
     case Outcome::not_applied:
       return "not_applied";
+    case Outcome::fails_alike:
     case Outcome::other:
       break;
   }

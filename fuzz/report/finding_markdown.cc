@@ -34,12 +34,22 @@ constexpr Term kTerms[] = {
     {"unequal", "elements whose bits differ from those of the other backend"},
     {"largest difference", "between the two backends"},
     {"changed",
-     "the size, dtype or attribute in which a neighbour differs from the case; 'x axis 1' is a size"},
+     "the size, dtype, attribute or op in which a neighbour differs from the case; 'x axis 1' is a size"},
     {"here", "its value in the case"},
     {"rewrite not applied", "values for which the case passes because the failing rewrite does not match it"},
     {"nearest that passes", "the closest value for which the rewrite is applied and the result is correct"},
     {"ulp", "the distance of two neighbouring values of the dtype"},
 };
+
+// The format of a script that the maintainers of the failing backend can run.
+std::string script_format(const FindingReport& report) {
+  const Verdict& verdict = report.smallest().seen.run.verdict;
+  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
+    if (backend->backend.starts_with("torch:")) return "torch";
+    if (backend->backend.starts_with("ort:")) return "onnx";
+  }
+  return "numpy";
+}
 
 std::string summary_sentence(const Verdict& verdict) { return markdown_escaped(sentence(verdict)); }
 
@@ -49,7 +59,8 @@ std::string commands_section(const FindingReport& report) {
   std::string text;
   for (const std::string& command : commands_of(report)) text += command + "\n";
   return "Case: " + markdown_code(report.smallest().file) + " (" + markdown_escaped(report.how_small) +
-         "). To see it again:\n\n" + markdown_block(text, "sh") + "\n";
+         "). To see it again, and to write a script that runs without fusesmith:\n\n" +
+         markdown_block(text, "sh") + "\n";
 }
 
 std::string bullets(const std::vector<std::string>& lines) {
@@ -129,7 +140,10 @@ std::vector<std::string> commands_of(const FindingReport& report) {
                                 ? "replay --repeat=" + std::to_string(kRepeats)
                                 : "replay";
   return {command(again, smallest.file), command("explain", smallest.file),
-          command("minimize", report.found.file)};
+          command("minimize", report.found.file),
+          command("export --to=" + script_format(report) + " --with_results --output=repro" +
+                      (script_format(report) == "onnx" ? ".onnx" : ".py"),
+                  smallest.file)};
 }
 
 std::string what_is_wrong(const FindingFacts& facts, const Verdict& verdict) {

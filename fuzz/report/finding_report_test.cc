@@ -48,8 +48,8 @@ TEST(FindingReport, SaysWhatIsWrongAndHowSureThatIs) {
   EXPECT_EQ(facts.element->allowed_values, 1);
   EXPECT_EQ(facts.argument, "bound");
   EXPECT_THAT(facts.ruled_out, testing::Contains("With rewrite x off it passes."));
-  ASSERT_EQ(facts.comparisons.size(), 2U);
-  EXPECT_EQ(facts.comparisons[0].beyond, 18);
+  ASSERT_EQ(facts.comparisons.size(), 3U);
+  for (const Comparison& one : facts.comparisons) EXPECT_EQ(one.beyond, 18) << one.name;
   EXPECT_EQ(how_sure(facts),
             "Shown by bound: every correct execution, in whatever order of operations, leaves a value in the "
             "allowed interval. 18 of 18 elements are outside. It fails every time (5 of 5 runs).");

@@ -72,7 +72,7 @@ std::string neighbours_summary(const Neighbours& neighbours) {
             ".\n";
   }
   if (text.empty() && neighbours.queries > 0)
-    text = std::string("Fails with every size, dtype and attribute that was tried") +
+    text = std::string("Fails with every size, dtype, attribute and op that was tried") +
            (some_not_applied(neighbours) ? " and for which the failing rewrite is applied.\n" : ".\n");
   if (neighbours.exhausted)
     text += "Not all neighbours were tried: the limit on cases or time was reached.\n";
@@ -92,7 +92,7 @@ std::string neighbours_markdown(const Neighbours& neighbours) {
     table.add({choices.what, choices.value, list_text(choices.failing), list_text(choices.passing),
                list_text(choices.not_applied), choices.passing.empty() ? "" : choices.passing.front()});
   }
-  std::string text = "Each neighbour differs from the case in one size, dtype or attribute (" +
+  std::string text = "Each neighbour differs from the case in one size, dtype, attribute or op (" +
                      counted(neighbours.queries, "case") + " judged in " + short_number(neighbours.seconds) +
                      " s).\n\n" + neighbours_summary(neighbours);
   return table.empty() ? text : text + "\n" + table.markdown();

@@ -9,8 +9,8 @@
 
 namespace fusesmith::fuzz {
 
-// One line for each dimension, dtype or attribute that matters: "Fails iff N mod 16 != 0, where N is x axis 0
-// (1 here): holds for all 29 sizes tried, from 1 to 129." Every line ends with a newline.
+// One line for each dimension, dtype, attribute or op that matters: "Fails iff N mod 16 != 0, where N is x
+// axis 0 (1 here): holds for all 29 sizes tried, from 1 to 129." Every line ends with a newline.
 std::string neighbours_summary(const Neighbours& neighbours);
 
 // The summary, and a table of all that was tried, as Markdown.

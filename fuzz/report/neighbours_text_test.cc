@@ -14,7 +14,8 @@ SizeNeighbours sizes(std::vector<std::string> axes, SizeOutcomes tried, int64_t 
 TEST(NeighboursText, ARuleOrTheSizesTried) {
   Neighbours neighbours;
   neighbours.queries = 9;
-  EXPECT_EQ(neighbours_summary(neighbours), "Fails with every size, dtype and attribute that was tried.\n");
+  EXPECT_EQ(neighbours_summary(neighbours),
+            "Fails with every size, dtype, attribute and op that was tried.\n");
   neighbours.sizes = {sizes({"x axis 0"}, {{1, false}, {2, true}, {3, true}, {4, true}}, 2),
                       sizes({"x axis 1"}, {{16, false}, {17, true}, {32, false}, {33, true}}, 17),
                       sizes({"k axis 1", "v axis 0"}, {{1, true}, {2, true}}, 2),
@@ -44,9 +45,10 @@ TEST(NeighboursText, WhereTheRewriteIsNotAppliedNothingIsSaidToPass) {
   neighbours.queries = 2;
   neighbours.sizes = {sizes({"x axis 0"}, {{1, true}, {2, true}}, 1)};
   neighbours.choices = {{"transpose_b of scores", "true", {}, {}, {"false"}}};
-  EXPECT_EQ(neighbours_summary(neighbours),
-            "Fails with every size, dtype and attribute that was tried and for which the failing rewrite is "
-            "applied.\n");
+  EXPECT_EQ(
+      neighbours_summary(neighbours),
+      "Fails with every size, dtype, attribute and op that was tried and for which the failing rewrite is "
+      "applied.\n");
   EXPECT_NE(neighbours_markdown(neighbours).find("| transpose_b of scores | true |  |  | false |  |"),
             std::string::npos)
       << neighbours_markdown(neighbours);

@@ -57,6 +57,20 @@ bool is_special(Symptom symptom) {
          symptom == Symptom::missing_infinity;
 }
 
+bool is_wrong_value(Symptom symptom) {
+  switch (symptom) {
+    case Symptom::out_of_bounds:
+    case Symptom::undeclared_rounding:
+    case Symptom::declared_rounding:
+    case Symptom::explicit_cast_skipped:
+    case Symptom::scaling_differs:
+    case Symptom::exchange_differs:
+      return true;
+    default:
+      return is_special(symptom);
+  }
+}
+
 Argument argument_of(Symptom symptom, bool no_bound) {
   constexpr Argument kBound = {
       "bound",

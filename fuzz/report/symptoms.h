@@ -13,6 +13,9 @@ std::string_view what_happens(Symptom symptom);
 
 // Whether a NaN or an infinity is there or is missing.
 bool is_special(Symptom symptom);
+// Whether a stored value is wrong, by its interval, its rounding, or what it should be after inputs were
+// scaled or exchanged.
+bool is_wrong_value(Symptom symptom);
 
 // One of the arguments of the judge, none of which uses a tolerance.
 struct Argument {

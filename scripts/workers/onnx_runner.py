@@ -81,6 +81,8 @@ def main():
         data = dict(file)
     inputs = [data[f"input.{i}"] for i in range(sum(key.startswith("input.") for key in data))]
     print(f"onnxruntime {onnxruntime.__version__}, {provider}")
+    if "note.txt" in data:
+        print(data["note.txt"].decode())
     plain = None
     for level in LEVELS:
         results = run(stem + ".onnx", inputs, level, provider)
