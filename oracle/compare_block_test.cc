@@ -43,7 +43,7 @@ double draw_stored(std::mt19937& random, Dtype dtype, double v) {
   const int drawn = kind(random);
   if (drawn == 0) return round_to(dtype, std::nextafter(round_to(dtype, v), kInfinity) * 1.01);
   if (drawn == 1) return -round_to(dtype, v);
-  if (drawn == 2) return draw_exact(random, dtype);
+  if (drawn == 2) return round_to(dtype, draw_exact(random, dtype));
   return round_to(dtype, v);
 }
 

@@ -50,7 +50,7 @@ class RegionJudge {
     return evaluate(graph_, region_, trace_, {deviations});
   }
   // The last reading is kept, since one that suffices is asked for again.
-  const Comparison& read(const Deviations& deviations) const {
+  Comparison read(const Deviations& deviations) const {
     if (!last_ || last_->first != deviations)
       last_.emplace(deviations, compare(graph_, outputs(deviations), trace_));
     return last_->second;
@@ -182,8 +182,7 @@ class RegionJudge {
     if (!lawful) lawful = lawful_subset(declared);
     if (!lawful) lawful = lawful_subset(joined(declared, undeclared(false)));
     if (!lawful) return false;
-    const Comparison with_all = read(*lawful);
-    accept(verdict, with_all, without_needless(*lawful), false);
+    accept(verdict, read(*lawful), without_needless(*lawful), false);
     fill(verdict, strict);
     verdict.verdict = VerdictClass::defect;
     verdict.symptom = Symptom::explicit_cast_skipped;

@@ -11,10 +11,15 @@ void transfer(Archive& archive, Signature& signature) {
   archive(signature.verdict, signature.backend, signature.component, signature.dtype, signature.symptom);
 }
 
+// Names every member, so that a new flag that the workers would not get does not compile. They read known
+// issues from the file.
 template <class Archive>
 void transfer(Archive& archive, JudgeFlags& flags) {
-  archive(flags.baseline, flags.candidate, flags.policy, flags.skip_patterns, flags.faults,
-          flags.compile_timeout, flags.run_timeout, flags.expose, flags.sample, flags.known);
+  auto& [baseline, candidate, policy, skip_patterns, faults, compile_timeout, run_timeout, expose, sample,
+         known, known_issues] = flags;
+  static_cast<void>(known_issues);
+  archive(baseline, candidate, policy, skip_patterns, faults, compile_timeout, run_timeout, expose, sample,
+          known);
 }
 
 // Not what the workers have no use for: limits of the campaign, files of the corpus.

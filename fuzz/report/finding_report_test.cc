@@ -82,7 +82,7 @@ TEST(FindingReport, TextsOfWorkersAreEscaped) {
   verdict.baseline.backend = "cpu", verdict.candidate.backend = "remote:</details>";
   verdict.verdict = VerdictClass::crash;
   verdict.reason = "<script>alert(1)</script>\x1b[2J\n# a heading";
-  verdict.fail(Signature{VerdictClass::crash, "remote", "softmax", {}, Symptom::thrown});
+  verdict.fail(Signature{VerdictClass::crash, "remote:</details>", "softmax", {}, Symptom::thrown});
   const std::string text = report_markdown(report);
   EXPECT_THAT(text, Not(HasSubstr("<script>")));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
