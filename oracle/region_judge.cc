@@ -213,8 +213,9 @@ class RegionJudge {
     Comparison declared = read(used);
     if (region_.contract.any_rounding) return declared;
     const bool nearer = declared.outside + declared.outside_special < strict.outside + strict.outside_special;
-    if (!nearer) used.clear();
-    return nearer ? std::move(declared) : strict;
+    if (nearer) return declared;
+    used.clear();
+    return strict;
   }
 
   // Out of bounds under every reading.

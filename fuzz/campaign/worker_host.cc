@@ -187,7 +187,7 @@ Result<bool> WorkerHost::finish(const std::string& signature, bool minimize, con
   {
     const PlaceTaken taken(*this);
     const auto worker = process(taken.place.process);
-    const auto done = finished(*worker, taken.place.thread);
+    auto done = finished(*worker, taken.place.thread);
     if (!done || *done) return done;
   }
   // The cause may have been a case of another thread.

@@ -225,7 +225,7 @@ std::string plain_sentence(const Verdict& verdict) {
 }  // namespace
 
 std::string sentence(const Verdict& verdict) {
-  const std::string text = plain_sentence(verdict) + sampled_text(verdict);
+  std::string text = plain_sentence(verdict) + sampled_text(verdict);
   if (verdict.exposed.empty()) return text;
   return text + " Judged with " + counted(static_cast<int64_t>(verdict.exposed.size()), "inner value") +
          " as further outputs.";

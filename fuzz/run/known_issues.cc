@@ -55,7 +55,7 @@ std::string read_text(const Place& issue, std::string_view key) {
 
 // A pattern that no signature can match would never be noticed.
 std::string read_signature(const Place& issue) {
-  const std::string text = read_text(issue, "signature");
+  std::string text = read_text(issue, "signature");
   const auto wrong =
       std::find_if(text.begin(), text.end(), [](char c) { return !is_wildcard(c) && !is_of_signatures(c); });
   if (wrong != text.end())
