@@ -73,7 +73,9 @@ TEST(Layout, BoxesOfALayerNeverOverlap) {
       EXPECT_GE(a.x - a.width / 2, -1e-6);
       EXPECT_LE(a.x + a.width / 2, width + 1e-6);
       for (const LaidBox& b : boxes) {
-        if (&a != &b && a.layer == b.layer) EXPECT_GE(std::abs(a.x - b.x), (a.width + b.width) / 2);
+        if (&a != &b && a.layer == b.layer) {
+          EXPECT_GE(std::abs(a.x - b.x), (a.width + b.width) / 2);
+        }
       }
     }
     for (const LaidEdge& edge : edges) {
