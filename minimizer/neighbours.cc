@@ -14,7 +14,9 @@ namespace {
 
 constexpr int64_t kSizes[] = {1,  2,  3,  4,  5,  7,  8,  9,  15,  16,  17,
                               24, 31, 32, 33, 48, 63, 64, 65, 127, 128, 129};
+constexpr int64_t kWide = 3;   // in place of 1
 constexpr int kRounds = 12;    // of sizes asked for by what is known so far
+constexpr int kDraws = 8;      // of data for a size that passes against the rule
 constexpr size_t kFewest = 4;  // sizes after which one that fails alone may be bound to another axis
 
 // Of the data that a neighbour is tried on before it passes: some mistakes show with large values, some with
@@ -22,13 +24,13 @@ constexpr size_t kFewest = 4;  // sizes after which one that fails alone may be 
 constexpr double kDeviations[] = {1, 0.125};
 
 // Floats drawn from a normal distribution, by another seed.
-Case with_other_data(const Case& test_case, double stddev) {
+Case with_other_data(const Case& test_case, double stddev, uint64_t draw = 1) {
   Edits edits;
   for (const Input& input : test_case.graph.inputs()) {
     if (is_float(input.type.dtype)) edits.push_back(SetFill{input.name, Normal{0, stddev}});
   }
   Case other = apply_edits(test_case, edits).value_or(test_case);
-  ++other.seed;
+  other.seed += draw;
   return other;
 }
 
@@ -64,7 +66,7 @@ class Search {
     for (const Node& node : graph_.nodes()) attributes(node);
     sizes();
     any_wrong_value_ = true;  // another op makes another value of the same mistake
-    for (const Node& node : graph_.nodes()) ops(node);
+    for (const Node& node : graph_.nodes()) ops(node), permutations(node), equations(node);
     result_.seconds = seconds();
     return std::move(result_);
   }
@@ -88,8 +90,10 @@ class Search {
   }
 
   // Nothing where there is no such neighbour, or no time for it.
-  std::optional<Outcome> outcome_of(const Edits& edits) {
-    const auto neighbour = apply_edits(case_, edits);
+  std::optional<Outcome> outcome_of(const Edits& edits) { return outcome_of(case_, edits); }
+
+  std::optional<Outcome> outcome_of(const Case& of, const Edits& edits) {
+    const auto neighbour = apply_edits(of, edits);
     if (!neighbour || measure(*neighbour).elements > options_.max_elements || !may_ask()) return std::nullopt;
     const Outcome outcome = ask(*neighbour);
     if (outcome != Outcome::passes) return outcome;
@@ -176,11 +180,27 @@ class Search {
                                       const std::vector<std::vector<int>>& operands) {
     std::optional<Outcome> all;
     for (const std::vector<int>& order : operands) {
-      const auto outcome = outcome_of({SetOp{node.name, op, 0, order}});
+      auto outcome = outcome_of({SetOp{node.name, op, 0, order}});
+      if (outcome == Outcome::passes && wide())
+        outcome = outcome_of(*wide(), {SetOp{node.name, op, 0, order}}).value_or(Outcome::passes);
       if (outcome == Outcome::fails) return outcome;
       if (outcome && all != Outcome::passes) all = outcome;
     }
     return all;
+  }
+
+  // The case with larger sizes in place of 1, as far as it fails with them: with one element, another op may
+  // pass for a reason of its own, as a norm of one element is 0. Nothing where no size can be larger.
+  const std::optional<Case>& wide() {
+    if (wide_is_known_) return wide_;
+    wide_is_known_ = true;
+    for (const Dimension& d : Dimensions(graph_).all()) {
+      if (d.size > 1 || !may_ask()) continue;
+      auto wider = apply_edits(wide_ ? *wide_ : case_, {Resize{graph_.name(d.value), d.axis, kWide}});
+      if (wider && measure(*wider).elements <= options_.max_elements && ask(*wider) == Outcome::fails)
+        wide_ = std::move(wider);
+    }
+    return wide_;
   }
 
   void add_op(ChoiceNeighbours& choices, const std::string& value, const Node& node, const Op& op,
@@ -224,6 +244,49 @@ class Search {
     }
   }
 
+  // The axes as they were before the permutation, and two of them exchanged after it.
+  void permutations(const Node& node) {
+    const auto* permute = std::get_if<Permute>(&node.op);
+    if (!permute) return;
+    const Shape& now = permute->dims;
+    ChoiceNeighbours choices{"dims of " + node.name, graph::to_string(now)};
+    Shape none(now.size());
+    std::iota(none.begin(), none.end(), 0);
+    std::set<Shape> others = {std::move(none)};
+    for (size_t i = 0; i < now.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        Shape other = now;
+        std::swap(other[i], other[j]);
+        others.insert(std::move(other));
+      }
+    }
+    others.erase(now);
+    for (const Shape& other : others) add_op(choices, graph::to_string(other), node, Permute{other}, {{0}});
+    keep(std::move(choices));
+  }
+
+  // In each operand the axis that is summed exchanged with the one that is not: "bikd,bjkd->bijd" for
+  // "bkid,bkjd->bijd".
+  void equations(const Node& node) {
+    const auto* einsum = std::get_if<Einsum>(&node.op);
+    if (!einsum) return;
+    auto labels = parse_equation(einsum->equation);
+    if (!labels || labels->summed.empty()) return;
+    const auto exchanged = [&](std::string letters, const std::string& others) {
+      const size_t summed = letters.find(labels->summed[0]);
+      const auto free = std::find_if(letters.begin(), letters.end(), [&](char c) {
+        return others.find(c) == std::string::npos && labels->out.find(c) != std::string::npos;
+      });
+      if (summed != std::string::npos && free != letters.end()) std::swap(letters[summed], *free);
+      return letters;
+    };
+    const std::string other =
+        exchanged(labels->a, labels->b) + "," + exchanged(labels->b, labels->a) + "->" + labels->out;
+    ChoiceNeighbours choices{"equation of " + node.name, einsum->equation};
+    if (other != einsum->equation) add_op(choices, other, node, Einsum{other}, {{0, 1}});
+    keep(std::move(choices));
+  }
+
   // All of these axes, which have one size, get other sizes together.
   SizeNeighbours sizes_of(const std::vector<Dimension>& axes) {
     SizeNeighbours sizes;
@@ -232,9 +295,7 @@ class Search {
     sizes.tried[sizes.size] = true;
     const auto ask_size = [&](int64_t size) {
       if (size < 1 || sizes.tried.count(size) + sizes.not_applied.count(size) > 0) return;
-      Edits edits;
-      for (const Dimension& d : axes) edits.push_back(Resize{graph_.name(d.value), d.axis, size});
-      const auto outcome = outcome_of(edits);
+      const auto outcome = outcome_of(resized(axes, size));
       if (outcome == Outcome::not_applied) sizes.not_applied.insert(size);
       if (outcome == Outcome::fails || outcome == Outcome::passes)
         sizes.tried[size] = outcome == Outcome::fails;
@@ -247,7 +308,41 @@ class Search {
       if (sizes.tried.size() == before) break;
     }
     if (sizes.tried.size() > 1) sizes.rule = infer_rule(sizes.tried);
+    if (sizes.tried.size() > 1 && !sizes.rule) retry_odd_size(axes, sizes);
     return sizes;
+  }
+
+  // One size that passes while the others follow a rule by which it fails is tried on more data.
+  void retry_odd_size(const std::vector<Dimension>& axes, SizeNeighbours& sizes) {
+    for (const auto& [size, fails] : sizes.tried) {
+      if (fails) continue;
+      SizeOutcomes others = sizes.tried;
+      others[size] = true;
+      const auto rule = infer_rule(others);
+      if (!rule) continue;
+      if (!fails_on_other_data(resized(axes, size))) return;
+      sizes.tried = std::move(others);
+      sizes.rule = rule;
+      return;
+    }
+  }
+
+  bool fails_on_other_data(const Edits& edits) {
+    const auto neighbour = apply_edits(case_, edits);
+    if (!neighbour) return false;
+    for (uint64_t draw = 2; draw < 2 + kDraws; ++draw) {
+      for (const double stddev : kDeviations) {
+        if (!may_ask()) return false;
+        if (ask(with_other_data(*neighbour, stddev, draw)) == Outcome::fails) return true;
+      }
+    }
+    return false;
+  }
+
+  Edits resized(const std::vector<Dimension>& axes, int64_t size) const {
+    Edits edits;
+    for (const Dimension& d : axes) edits.push_back(Resize{graph_.name(d.value), d.axis, size});
+    return edits;
   }
 
   void sizes() {
@@ -283,6 +378,8 @@ class Search {
   const Trial& trial_;
   NeighbourOptions options_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool wide_is_known_ = false;
+  std::optional<Case> wide_;
   bool any_wrong_value_ = false;  // whether Outcome::fails_alike is a failure
   Neighbours result_;
 };

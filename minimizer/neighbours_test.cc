@@ -192,5 +192,51 @@ TEST(Neighbours, AnotherWrongValueCountsForOpsAlone) {
   EXPECT_THAT(neighbours.sizes, IsEmpty());
 }
 
+// A norm of one element is 0, whatever the mistake in it.
+TEST(Neighbours, OtherOpsAreTriedOnLargerSizes) {
+  Builder b;
+  b.output(b.node(RmsNorm{}, {b.input("x", {Dtype::f32, {2, 1}}, Normal{})}, "y"));
+  const Trial any_norm = [](const Case& test_case) {
+    const bool is_zero = std::holds_alternative<LayerNorm>(test_case.graph.nodes()[0].op) &&
+                         test_case.graph.type(0).shape[1] == 1;
+    return is_zero ? Outcome::passes : Outcome::fails;
+  };
+  const Neighbours neighbours = find_neighbours(case_of(b), any_norm);
+  EXPECT_THAT(choice(neighbours, "op of y").failing, ElementsAre("layer_norm"));
+}
+
+TEST(Neighbours, PermutationsAndEquationsAreChoices) {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {2, 3, 4}}, Normal{});
+  const ValueId p = b.node(Permute{{1, 0, 2}}, {x}, "p");
+  b.output(b.node(Einsum{"kid,kjd->ijd"}, {p, p}, "y"));
+  const Trial trial = [](const Case& test_case) {
+    const auto& nodes = test_case.graph.nodes();
+    const bool identity = std::get<Permute>(nodes[0].op).dims == Shape{0, 1, 2};
+    return identity || std::get<Einsum>(nodes[1].op).equation != "kid,kjd->ijd" ? Outcome::passes
+                                                                                : Outcome::fails;
+  };
+  const Neighbours neighbours = find_neighbours(case_of(b), trial);
+  EXPECT_THAT(choice(neighbours, "dims of p").passing, ElementsAre("[0,1,2]"));
+  EXPECT_THAT(choice(neighbours, "dims of p").failing, ElementsAre("[1,2,0]", "[2,0,1]"));
+  EXPECT_THAT(choice(neighbours, "equation of y").passing, ElementsAre("ikd,jkd->ijd"));
+}
+
+// 33 passes with all but one draw of the data.
+TEST(Neighbours, ASizeThatPassesAgainstTheRuleIsTriedOnMoreData) {
+  Builder b;
+  b.output(b.node(Relu{}, {b.input("x", {Dtype::f32, {5}}, Normal{})}, "y"));
+  const Case start = case_of(b);
+  const Trial by_16 = [&](const Case& test_case) {
+    const int64_t size = test_case.graph.type(0).shape[0];
+    if (size == 33 && test_case.seed != start.seed + 5) return Outcome::passes;
+    return size % 16 == 0 ? Outcome::passes : Outcome::fails;
+  };
+  const Neighbours neighbours = find_neighbours(start, by_16);
+  ASSERT_TRUE(neighbours.sizes[0].rule.has_value());
+  EXPECT_EQ(neighbours.sizes[0].rule->text(), "N mod 16 != 0");
+  EXPECT_TRUE(neighbours.sizes[0].tried.at(33));
+}
+
 }  // namespace
 }  // namespace fusesmith::minimizer

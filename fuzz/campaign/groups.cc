@@ -58,11 +58,14 @@ class Trials {
     }
     return {};
   }
-  bool passes(const std::string& what) const {
-    return std::any_of(choices_.begin(), choices_.end(), [&](const Json& choice) {
-      return text_member(choice, "what") == what && !texts(choice, "passing").empty();
-    });
+  // Values with which it passes.
+  std::set<std::string> passing(const std::string& what) const {
+    for (const Json& choice : choices_) {
+      if (text_member(choice, "what") == what) return texts(choice, "passing");
+    }
+    return {};
   }
+  bool passes(const std::string& what) const { return !passing(what).empty(); }
   // Whether no other size of this axis passes; false where none was tried.
   bool any_size_fails(const std::string& axis) const {
     return std::any_of(sizes_.begin(), sizes_.end(), [&](const Json& size) {
@@ -116,6 +119,37 @@ std::string kind_of(const Graph& graph, const Node& node, std::string_view patte
   return is_one_of(op, kLayoutOps) ? "" : std::string(op);
 }
 
+// Whether the value is computed from a product of matrices.
+bool follows_product(const Graph& graph, ValueId value) {
+  const auto producer = graph.producer(value);
+  if (!producer) return false;
+  const Node& node = graph.nodes()[static_cast<size_t>(*producer)];
+  return info(node.op).op_class == OpClass::product ||
+         std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId input) { return follows_product(graph, input); });
+}
+
+enum class AxisRole { batch, summed, free };
+constexpr std::string_view kAxisRoles[] = {"batch axis", "summed axis", "free axis"};
+
+// Of an axis of an operand, by its letter in the equation.
+AxisRole role_of(char letter, const EinsumLabels& labels) {
+  const auto has = [&](const std::string& letters) { return letters.find(letter) != std::string::npos; };
+  if (!has(labels.out)) return AxisRole::summed;
+  return has(labels.a) && has(labels.b) ? AxisRole::batch : AxisRole::free;
+}
+
+// "bkid,bkjd->bijd", not "bikd,bjkd->bijd".
+bool sums_before_free_axis(const Einsum& op) {
+  const auto labels = parse_equation(op.equation);
+  if (!labels) return false;
+  for (const char letter : labels->a) {
+    const AxisRole role = role_of(letter, *labels);
+    if (role != AxisRole::batch) return role == AxisRole::summed;
+  }
+  return false;
+}
+
 void add_needs(const Graph& graph, const Node& node, std::string_view pattern, const Trials& trials,
                std::set<std::string>& needs) {
   const std::string_view op = name(node.op);
@@ -123,7 +157,12 @@ void add_needs(const Graph& graph, const Node& node, std::string_view pattern, c
     needs.insert("add");
   if (pattern == "sdpa" && op == "broadcast_to") needs.insert("groups");
   if (trials.passes("operand order of " + node.name) && !is_replaceable(graph, node, trials))
-    needs.insert("operand order");
+    needs.insert(follows_product(graph, node.inputs[0]) ? "product first" : "product second");
+  if (const auto* permute = std::get_if<Permute>(&node.op); permute && trials.passes("dims of " + node.name))
+    needs.insert(std::is_sorted(permute->dims.begin(), permute->dims.end()) ? "axes in order"
+                                                                            : "permutation");
+  if (const auto* einsum = std::get_if<Einsum>(&node.op); einsum && trials.passes("equation of " + node.name))
+    needs.insert(sums_before_free_axis(*einsum) ? "summed axis first" : "summed axis last");
   if (pattern == "sdpa" && op == "add" && !is_replaceable(graph, node, trials)) needs.insert("added mask");
   if (const auto* mask = std::get_if<CausalMask>(&node.op)) {
     needs.insert({"causal", "mask"});
@@ -148,25 +187,41 @@ bool needs_tiles(const Trials& trials) {
   });
 }
 
+// The axes of the operands of an einsum that need more than one element, by their roles. Sources are taken
+// for operands where they have as many axes: what lies between them keeps the axes' order.
+void add_einsum_axes(const Graph& graph, const Node& node, const Trials& trials,
+                     std::set<std::string>& needs) {
+  const auto labels = parse_equation(std::get<Einsum>(node.op).equation);
+  if (!labels) return;
+  for (ValueId value = 0; value < graph.source_count(); ++value) {
+    const Shape& shape = graph.type(value).shape;
+    if (shape.size() != labels->a.size()) continue;
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      if (shape[axis] == 1 || trials.any_size_fails(graph.name(value) + " axis " + std::to_string(axis)))
+        continue;
+      const AxisRole role = role_of(labels->a[axis], *labels);
+      if (role != AxisRole::batch || axis + 1 < shape.size())
+        needs.insert(std::string(kAxisRoles[static_cast<size_t>(role)]));
+    }
+  }
+}
+
 // Kernels with tiles may need a full tile to fail, kernels with several matrices more than one of them.
 void add_size_needs(const Graph& graph, std::string_view pattern, const Trials& trials,
                     std::set<std::string>& needs) {
   if (needs_tiles(trials)) needs.insert("tiles");
-  std::ptrdiff_t spread = 0;  // axes other than the last that need more than one element
+  if (pattern == "triangle_multiplication") {
+    for (const Node& node : graph.nodes())
+      if (std::holds_alternative<Einsum>(node.op)) add_einsum_axes(graph, node, trials, needs);
+  }
+  if (pattern != "sdpa" || needs.count("groups") > 0) return;
   for (ValueId value = 0; value < graph.source_count(); ++value) {
     const Shape& shape = graph.type(value).shape;
-    std::ptrdiff_t wide = 0;
-    for (size_t axis = 0; axis < shape.size(); ++axis) {
-      const bool matters =
-          shape[axis] > 1 && !trials.any_size_fails(graph.name(value) + " axis " + std::to_string(axis));
-      if (pattern == "sdpa" && axis + 2 < shape.size() && matters && needs.count("groups") == 0)
+    for (size_t axis = 0; axis + 2 < shape.size(); ++axis) {
+      if (shape[axis] > 1 && !trials.any_size_fails(graph.name(value) + " axis " + std::to_string(axis)))
         needs.insert("batch");
-      wide += axis + 1 < shape.size() && shape[axis] > 1;
     }
-    spread = std::max(spread, wide);
   }
-  if (pattern == "triangle_multiplication")
-    needs.insert("axes " + std::to_string(std::min<std::ptrdiff_t>(spread, 2)));
 }
 
 std::set<std::string> needs_of(const Case& test_case, std::string_view pattern, const Trials& trials) {

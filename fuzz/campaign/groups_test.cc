@@ -112,6 +112,41 @@ TEST(Groups, TheOrderOfOperandsAndStepsMatter) {
   EXPECT_EQ(groups({any, steps}).size(), 2U);
 }
 
+// Which operand is the product is what matters, not what it is called.
+TEST(Groups, TheSideOfTheProductMattersWhereTheOrderDoes) {
+  const std::string product = R"({"name": "p", "op": "matmul", "inputs": ["x", "x"]},)";
+  const auto with = [&](const std::string& dtype, const std::string& operands) {
+    return tried(finding("sdpa", dtype, "out_of_bounds",
+                         product + R"({"name": "y", "op": "add", "inputs": [)" + operands + "]}"),
+                 "operand order of y", "exchanged", "passing");
+  };
+  EXPECT_EQ(groups({with("f32", R"("p", "x")"), with("f16", R"("p", "x")")}).size(), 1U);
+  EXPECT_EQ(groups({with("f32", R"("p", "x")"), with("f16", R"("x", "p")")}).size(), 2U);
+}
+
+TEST(Groups, APermutationThatMovesNothingIsAnotherCause) {
+  const auto with = [](const std::string& dtype, const std::string& dims, const std::string& list) {
+    return tried(finding("fold", dtype, "out_of_bounds",
+                         R"({"name": "y", "op": "permute", "inputs": ["x"], "dims": )" + dims + "}"),
+                 "dims of y", "other", list);
+  };
+  EXPECT_EQ(groups({with("f32", "[1, 0]", "passing"), with("f16", "[0, 1]", "passing")}).size(), 2U);
+  EXPECT_EQ(groups({with("f32", "[1, 0]", "failing"), with("f16", "[0, 1]", "failing")}).size(), 1U);
+}
+
+TEST(Groups, OfAnEinsumTheAxesCountThatNeedSeveralElements) {
+  const auto with = [](const std::string& dtype, const std::string& equation) {
+    return finding("triangle_multiplication", dtype, "out_of_bounds",
+                   R"({"name": "y", "op": "einsum", "inputs": ["x", "x"], "equation": ")" + equation + "\"}");
+  };
+  EXPECT_EQ(groups({with("f32", "ik,jk->ij"), with("f16", "ak,bk->ab")}).size(), 1U);
+  EXPECT_EQ(groups({with("f32", "ik,jk->ij"), with("f16", "ab,ab->ab")}).size(), 2U);
+  const auto bound = [&](const std::string& dtype, const std::string& equation) {
+    return tried(with(dtype, equation), "equation of y", "other", "passing");
+  };
+  EXPECT_EQ(groups({bound("f32", "ik,jk->ij"), bound("f16", "ki,kj->ij")}).size(), 2U);
+}
+
 TEST(Groups, TheSimplestCaseIsTheFaceAndTheMostCasesComeFirst) {
   std::vector<FindingRecord> records = {finding("chain", "f32", "out_of_bounds", kPermuted),
                                         finding("chain", "f16", "out_of_bounds", kGelu),

@@ -11,6 +11,7 @@
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
 #include "fuzz/cli/command.h"
+#include "fuzz/cli/progress.h"
 #include "fuzz/report/calibration_text.h"
 #include "fuzz/report/function_errors_text.h"
 #include "fuzz/run/backends.h"
@@ -110,22 +111,16 @@ int check_gpu(const CalibrateFlags&, Console& console) {
 // Measures in other threads, and shows how far that is.
 std::vector<FunctionErrors> measure_and_show(const Backend& backend, const MeasureOptions& options,
                                              Console& console) {
-  using Clock = std::chrono::steady_clock;
-  constexpr auto kLook = std::chrono::milliseconds(100);
-  const auto every = console.live ? std::chrono::milliseconds(500) : std::chrono::milliseconds(10000);
   MeasureProgress progress;
   auto measured = std::async(std::launch::async, [&] {
     return measure_functions(backend, options, progress, InterruptGuard::interrupted);
   });
-  auto shown = Clock::now();
-  while (measured.wait_for(kLook) != std::future_status::ready) {
-    if (Clock::now() - shown < every || progress.total == 0) continue;
-    shown = Clock::now();
-    const std::string line =
-        "measured " + percent(static_cast<double>(progress.done) / static_cast<double>(progress.total));
-    console.err << (console.live ? "\r" + line + "  " : line + "\n") << std::flush;
-  }
-  if (console.live) console.err << "\r" << std::string(30, ' ') << "\r" << std::flush;
+  show_progress(
+      console, [&](auto time) { return measured.wait_for(time) == std::future_status::ready; },
+      [&] {
+        const auto total = static_cast<double>(progress.total);
+        return total == 0 ? "" : "measured " + percent(static_cast<double>(progress.done) / total);
+      });
   return measured.get();
 }
 

@@ -1,9 +1,15 @@
 // The `check-worker` command: whether a worker speaks the protocol, and what it computes of each op.
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <future>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/remote/check_protocol.h"
@@ -11,6 +17,7 @@
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
 #include "fuzz/cli/command.h"
+#include "fuzz/cli/progress.h"
 #include "fuzz/generate/generator.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/judging.h"
@@ -25,6 +32,7 @@ constexpr std::string_view kName = "check-worker";
 struct CheckWorkerFlags {
   JudgeFlags judge;
   int64_t samples = 4;
+  int64_t jobs = 1;
   uint64_t seed = 1;
   bool json = false;
   bool wide = false;
@@ -41,34 +49,47 @@ struct OpResult {
   std::string first_reason, first_failure;
 };
 
+struct Sample {
+  std::string op;
+  Case test_case;
+};
+
 // Single nodes of generated cases, on the inputs that they get there: at most `samples` for each op and
-// dtype.
+// dtype. From several threads.
 class Samples {
  public:
   Samples(uint64_t seed, int64_t samples) : seed_(seed), samples_(samples) {}
 
-  // Calls `use` with the op's name and the case; false ends it.
-  void each(const std::function<bool(const std::string& op, const Case&)>& use) {
+  // Nothing after the last one.
+  std::optional<Sample> next() {
     constexpr uint64_t kCases = 2000;  // every op is made many times in these
-    for (uint64_t number = 0; number < kCases; ++number) {
-      const Case whole = generate_case(seed_, 0, number, {});
-      const auto program = find_backend("cpu")->compile(whole.graph, {});
-      std::vector<TensorPtr> inputs;
-      for (Tensor& tensor : make_inputs(whole))
-        inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
-      for (const State& s : whole.graph.states())
-        inputs.push_back(std::make_shared<const Tensor>(materialize(s.fill, s.type, whole.seed, s.name, 0)));
-      const Trace trace = (*program)->run(inputs);
-      for (size_t n = 0; n < whole.graph.nodes().size(); ++n) {
-        if (!wanted(whole.graph, whole.graph.nodes()[n])) continue;
-        const int nodes[] = {static_cast<int>(n)};
-        const auto part = extract_region(whole, nodes, trace.values);
-        if (part && !use(op_name(whole.graph.nodes()[n]), *part)) return;
-      }
-    }
+    const std::lock_guard lock(mutex_);
+    while (waiting_.empty() && number_ < kCases) take_nodes(generate_case(seed_, 0, number_++, {}));
+    if (waiting_.empty()) return std::nullopt;
+    Sample sample = std::move(waiting_.front());
+    waiting_.pop_front();
+    return sample;
   }
 
  private:
+  void take_nodes(const Case& whole) {
+    std::vector<int> nodes;
+    for (size_t n = 0; n < whole.graph.nodes().size(); ++n)
+      if (wanted(whole.graph, whole.graph.nodes()[n])) nodes.push_back(static_cast<int>(n));
+    if (nodes.empty()) return;
+    const auto program = find_backend("cpu")->compile(whole.graph, {});
+    std::vector<TensorPtr> inputs;
+    for (Tensor& tensor : make_inputs(whole))
+      inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
+    for (const State& s : whole.graph.states())
+      inputs.push_back(std::make_shared<const Tensor>(materialize(s.fill, s.type, whole.seed, s.name, 0)));
+    const Trace trace = (*program)->run(inputs);
+    for (const int node : nodes) {
+      auto part = extract_region(whole, {&node, 1}, trace.values);
+      if (part) waiting_.push_back({op_name(whole.graph.nodes()[node]), *std::move(part)});
+    }
+  }
+
   static std::string op_name(const Node& node) { return std::string(info(node.op).name); }
 
   bool wanted(const Graph& graph, const Node& node) {
@@ -78,6 +99,9 @@ class Samples {
 
   const uint64_t seed_;
   const int64_t samples_;
+  std::mutex mutex_;
+  uint64_t number_ = 0;
+  std::deque<Sample> waiting_;
   std::map<std::string, int64_t> seen_;
 };
 
@@ -91,17 +115,22 @@ class WorkerCheck {
     return protocol_.back().problem.empty();
   }
 
-  void check_ops() {
+  // In --jobs threads, each with a process of the worker.
+  void check_ops(Console& console) {
     JudgeFlags judge = flags_.judge;
     judge.baseline = "cpu";
     judge.candidate = worker_;
     const Judging judging(judge);
-    Samples(flags_.seed, flags_.samples).each([&](const std::string& op, const Case& test_case) {
-      const Verdict verdict = judging.run(test_case).verdict;
-      add(ops_[op], verdict);
-      for (const KnownFailure& failure : verdict.known) ++known_[failure.issue];
-      return !InterruptGuard::interrupted();
-    });
+    Samples samples(flags_.seed, flags_.samples);
+    std::vector<std::future<void>> jobs;
+    for (int64_t i = 0; i < flags_.jobs; ++i)
+      jobs.push_back(std::async(std::launch::async, [&] { judge_samples(judging, samples); }));
+    for (auto& job : jobs) {
+      show_progress(
+          console, [&](auto time) { return job.wait_for(time) == std::future_status::ready; },
+          [&] { return counted(judged_, "sample") + " judged"; });
+      job.get();
+    }
   }
 
   bool failed() const {
@@ -154,6 +183,18 @@ class WorkerCheck {
   }
 
  private:
+  void judge_samples(const Judging& judging, Samples& samples) {
+    while (!InterruptGuard::interrupted()) {
+      const auto sample = samples.next();
+      if (!sample) return;
+      const Verdict verdict = judging.run(sample->test_case).verdict;
+      const std::lock_guard lock(mutex_);
+      ++judged_;
+      add(ops_[sample->op], verdict);
+      for (const KnownFailure& failure : verdict.known) ++known_[failure.issue];
+    }
+  }
+
   static void add(OpResult& result, const Verdict& verdict) {
     if (verdict.finding) {
       if (result.failed++ == 0)
@@ -174,6 +215,8 @@ class WorkerCheck {
   const CheckWorkerFlags& flags_;
   const std::string worker_;
   std::vector<ProtocolCheck> protocol_;
+  std::mutex mutex_;  // of what follows
+  std::atomic<int64_t> judged_ = 0;
   std::map<std::string, OpResult> ops_;
   std::map<std::string, int64_t> known_;  // samples that fail by a known issue, by its name
 };
@@ -205,6 +248,12 @@ FlagTable CheckWorkerFlags::table() {
                          .doc = "Nodes to judge of each op, with its attributes, and dtype.",
                          .lo = 1,
                          .hi = 1e6});
+  table.flags.push_back({.name = "jobs",
+                         .target = &jobs,
+                         .value = "N",
+                         .doc = "Number of processes of the worker, each of which judges samples.",
+                         .lo = 1,
+                         .hi = 1024});
   table.flags.push_back(
       {.name = "seed", .target = &seed, .value = "N", .doc = "Which graphs are generated.", .hi = 0x1p64});
   table.flags.push_back(wide_flag(wide));
@@ -212,6 +261,7 @@ FlagTable CheckWorkerFlags::table() {
                          .target = &json,
                          .doc = "Print one JSON object on standard output and nothing else there."});
   table.examples = {{"check-worker torch:eager", "Check our own worker for PyTorch."},
+                    {"check-worker torch:inductor --jobs=8", "Check one that compiles slowly."},
                     {"check-worker \"python3 my_worker.py\"", "Check a program of yours."}};
   return table;
 }
@@ -223,7 +273,7 @@ int run(CheckWorkerFlags& flags, Console& console) {
   if (const auto problem = flags.judge.read_known()) return fail(console, kName, problem->what);
   const InterruptGuard guard;
   WorkerCheck check(flags, worker);
-  if (check.check_protocol_of(*spec)) check.check_ops();
+  if (check.check_protocol_of(*spec)) check.check_ops(console);
   if (flags.json)
     console.out << check.json().dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   else

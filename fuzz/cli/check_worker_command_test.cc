@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 class CheckWorker : public testing::Test {
  protected:
   // With a file of known issues that has one issue for each of these ops.
-  Ran check(const std::vector<std::string>& known_ops) {
+  Ran check(const std::vector<std::string>& known_ops, const std::string& jobs = "1") {
     Json issues = Json::array();
     for (const std::string& op : known_ops)
       issues.push_back({{"name", "zeros-of-" + op}, {"component", op}, {"why", "The worker returns zeros."}});
@@ -21,7 +21,7 @@ class CheckWorker : public testing::Test {
     return fusesmith_command(
         {"check-worker",
          std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py' zeros",
-         "--known=" + folder_.file("known.json", file.dump()), "--samples=1", "--json"});
+         "--known=" + folder_.file("known.json", file.dump()), "--samples=1", "--jobs=" + jobs, "--json"});
   }
 
   const TemporaryFolder folder_;
@@ -41,7 +41,7 @@ TEST_F(CheckWorker, KnownFailuresAreCountedAndPass) {
 }
 
 TEST_F(CheckWorker, OtherFailuresStillFail) {
-  const Ran ran = check({"relu"});
+  const Ran ran = check({"relu"}, "3");
   EXPECT_EQ(ran.code, kFindings) << ran.out << ran.err;
   EXPECT_GT(Json::parse(ran.out)["ops"]["add"]["failed"], 0);
 }

@@ -115,7 +115,8 @@ std::string MeasuredBackend::file_name() const {
   std::string version = own == versions.end() ? "" : own->second;
   if (own == versions.end()) {
     for (const auto& [library, number] : versions)
-      version += (version.empty() ? "" : "-") + (versions.size() > 1 ? library : "") + number;
+      if (library != "python")  // which computes nothing
+        version += (version.empty() ? "" : "-") + (versions.size() > 1 ? library : "") + number;
   }
   return signature_word(name) + "-" + signature_word(version) + "-" + signature_word(device) + ".json";
 }

@@ -8,6 +8,7 @@ Tensors are numpy arrays; a bf16 tensor is an array of its bits (uint16), becaus
 import contextlib
 import json
 import os
+import platform
 import struct
 import sys
 import traceback
@@ -99,7 +100,7 @@ class Executor:
         self.retired = {}
 
     def versions(self):
-        return {"numpy": np.__version__}
+        return {"python": platform.python_version(), "numpy": np.__version__}
 
     def compile(self, graph):
         """Returns the plan, or raises Unsupported. A run of the program belongs here if its first run compiles."""
