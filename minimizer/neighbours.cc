@@ -14,7 +14,6 @@ namespace {
 
 constexpr int64_t kSizes[] = {1,  2,  3,  4,  5,  7,  8,  9,  15,  16,  17,
                               24, 31, 32, 33, 48, 63, 64, 65, 127, 128, 129};
-constexpr int64_t kWide = 3;   // in place of 1
 constexpr int kRounds = 12;    // of sizes asked for by what is known so far
 constexpr int kDraws = 8;      // of data for a size that passes against the rule
 constexpr size_t kFewest = 4;  // sizes after which one that fails alone may be bound to another axis
@@ -90,10 +89,8 @@ class Search {
   }
 
   // Nothing where there is no such neighbour, or no time for it.
-  std::optional<Outcome> outcome_of(const Edits& edits) { return outcome_of(case_, edits); }
-
-  std::optional<Outcome> outcome_of(const Case& of, const Edits& edits) {
-    const auto neighbour = apply_edits(of, edits);
+  std::optional<Outcome> outcome_of(const Edits& edits) {
+    const auto neighbour = apply_edits(case_, edits);
     if (!neighbour || measure(*neighbour).elements > options_.max_elements || !may_ask()) return std::nullopt;
     const Outcome outcome = ask(*neighbour);
     if (outcome != Outcome::passes) return outcome;
@@ -180,27 +177,11 @@ class Search {
                                       const std::vector<std::vector<int>>& operands) {
     std::optional<Outcome> all;
     for (const std::vector<int>& order : operands) {
-      auto outcome = outcome_of({SetOp{node.name, op, 0, order}});
-      if (outcome == Outcome::passes && wide())
-        outcome = outcome_of(*wide(), {SetOp{node.name, op, 0, order}}).value_or(Outcome::passes);
+      const auto outcome = outcome_of({SetOp{node.name, op, 0, order}});
       if (outcome == Outcome::fails) return outcome;
       if (outcome && all != Outcome::passes) all = outcome;
     }
     return all;
-  }
-
-  // The case with larger sizes in place of 1, as far as it fails with them: with one element, another op may
-  // pass for a reason of its own, as a norm of one element is 0. Nothing where no size can be larger.
-  const std::optional<Case>& wide() {
-    if (wide_is_known_) return wide_;
-    wide_is_known_ = true;
-    for (const Dimension& d : Dimensions(graph_).all()) {
-      if (d.size > 1 || !may_ask()) continue;
-      auto wider = apply_edits(wide_ ? *wide_ : case_, {Resize{graph_.name(d.value), d.axis, kWide}});
-      if (wider && measure(*wider).elements <= options_.max_elements && ask(*wider) == Outcome::fails)
-        wide_ = std::move(wider);
-    }
-    return wide_;
   }
 
   void add_op(ChoiceNeighbours& choices, const std::string& value, const Node& node, const Op& op,
@@ -378,8 +359,6 @@ class Search {
   const Trial& trial_;
   NeighbourOptions options_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  bool wide_is_known_ = false;
-  std::optional<Case> wide_;
   bool any_wrong_value_ = false;  // whether Outcome::fails_alike is a failure
   Neighbours result_;
 };

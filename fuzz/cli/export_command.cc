@@ -1,5 +1,6 @@
 // The `export` command: a case as a file that other programs and people can read without fusesmith
 // (docs/export.md).
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -103,6 +104,18 @@ FlagTable ExportFlags::table() {
 // The file for data that the output does not contain.
 std::filesystem::path data_path(std::filesystem::path output) { return output.replace_extension(".npz"); }
 
+// Modules that the scripts import: a script of this name would be imported in place of them.
+constexpr std::string_view kImported[] = {"argparse",    "ctypes", "math", "numpy", "onnx",
+                                          "onnxruntime", "os",     "sys",  "torch"};
+
+// The module that the script for this output would hide; empty if there is none.
+std::string hidden_module(const ExportFlags& flags) {
+  const std::filesystem::path output = flags.output;
+  if (output.extension() != ".py" && flags.to != "onnx") return "";
+  const std::string name = output.stem().string();
+  return std::find(std::begin(kImported), std::end(kImported), name) == std::end(kImported) ? "" : name;
+}
+
 int write(const ExportFlags& flags, const Exported& exported, Console& console) {
   std::vector<std::string> files;
   if (!exported.data.empty()) {
@@ -152,6 +165,10 @@ int run(ExportFlags& flags, Console& console) {
   if (const auto why = flags.judge.cannot_run()) return fail(console, kName, why->why, why->code);
   if (const auto problem = flags.judge.read_known()) return fail(console, kName, problem->what);
   if (flags.json && !to_file) return fail(console, kName, "--json needs --output=FILE");
+  if (const std::string module = hidden_module(flags); to_file && !module.empty())
+    return fail(console, kName,
+                "--output=" + flags.output + ": Python would import this script in place of the module " +
+                    module + "; choose another name");
   const std::string& file = flags.files[0];
   const InterruptGuard guard(InterruptGuard::First::ends);  // there is nothing to keep
   const auto test_case = read_case_argument(file);

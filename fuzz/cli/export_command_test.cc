@@ -198,13 +198,27 @@ TEST(ExportCommand, WritesLargeDataBesideTheScript) {
     EXPECT_EQ(printed.code, kUsage);
     EXPECT_TRUE(is_one_line(printed.err)) << printed.err;
     EXPECT_EQ(printed.out, "");
-    const Ran written =
-        fusesmith_command({"export", file, "--to=" + to, "--output=" + (folder / (to + ".py"))});
+    const std::string output = folder / ("to_" + to);
+    const Ran written = fusesmith_command({"export", file, "--to=" + to, "--output=" + output + ".py"});
     EXPECT_EQ(written.code, kClean) << written.err;
-    EXPECT_EQ(written.out, folder / (to + ".py\n") + (folder / (to + ".npz\n")));
-    EXPECT_LT(read_file(folder / (to + ".py"))->size(), 10000U);
+    EXPECT_EQ(written.out, output + ".py\n" + output + ".npz\n");
+    EXPECT_LT(read_file(output + ".py")->size(), 10000U);
   }
-  EXPECT_THAT(names_in(folder), ElementsAre("large.json", "numpy.npz", "numpy.py", "torch.npz", "torch.py"));
+  EXPECT_THAT(names_in(folder),
+              ElementsAre("large.json", "to_numpy.npz", "to_numpy.py", "to_torch.npz", "to_torch.py"));
+}
+
+TEST(ExportCommand, AScriptDoesNotHideAModuleThatItImports) {
+  const TemporaryFolder folder;
+  const std::string file = small_case(folder);
+  for (const auto& [to, name] :
+       {std::pair("torch", "torch.py"), std::pair("numpy", "math.py"), std::pair("onnx", "onnx.onnx")}) {
+    const Ran ran =
+        fusesmith_command({"export", file, std::string("--to=") + to, "--output=" + (folder / name)});
+    EXPECT_EQ(ran.code, kUsage) << name;
+    EXPECT_THAT(ran.err, HasSubstr("choose another name")) << name;
+    EXPECT_FALSE(std::filesystem::exists(folder / name)) << name;
+  }
 }
 
 TEST(ExportCommand, CannotWrite) {
