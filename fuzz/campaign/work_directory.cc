@@ -43,6 +43,9 @@ std::optional<Problem> compare(const fs::path& file, const std::string& text, co
   if (!there.is_object())
     return Problem{file.string() + ": expected the JSON object that a campaign wrote" +
                    std::string(kRestore)};
+  if (there.contains("merged_from"))
+    return Problem{file.string() +
+                   ": a merged work directory; continue the campaigns that it was merged from"};
   const Json wanted = Json::parse(identity_json(identity));
   const auto may_lack = [&](const std::string& key) {
     return std::any_of(identity.begin(), identity.end(),
