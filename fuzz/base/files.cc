@@ -108,6 +108,18 @@ std::optional<Problem> make_folder(const fs::path& path) {
   return {};
 }
 
+std::optional<Problem> write_if_changed(const fs::path& path, std::string_view text) {
+  const auto there = read_file(path);
+  if (there && *there == text) return {};
+  return write_file(path, text);
+}
+
+std::optional<Problem> move_folder(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) return problem(to, "write", errno);
+  if (auto unsynced = sync_folder(folder_of(from))) return unsynced;
+  return sync_folder(folder_of(to));
+}
+
 Result<std::string> read_file(const fs::path& path) {
   std::error_code error;
   const auto status = fs::status(path, error);

@@ -20,6 +20,12 @@ std::optional<Problem> write_file(const std::filesystem::path& path, std::string
 // Makes the folder and those above it; fine when it is there already.
 std::optional<Problem> make_folder(const std::filesystem::path& path);
 
+// write_file, unless the file has this text already.
+std::optional<Problem> write_if_changed(const std::filesystem::path& path, std::string_view text);
+
+// Renames a folder; both names are in folders that exist. There must be nothing of the new name.
+std::optional<Problem> move_folder(const std::filesystem::path& from, const std::filesystem::path& to);
+
 // Refused: folders, devices, files above 256 MiB.
 Result<std::string> read_file(const std::filesystem::path& path);
 

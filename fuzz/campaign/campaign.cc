@@ -49,10 +49,13 @@ Campaign::Campaign(const CampaignOptions& options, Console& console, WorkDirecto
       source_(options),
       threads_(host ? host->threads() : thread_count(options)),
       old_findings_(directory.finding_count()),
+      files_(directory.path(), options),
       status_(console),
       stats_(directory.stats()) {
   if (!host_) judging_.watch = finishing_.watch = &watch_;
   judging_.options.stop = finishing_.options.stop = InterruptGuard::interrupted;
+  if (!stats_.status) stats_.status.emplace();
+  if (!stats_.status) stats_.status.emplace();
   stats_.seed = options.seed;
   stats_.shard = options.shard;
   if (stats_.corpus_digest != digest) {
@@ -131,6 +134,7 @@ std::optional<Problem> Campaign::count(uint64_t position, const Finished& finish
     ++stats_.next;
   stats_.add(outcome);
   stats_.device_failures.erase(name(position));
+  files_.log_case(name(position), outcome);
   out_of_memory_ = finished.outcome.verdict == VerdictClass::out_of_memory ? out_of_memory_ + 1 : 0;
   if (out_of_memory_ < kMaxOutOfMemory || end_) return {};
   end_ = {kOutOfMemory, std::to_string(out_of_memory_) +
@@ -140,8 +144,10 @@ std::optional<Problem> Campaign::count(uint64_t position, const Finished& finish
 }
 
 void Campaign::announce(const std::string& what, const std::string& signature) {
+  files_.log(EventLog::Level::warning, "finding", {{"signature", signature}, {"how", what}});
   status_.note(what + ": " + (directory_.finding(signature) / "case.json").string());
   const std::lock_guard guard(mutex_);
+  stats_.status->last_finding_s = stats_.elapsed_s + seconds_since(start_);
   to_finish_.push_back(signature);
 }
 
@@ -213,6 +219,7 @@ Stats Campaign::snapshot() {
   const std::lock_guard guard(mutex_);
   Stats stats = stats_;
   stats.elapsed_s += seconds_since(start_);
+  add_status(stats);
   // Also those that no counted case has: met while minimizing, or judged when the campaign had its fill.
   for (const std::string& signature : directory_.findings()) stats.findings.try_emplace(signature, 0);
   return stats;
@@ -227,16 +234,19 @@ std::optional<Problem> Campaign::run_workers() {
   jobs.stop = [&] { return over(); };
   const uint64_t corpus_cases = corpus_.size() - skipped_;
   jobs.end = options_.runs > 0 ? corpus_cases + options_.runs : UINT64_MAX;
+  if (options_.total_runs > 0)
+    jobs.end = std::min(jobs.end,
+                        corpus_cases + options_.total_runs - std::min(options_.total_runs, first_counter_));
+  end_ahead_ = jobs.end;
   WorkerPool pool(threads_, std::move(jobs));
 
   auto saved = Clock::now();
   while (!pool.wait(std::chrono::milliseconds(100))) {
-    const Stats now = snapshot();
-    status_.show(now, static_cast<double>(now.cases - directory_.stats().cases) / seconds_since(start_));
+    status_.show(snapshot());
     if (seconds_since(saved) < kSaveEvery) continue;
     saved = Clock::now();
     add_sample();
-    if (auto problem = directory_.save(snapshot())) pool.stop(std::move(*problem));
+    if (auto problem = directory_.save(saved_snapshot())) pool.stop(std::move(*problem));
   }
   return pool.problem();
 }
@@ -258,7 +268,8 @@ int Campaign::run() {
   }
   std::optional<Problem> problem = work();
   add_sample();
-  const Stats stats = snapshot();
+  is_running_ = false;
+  const Stats stats = saved_snapshot();
   const auto saving = directory_.save(stats);
   status_.close();
   if (!problem) problem = saving;
@@ -272,7 +283,7 @@ int Campaign::run() {
   }
   if (InterruptGuard::preempted()) return kPreempted;
   if (InterruptGuard::interrupted()) return kInterrupted;
-  return directory_.finding_count() == 0 ? kClean : kFindings;
+  return directory_.finding_count() == 0 ? kClean : static_cast<int>(options_.error_exitcode);
 }
 
 namespace {
@@ -331,13 +342,27 @@ Result<uint64_t> parse_shard(const std::string& text) {
 
 namespace {
 
+// Another process may be at work there, for example the one of a node that the batch system has lost.
+Result<WorkDirectory> open_workdir(const CampaignOptions& options, bool& cannot_write) {
+  const InterruptGuard guard;
+  const auto start = Clock::now();
+  for (;;) {
+    auto directory = WorkDirectory::open(options.workdir, identity_of(options), cannot_write);
+    const bool taken =
+        !directory && (FolderLock::is_taken(options.workdir) || FolderLease::is_taken(options.workdir));
+    if (!taken || seconds_since(start) >= options.wait_for_workdir || InterruptGuard::interrupted())
+      return directory;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+}
+
 // The rest, once the pair of backends is known and can run.
 int run_with(WorkerHost* host, const CampaignOptions& options, Console& console) {
   std::string digest;
   auto corpus = read_corpus(options.corpus, digest);
   if (!corpus) return fail(console, kName, corpus.problem());
   bool cannot_write = false;
-  auto directory = WorkDirectory::open(options.workdir, identity_of(options), cannot_write);
+  auto directory = open_workdir(options, cannot_write);
   if (!directory) return fail(console, kName, directory.problem(), cannot_write ? kCannotWrite : kUsage);
   if (auto problem = directory->check_corpus(digest, corpus->size()))
     return fail(console, kName, problem->what);

@@ -14,7 +14,8 @@ namespace fusesmith::fuzz {
 
 struct CampaignOptions {
   JudgeFlags judge = {{}, {}, "lawful", {}, {}};
-  uint64_t runs = 0;  // 0: no limit
+  uint64_t runs = 0;        // 0: no limit
+  uint64_t total_runs = 0;  // with those of earlier starts; 0: no limit
   double max_total_time = 0;
   uint64_t seed = 1;
   int64_t jobs = 0;          // 0: all cores
@@ -22,6 +23,7 @@ struct CampaignOptions {
   double timeout = 60;       // seconds that a stage of a case may take in a worker process; 0: no limit
   int64_t rss_limit_mb = 0;  // of a worker process; 0: no limit
   std::string workdir = "fusesmith-work";
+  double wait_for_workdir = 0;  // seconds, while another process is at work there
   std::string shard = "0/1";
   std::string engine = "random";
   std::string data = "mixed";
@@ -29,12 +31,14 @@ struct CampaignOptions {
   uint64_t metamorphic = 64;
   int64_t minimize = 1;
   int64_t max_findings = 0;
+  int64_t error_exitcode = kFindings;
+  std::string log_level = "info";
   bool json = false;
   std::vector<std::string> corpus;  // files, and folders of cases, that are judged first
 };
 
 // Exit code: 0 clean, 1 usage, 71 one case after the other ran out of memory, 72 interrupted, 73 cannot
-// write, 76 the device is missing or failed, 77 the work directory holds findings.
+// write, 76 the device is missing or failed, 77 (`error_exitcode`) the work directory holds findings.
 int run_campaign(CampaignOptions options, Console& console);
 
 // I of "I/N", or a problem unless 0 <= I < N.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fuzz/campaign/campaign.h"
+#include "fuzz/campaign/campaign_files.h"
 #include "fuzz/campaign/case_judge.h"
 #include "fuzz/campaign/finding.h"
 #include "fuzz/campaign/live_status.h"
@@ -55,7 +56,9 @@ class Campaign {
   bool is_ahead(const std::string& name) const;
   FindingOptions finding_options(const std::string& signature) const;
   Stats snapshot();
-  void add_sample();  // to the history
+  Stats saved_snapshot();         // with what people watch, which is written beside stats.json
+  void add_status(Stats& stats);  // under the mutex
+  void add_sample();              // to the history
 
   // supervision.cc: with worker processes
   Result<Finished> judge_in_worker(uint64_t position);
@@ -93,7 +96,10 @@ class Campaign {
   const int threads_;
   const size_t old_findings_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  CampaignFiles files_;
+  RecentRate rate_;  // under the mutex
   LiveStatus status_;
+  bool is_running_ = true;
   bool alone_ = false;  // one case runs at a time
   // By name: cases that are not to be run, or not again. Complete before the workers start.
   std::map<std::string, CaseOutcome> settled_;
@@ -101,10 +107,11 @@ class Campaign {
   Stats stats_;
   std::deque<std::string> to_finish_;  // findings without report; a killed campaign's come first
   uint64_t first_counter_ = 0;
-  size_t skipped_ = 0;      // corpus cases that are in the counts already
-  int finishing_now_ = 0;   // threads that minimize a finding
-  int out_of_memory_ = 0;   // cases in a row
-  std::optional<End> end_;  // what stopped the campaign before its time
+  size_t skipped_ = 0;               // corpus cases that are in the counts already
+  int finishing_now_ = 0;            // threads that minimize a finding
+  uint64_t end_ahead_ = UINT64_MAX;  // the first position that is not wanted
+  int out_of_memory_ = 0;            // cases in a row
+  std::optional<End> end_;           // what stopped the campaign before its time
 };
 
 // `work`, whose cases have this name should the device fail.

@@ -35,6 +35,7 @@ Json counts(const std::string& stats) {
   Json json = Json::parse(stats);
   json.erase("elapsed_s");
   json.erase("history");
+  json.erase("status");
   json.erase("graphs_per_second");
   return json;
 }

@@ -35,12 +35,21 @@ size_t terminal_columns() {
 
 }  // namespace
 
-std::string status_line(const Stats& stats, double rate) {
-  std::string text =
-      time_text(stats.elapsed_s) + ", " + counted(stats.cases, "case") + ", " +
-      std::to_string(std::llround(rate)) + "/s, " +
-      counted(static_cast<int64_t>(stats.findings.size()), "finding") +
-      (stats.known.empty() ? "" : ", " + counted(static_cast<int64_t>(stats.known.size()), "known issue"));
+std::string status_line(const Stats& stats) {
+  const CampaignStatus status = stats.status.value_or(CampaignStatus());
+  std::string text = time_text(stats.elapsed_s) + ", " + counted(stats.cases, "case") + ", " +
+                     std::to_string(std::llround(status.rate_now)) + "/s (mean " +
+                     std::to_string(std::llround(status.rate_mean)) + "/s), " +
+                     counted(static_cast<int64_t>(stats.findings.size()), "finding");
+  if (status.last_finding_s && !stats.findings.empty())
+    text += " (last " + time_text(std::max(0.0, stats.elapsed_s - *status.last_finding_s)) + " ago)";
+  if (!stats.known.empty()) text += ", " + counted(static_cast<int64_t>(stats.known.size()), "known issue");
+  for (const auto& [stage, threads] : status.threads) text += ", " + std::to_string(threads) + " " + stage;
+  if (status.gaps > 0) text += ", " + counted(status.gaps, "gap");
+  if (status.worker_restarts > 0) text += ", " + counted(status.worker_restarts, "worker restart");
+  if (!status.quarantined.empty())
+    text += ", " + counted(static_cast<int64_t>(status.quarantined.size()), "quarantined GPU");
+  if (status.time_left_s) text += ", " + time_text(*status.time_left_s) + " left";
   for (size_t i = 0; i < stats.verdicts.size(); ++i) {
     if (stats.verdicts[i] == 0) continue;
     const double share = 100.0 * static_cast<double>(stats.verdicts[i]) / static_cast<double>(stats.cases);
@@ -57,13 +66,13 @@ LiveStatus::LiveStatus(Console& console) : console_(console), last_(Clock::now()
 
 LiveStatus::~LiveStatus() { close(); }
 
-void LiveStatus::show(const Stats& stats, double rate) {
+void LiveStatus::show(const Stats& stats) {
   const std::lock_guard guard(mutex_);
   const auto now = Clock::now();
   if (now - last_ < (console_.live ? std::chrono::milliseconds(200) : std::chrono::milliseconds(5000)))
     return;
   last_ = now;
-  std::string line = status_line(stats, rate);
+  std::string line = status_line(stats);
   if (!console_.live) {
     log_->info("{}", line);
     return;

@@ -21,9 +21,8 @@ class LiveStatus {
   explicit LiveStatus(Console& console);
   ~LiveStatus();
 
-  // Shows where the campaign stands; call it as often as you like. `rate`: judged graphs a second of this
-  // process.
-  void show(const Stats& stats, double rate);
+  // Shows where the campaign stands; call it as often as you like.
+  void show(const Stats& stats);
   void note(const std::string& line);
   // Takes the status line away.
   void close();
@@ -37,7 +36,8 @@ class LiveStatus {
   size_t width_ = 0;  // of the status line on the screen
 };
 
-// "0:24, 12345 cases, 512/s, 0 findings, 41% identical, 59% reassociation".
-std::string status_line(const Stats& stats, double rate);
+// "0:24, 12345 cases, 512/s (mean 498/s), 2 findings (last 0:03 ago), 5 run, 3 judge, 12 gaps, 1 worker
+// restart, 1:20 left, 41% identical, 59% reassociation".
+std::string status_line(const Stats& stats);
 
 }  // namespace fusesmith::fuzz

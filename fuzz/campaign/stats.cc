@@ -29,6 +29,16 @@ void for_each_count(Coverage& coverage, F f) {
   f("near_misses", coverage.near_misses);
 }
 
+void add_coverage(GenerationCoverage& sums, const GenerationCoverage& more) {
+  sums.cases += more.cases;
+  sums.nodes += more.nodes;
+  for_each_count(sums, [&](const std::string& key, Counts& counts) {
+    for_each_count(more, [&](const std::string& other, const Counts& other_counts) {
+      if (key == other) add_counts(counts, other_counts);
+    });
+  });
+}
+
 Json coverage_json(const Stats& stats) {
   Json json = {{"nodes", stats.coverage.nodes}};
   for_each_count(stats.coverage, [&](const char* key, const Counts& counts) { json[key] = counts; });
@@ -54,6 +64,18 @@ Json history_json(const std::vector<Sample>& history) {
                     {"cases", sample.cases},
                     {"findings", sample.findings},
                     {"verdicts", verdicts_json(sample.verdicts, false)}});
+  return json;
+}
+
+Json status_json(const CampaignStatus& status) {
+  Json json = {{"running", status.running},
+               {"cases_per_second", {{"now", status.rate_now}, {"mean", status.rate_mean}}},
+               {"threads", status.threads},
+               {"gaps", status.gaps},
+               {"worker_restarts", status.worker_restarts},
+               {"quarantined_gpus", status.quarantined}};
+  if (status.last_finding_s) json["last_finding_s"] = *status.last_finding_s;
+  if (status.time_left_s) json["time_left_s"] = *status.time_left_s;
   return json;
 }
 
@@ -91,6 +113,14 @@ Sample sample_at(const Place& place) {
   if (!(sample.elapsed_s >= 0 && sample.elapsed_s <= kMaxSeconds))
     member(place, "elapsed_s").fail_expected("a number between 0 and " + number_text(kMaxSeconds));
   return sample;
+}
+
+// What later starts of a campaign go on with.
+CampaignStatus status_at(const Place& place) {
+  CampaignStatus status;
+  if (const auto restarts = place.member("worker_restarts")) read_count(*restarts, status.worker_restarts);
+  if (const auto last = place.member("last_finding_s")) last->read(status.last_finding_s.emplace());
+  return status;
 }
 
 // What holds however a campaign was cut up.
@@ -143,6 +173,7 @@ Stats stats_of(const Place& place) {
   if (const auto history = place.member("history")) {  // older files have none
     for (const Place& one : history->elements(kMaxReadSamples)) stats.history.push_back(sample_at(one));
   }
+  if (const auto status = place.member("status")) stats.status = status_at(*status);  // older files have none
   const Place coverage = member(place, "coverage");
   stats.coverage.nodes = count_at(coverage, "nodes");
   for_each_count(stats.coverage,
@@ -175,13 +206,25 @@ void Stats::add(const CaseOutcome& outcome) {
   metamorphic_cases += !outcome.metamorphic.empty();
   add_counts(metamorphic_checks, outcome.metamorphic);
   met.add(outcome.events);
-  coverage.cases += outcome.coverage.cases;
-  coverage.nodes += outcome.coverage.nodes;
-  for_each_count(coverage, [&](const std::string& key, Counts& counts) {
-    for_each_count(outcome.coverage, [&](const std::string& other, const Counts& more) {
-      if (key == other) add_counts(counts, more);
-    });
-  });
+  add_coverage(coverage, outcome.coverage);
+}
+
+void Stats::add(const Stats& other) {
+  next += other.next;
+  cases += other.cases;
+  exact_cases += other.exact_cases;
+  invalid += other.invalid;
+  elapsed_s = std::max(elapsed_s, other.elapsed_s);
+  corpus_done += other.corpus_done;
+  for (size_t i = 0; i < verdicts.size(); ++i) verdicts[i] += other.verdicts[i];
+  add_counts(unsupported, other.unsupported);
+  add_counts(patterns, other.patterns);
+  add_counts(findings, other.findings);
+  add_counts(known, other.known);
+  metamorphic_cases += other.metamorphic_cases;
+  add_counts(metamorphic_checks, other.metamorphic_checks);
+  add_coverage(coverage, other.coverage);
+  met.add(other.met);
 }
 
 void Stats::sample() {
@@ -210,25 +253,25 @@ std::vector<std::string> Stats::new_features(const CaseOutcome& outcome) const {
 }
 
 std::string to_json(const Stats& stats) {
-  const Json json = {
-      {"cases", stats.cases},
-      {"exact_cases", stats.exact_cases},
-      {"graphs_per_second", stats.graphs_per_second()},
-      {"verdicts", verdicts_json(stats.verdicts, true)},
-      {"unsupported", stats.unsupported},
-      {"patterns_fired", stats.patterns},
-      {"coverage", coverage_json(stats)},
-      {"findings", stats.findings},
-      {"known", stats.known},
-      {"convicted", stats.device_failures},
-      {"metamorphic", {{"cases", stats.metamorphic_cases}, {"checks", stats.metamorphic_checks}}},
-      {"invalid", stats.invalid},
-      {"seed", stats.seed},
-      {"shard", stats.shard},
-      {"elapsed_s", stats.elapsed_s},
-      {"next_counter", stats.next},
-      {"corpus", {{"done", stats.corpus_done}, {"digest", stats.corpus_digest}}},
-      {"history", history_json(stats.history)}};
+  Json json = {{"cases", stats.cases},
+               {"exact_cases", stats.exact_cases},
+               {"graphs_per_second", stats.graphs_per_second()},
+               {"verdicts", verdicts_json(stats.verdicts, true)},
+               {"unsupported", stats.unsupported},
+               {"patterns_fired", stats.patterns},
+               {"coverage", coverage_json(stats)},
+               {"findings", stats.findings},
+               {"known", stats.known},
+               {"convicted", stats.device_failures},
+               {"metamorphic", {{"cases", stats.metamorphic_cases}, {"checks", stats.metamorphic_checks}}},
+               {"invalid", stats.invalid},
+               {"seed", stats.seed},
+               {"shard", stats.shard},
+               {"elapsed_s", stats.elapsed_s},
+               {"next_counter", stats.next},
+               {"corpus", {{"done", stats.corpus_done}, {"digest", stats.corpus_digest}}},
+               {"history", history_json(stats.history)}};
+  if (stats.status) json["status"] = status_json(*stats.status);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -6,9 +6,11 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "fuzz/campaign/campaign_status.h"
 #include "fuzz/campaign/coverage.h"
 #include "fuzz/generate/generator.h"
 #include "graph/result.h"
@@ -64,10 +66,16 @@ struct Stats {
   // further apart.
   std::vector<Sample> history;
   static constexpr size_t kMaxSamples = 240;
+  // Of the time when the file was saved; of what is read from a file, only what later starts go on with. None
+  // in merged counts.
+  std::optional<CampaignStatus> status;
 
   // All patterns are there from the start, so that one that never fired shows as 0.
   static Stats with_patterns();
   void add(const CaseOutcome& outcome);
+  // Adds the counts of another campaign, which ran beside this one: `elapsed_s` becomes that of the longer
+  // one. What speaks of one campaign alone (seed, shard, the digest, device_failures, history) stays.
+  void add(const Stats& other);
   // Adds a sample of the counts as they are, unless the last one is too recent.
   void sample();
   double graphs_per_second() const { return elapsed_s > 0 ? static_cast<double>(cases) / elapsed_s : 0; }

@@ -43,6 +43,9 @@ std::optional<Problem> compare(const fs::path& file, const std::string& text, co
   if (!there.is_object())
     return Problem{file.string() + ": expected the JSON object that a campaign wrote" +
                    std::string(kRestore)};
+  if (there.contains("merged_from"))
+    return Problem{file.string() +
+                   ": a merged work directory; continue the campaigns that it was merged from"};
   const Json wanted = Json::parse(identity_json(identity));
   const auto may_lack = [&](const std::string& key) {
     return std::any_of(identity.begin(), identity.end(),
@@ -150,6 +153,10 @@ std::optional<Problem> WorkDirectory::load(const Identity& identity, const std::
   for (const fs::path& folder : findings) {
     if (fs::exists(folder / "case.json")) known_.insert(folder.filename().string());
   }
+  // Listings of network file systems may be old: what was counted is asked for by name.
+  for (const auto& [signature, cases] : stats_.findings) {
+    if (fs::exists(finding(signature) / "case.json")) known_.insert(signature);
+  }
   for (const std::string& signature : known_) {
     if (auto problem = drop_damaged(finding(signature))) return problem;
   }
@@ -204,6 +211,10 @@ Result<bool> WorkDirectory::add_finding(const std::string& signature, const std:
   // Under the lock: whoever counts another case of this signature finds it on disk.
   const std::lock_guard guard(*mutex_);
   if (known_.contains(signature)) return false;
+  if (fs::exists(finding(signature) / "case.json")) {  // was not listed when the campaign began
+    known_.insert(signature);
+    return false;
+  }
   if (auto problem = make_folder(finding(signature))) return *problem;
   if (auto problem = write_file(finding(signature) / "verdict.json", verdict_text)) return *problem;
   // Last: a folder without it is no finding.

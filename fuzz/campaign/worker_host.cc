@@ -31,6 +31,10 @@ void throw_if_interrupted() {
   if (InterruptGuard::interrupted()) throw Interrupted{};
 }
 
+std::string stage_name(Stage stage) {
+  return stage == Stage::compile ? "compile" : stage == Stage::run ? "run" : "judge";
+}
+
 std::string stage_text(Stage stage, const std::string& backend) {
   switch (stage) {
     case Stage::compile:
@@ -121,8 +125,24 @@ std::unique_ptr<CaseWorker> WorkerHost::start_or_throw(int threads) const {
 std::shared_ptr<CaseWorker> WorkerHost::process(size_t index) {
   Process& process = *processes_[index];
   const std::lock_guard guard(process.mutex);
-  if (!process.worker || process.worker->has_ended()) process.worker = start_or_throw(process.threads);
+  if (!process.worker || process.worker->has_ended()) {
+    if (process.worker) ++restarts_;
+    process.worker = start_or_throw(process.threads);
+  }
   return process.worker;
+}
+
+std::map<std::string, int64_t> WorkerHost::stages() {
+  std::map<std::string, int64_t> stages;
+  for (const auto& process : processes_) {
+    const std::unique_lock lock(process->mutex, std::try_to_lock);
+    if (!lock || !process->worker || process->worker->has_ended()) continue;
+    for (int thread = 0; thread < process->threads; ++thread) {
+      const JournalSlot& slot = process->worker->slot(thread);
+      if (slot.since != 0) ++stages[stage_name(slot.stage)];
+    }
+  }
+  return stages;
 }
 
 std::optional<WorkerReply> WorkerHost::ask(CaseWorker& worker, int thread, const WorkerRequest& request,

@@ -3,6 +3,8 @@
 // that it was at runs again in a process of its own, which shows whether it was the cause.
 #pragma once
 
+#include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -39,6 +41,10 @@ class WorkerHost {
   WorkerHello start();
   int threads() const { return static_cast<int>(places_.size()); }
   const Environment& environment() const { return environment_; }
+  // Processes that ended and were replaced.
+  int64_t restarts() const { return restarts_; }
+  // How many threads are at work now, by stage.
+  std::map<std::string, int64_t> stages();
 
   // `text`: of a case that is not generated.
   HostJudged judge(const std::string& name, const std::string& text);
@@ -90,6 +96,7 @@ class WorkerHost {
   WorkerSetup setup_;
   Environment environment_;
   std::vector<std::unique_ptr<Process>> processes_;
+  std::atomic<int64_t> restarts_ = 0;
   std::vector<Place> places_;
   std::mutex mutex_;  // of what follows
   std::vector<Place> free_;

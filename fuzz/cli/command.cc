@@ -20,6 +20,7 @@
   COMMAND(export)                   \
   COMMAND(report)                   \
   COMMAND(whatsup)                  \
+  COMMAND(merge)                    \
   COMMAND(demo)                     \
   COMMAND(generate)                 \
   COMMAND(import)                   \
@@ -36,9 +37,6 @@ FUSESMITH_COMMANDS(FUSESMITH_DECLARE)
 #undef FUSESMITH_DECLARE
 
 namespace {
-
-// Commands that later versions will have.
-constexpr std::string_view kLater[] = {"merge"};
 
 constexpr std::string_view kIntroduction =
     "fusesmith generates random transformer-like graphs, runs each on two backends, checks every result\n"
@@ -79,8 +77,6 @@ std::string shown(const std::string& word, std::string_view commit) {
 }
 
 int refuse(const std::string& word, Console& console) {
-  if (std::find(std::begin(kLater), std::end(kLater), word) != std::end(kLater))
-    return fail(console, word, "not part of this version");
   std::vector<std::string> names = {"help", "version"};
   for (const Command& command : all_commands()) {
     if (command.missing.empty()) names.emplace_back(command.name);

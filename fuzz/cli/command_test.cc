@@ -81,9 +81,6 @@ TEST(Command, WhatThisBuildLacksIsNotOffered) {
     EXPECT_NE(ran.err.find("this build has no CUDA"), std::string::npos) << ran.err;
   }
 #endif
-  const Ran merge = fusesmith_command({"merge", "x"});
-  EXPECT_EQ(merge.code, kUsage);
-  EXPECT_EQ(merge.err, "fusesmith merge: not part of this version\n");
 }
 
 // One line on standard error, nothing on standard output, exit 1.

@@ -1,5 +1,6 @@
 // The `fuzz` command: the flags of a campaign (fuzz/campaign/campaign.h).
 #include "fuzz/campaign/campaign.h"
+#include "fuzz/campaign/event_log.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/generate/generator.h"
 
@@ -18,6 +19,12 @@ void add_limits(CampaignOptions& options, std::vector<Flag>& flags) {
                    .target = &options.runs,
                    .value = "N",
                    .doc = "Number of generated cases to judge, such as 20000 or 2e4; 0: no limit."});
+  flags.push_back({.name = "total_runs",
+                   .target = &options.total_runs,
+                   .value = "N",
+                   .doc =
+                       "Stop when the campaign has judged this many generated cases, those of earlier calls "
+                       "included, so that a job that is started again needs no other flags; 0: no limit."});
   flags.push_back({.name = "max_total_time",
                    .target = &options.max_total_time,
                    .value = "TIME",
@@ -29,6 +36,13 @@ void add_limits(CampaignOptions& options, std::vector<Flag>& flags) {
                    .doc =
                        "Stop after this many new findings; 0: no limit. Findings that occur while these are "
                        "minimized are kept, too."});
+  flags.push_back(
+      {.name = "error_exitcode",
+       .target = &options.error_exitcode,
+       .value = "N",
+       .doc = "Exit code if the work directory contains findings, for a batch system that takes every "
+              "code but 0 as a failed job.",
+       .hi = 255});
 }
 
 void add_processes(CampaignOptions& options, std::vector<Flag>& flags) {
@@ -97,7 +111,8 @@ void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
 
 constexpr std::string_view kDetails =
     "Judges the cases of the corpus folders, then generated cases, until --runs or --max_total_time is "
-    "reached; without these flags, until it is interrupted. Both limits apply to this call of the command. "
+    "reached; without these flags, until it is interrupted. Both limits apply to this call of the command; "
+    "--total_runs counts the cases of all calls. "
     "Case number n depends only on --seed, --shard, --data, --ops and n, so that --jobs does not change the "
     "verdicts.\n"
     "\n"
@@ -111,6 +126,10 @@ constexpr std::string_view kDetails =
     "that hangs (--timeout) or after which the GPU fails runs again in a process of its own. If that "
     "fails, too, the case is a finding (crash or timeout), which is minimized in such processes, and the "
     "campaign goes on. A case that needs too much memory is counted, but is not a finding.\n"
+    "\n"
+    "stats.json, metrics.prom (for Prometheus), plot_data (for AFL++'s afl-plot) and log.jsonl in the work "
+    "directory "
+    "tell how the campaign is doing (docs/workdir.md).\n"
     "\n"
     "With --processes=0, a crash or a hang is not survived. If the GPU fails, the cases that were running "
     "are saved in WORKDIR/suspects/. The next call of the command first runs each of them alone. A case "
@@ -136,6 +155,14 @@ FlagTable FuzzFlags::table() {
                          .target = &campaign.workdir,
                          .value = "DIR",
                          .doc = "The work directory, which contains all files that the campaign writes."});
+  table.flags.push_back(
+      {.name = "wait_for_workdir",
+       .target = &campaign.wait_for_workdir,
+       .value = "TIME",
+       .doc =
+           "How long to wait while another process is at work in the work directory, in seconds or as 90s, "
+           "5m or 2h. The lease of a machine that was lost ends after 60 s.",
+       .unit = Flag::Unit::seconds});
   table.flags.push_back({.name = "jobs",
                          .target = &campaign.jobs,
                          .value = "N",
@@ -149,6 +176,11 @@ FlagTable FuzzFlags::table() {
                          .value = "0|1",
                          .doc = "Minimize the first case of each finding.",
                          .hi = 1});
+  table.flags.push_back({.name = "log_level",
+                         .target = &campaign.log_level,
+                         .value = "debug|info|warning|error",
+                         .doc = "What is written to WORKDIR/log.jsonl. debug: a line for each case.",
+                         .choices = EventLog::level_names()});
   table.flags.push_back(
       {.name = "json",
        .target = &campaign.json,

@@ -95,11 +95,17 @@ std::string pair_text(const Row& row) {
   return printable(option(row, "baseline") + " / " + option(row, "candidate"));
 }
 
+std::string state_text(const Row& row) {
+  if (row.campaign.options.contains("merged_from")) return "merged";
+  return row.campaign.running ? "running" : "ended";
+}
+
 Json json_of(const Row& row) {
   return {{"workdir", row.campaign.path.string()},
           {"baseline", option(row, "baseline")},
           {"candidate", option(row, "candidate")},
           {"running", row.campaign.running},
+          {"state", state_text(row)},
           {"cases_per_second", row.rate},
           {"cases", row.campaign.stats.cases},
           {"elapsed_s", row.campaign.stats.elapsed_s},
@@ -122,9 +128,9 @@ int run(WhatsupFlags& flags, Console& console) {
     }
     cases += row->campaign.stats.cases;
     rows.push_back(json_of(*row));
-    table.add({printable(workdir), pair_text(*row), row->campaign.running ? "running" : "ended",
-               short_number(std::round(row->rate)), std::to_string(row->campaign.stats.cases),
-               std::to_string(row->findings), std::to_string(row->groups), ago_text(row->seen)});
+    table.add({printable(workdir), pair_text(*row), state_text(*row), short_number(std::round(row->rate)),
+               std::to_string(row->campaign.stats.cases), std::to_string(row->findings),
+               std::to_string(row->groups), ago_text(row->seen)});
   }
   if (flags.json)
     console.out << Json{{"campaigns", rows}, {"cases", cases}}.dump(2, ' ', false,

@@ -33,7 +33,8 @@ SUBFOLDERS = {
         "explain": ["base", "run", "report"],
         "campaign": ["base", "generate", "run", "report"],
         "page": ["base", "run", "report", "campaign"],
-        "cli": ["base", "generate", "run", "render", "report", "export", "explain", "campaign", "page"],
+        "merge": ["base", "run", "campaign"],
+        "cli": ["base", "generate", "run", "render", "report", "export", "explain", "campaign", "merge", "page"],
         "targets": ["base", "generate", "run", "campaign"],
     },
     "backends/rewrite": {

@@ -1,0 +1,44 @@
+// The files of a work directory by which people and monitoring watch a campaign: log.jsonl, metrics.prom and
+// plot_data (docs/workdir.md). Nothing is read back from them, and a campaign goes on if they cannot be
+// written.
+#pragma once
+
+#include <filesystem>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "fuzz/campaign/campaign.h"
+#include "fuzz/campaign/event_log.h"
+#include "fuzz/campaign/plot_data.h"
+#include "fuzz/campaign/stats.h"
+
+namespace fusesmith::fuzz {
+
+class CampaignFiles {
+ public:
+  CampaignFiles(std::filesystem::path workdir, const CampaignOptions& options);
+
+  // May be called from any thread.
+  void log(EventLog::Level level, const std::string& event, const nlohmann::ordered_json& fields) {
+    log_.write(level, event, fields);
+  }
+  void log_case(const std::string& name, const CaseOutcome& outcome);
+
+  // metrics.prom, a line of plot_data where one is due, and a line of the log where workers were restarted.
+  // Called whenever stats.json is written, by one thread.
+  void save(const Stats& stats);
+
+ private:
+  void log_problem(const std::optional<Problem>& problem);
+
+  const std::filesystem::path workdir_;
+  const std::string baseline_, candidate_;
+  const int64_t processes_;
+  EventLog log_;
+  PlotData plot_;
+  std::string last_problem_;
+  int64_t restarts_ = 0;
+};
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,52 @@
+// How a campaign is doing: what its status line shows, and its files for monitoring have.
+#include "fuzz/campaign/campaign_status.h"
+
+#include <algorithm>
+
+#include "fuzz/campaign/campaign_run.h"
+#include "fuzz/campaign/coverage_gaps.h"
+
+namespace fusesmith::fuzz {
+
+double RecentRate::add(double seconds, int64_t cases) {
+  samples_.emplace_back(seconds, cases);
+  while (samples_.size() > 2 && samples_[1].first <= seconds - kWindow) samples_.pop_front();
+  const double passed = seconds - samples_.front().first;
+  return passed > 0 ? static_cast<double>(cases - samples_.front().second) / passed : 0;
+}
+
+void Campaign::add_status(Stats& stats) {
+  const double here = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  CampaignStatus& status = stats.status.emplace(stats_.status.value_or(CampaignStatus()));
+  const int64_t judged = stats.cases - directory_.stats().cases;
+  status.running = is_running_;
+  status.rate_mean = here > 0 ? static_cast<double>(judged) / here : 0;
+  status.rate_now = rate_.add(here, stats.cases);
+  if (host_) {
+    status.threads = host_->stages();
+    status.worker_restarts += host_->restarts();
+  }
+  if (finishing_now_ > 0) status.threads["minimize"] = finishing_now_;
+  if (options_.max_total_time > 0) status.time_left_s = std::max(0.0, options_.max_total_time - here);
+  if (end_ahead_ != UINT64_MAX && status.rate_mean > 0) {
+    const uint64_t done = stats.next - first_counter_ + static_cast<uint64_t>(stats.corpus_done) - skipped_;
+    const double left = static_cast<double>(end_ahead_ - std::min(end_ahead_, done)) / status.rate_mean;
+    status.time_left_s = std::min(left, status.time_left_s.value_or(left));
+  }
+}
+
+Stats Campaign::saved_snapshot() {
+  Stats stats = snapshot();
+  const CoverageGaps gaps = coverage_gaps(stats.met, stats.cases);
+  const size_t left =
+      gaps.rare.size() + gaps.guards.size() + gaps.ops.size() + static_cast<size_t>(gaps.pairs_missing);
+  stats.status->gaps = static_cast<int64_t>(left);
+  {
+    const std::lock_guard guard(mutex_);
+    stats_.status->gaps = stats.status->gaps;  // shown until it is counted again
+  }
+  files_.save(stats);
+  return stats;
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,41 @@
+// How a running campaign is doing, for people and monitoring. Unlike the counts of cases, these values depend
+// on the machine and on the time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/namespaces.h"
+
+namespace fusesmith::fuzz {
+
+struct CampaignStatus {
+  bool running = true;
+  double rate_now = 0, rate_mean = 0;  // cases a second: of the last 30 s, and of this call of the command
+  std::map<std::string, int64_t>
+      threads;       // of worker processes, by what they are at: compile, run, judge, minimize
+  int64_t gaps = 0;  // left in the coverage (fuzz/campaign/coverage_gaps.h)
+  std::optional<double>
+      last_finding_s;           // when the newest one was met, in seconds of the campaign's elapsed time
+  int64_t worker_restarts = 0;  // of all calls
+  std::vector<std::string> quarantined;  // GPUs that are not used any more, by UUID
+  std::optional<double> time_left_s;     // of this call, where it has a limit
+};
+
+// Cases a second over the last time.
+class RecentRate {
+ public:
+  // `seconds` of any clock that does not go back.
+  double add(double seconds, int64_t cases);
+
+ private:
+  static constexpr double kWindow = 30;
+  std::deque<std::pair<double, int64_t>> samples_;
+};
+
+}  // namespace fusesmith::fuzz
