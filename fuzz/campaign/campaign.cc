@@ -13,6 +13,7 @@
 #include "fuzz/campaign/summary.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/case_files.h"
+#include "fuzz/run/gpus.h"
 #include "fuzz/run/known_names.h"
 
 namespace fusesmith::fuzz {
@@ -213,6 +214,7 @@ Stats Campaign::snapshot() {
   const std::lock_guard guard(mutex_);
   Stats stats = stats_;
   stats.elapsed_s += seconds_since(start_);
+  if (host_) note_gpus(stats);
   // Also those that no counted case has: met while minimizing, or judged when the campaign had its fill.
   for (const std::string& signature : directory_.findings()) stats.findings.try_emplace(signature, 0);
   return stats;
@@ -267,7 +269,7 @@ int Campaign::run() {
                                  : summary_text(stats, directory_, options_.judge, console_.program))
                << std::flush;
   if (end_) {
-    const bool suspects = end_->code == kDeviceUnhealthy && !alone_;
+    const bool suspects = end_->code == kDeviceUnhealthy && !alone_ && !host_;
     return fail(console_, kName, end_->why + (suspects ? replay_text() : ""), end_->code);
   }
   if (InterruptGuard::preempted()) return kPreempted;
@@ -345,16 +347,26 @@ int run_with(WorkerHost* host, const CampaignOptions& options, Console& console)
   return Campaign(options, console, *directory, std::move(*corpus), std::move(digest), host).run();
 }
 
+// Where the pair is known.
+std::optional<Problem> gpu_problem(const std::vector<std::string>& gpus, const std::string& baseline,
+                                   const std::string& candidate) {
+  if (gpus.empty() || has_planted_gpus() || may_use_gpu(baseline) || may_use_gpu(candidate)) return {};
+  return Problem{"--gpus: " + baseline + " against " + candidate +
+                 " uses no GPU; choose backends with --baseline and --candidate, or leave --gpus out"};
+}
+
 // The backends are loaded by the worker processes alone.
 int supervise(CampaignOptions options, Console& console) {
   std::optional<WorkerHost> host;
   {
     const InterruptGuard guard;
     try {
-      host.emplace(console.executable, WorkerSetup{options, console.program, std::string(console.commit)},
+      host.emplace(console.executable, WorkerSetup{options, console.program, std::string(console.commit), {}},
                    thread_count(options), static_cast<int>(options.processes));
       const WorkerHello hello = host->start();
       if (!hello.problem.empty()) return fail(console, kName, hello.problem, hello.code);
+      if (const auto problem = gpu_problem(options.gpus, hello.baseline, hello.candidate))
+        return fail(console, kName, problem->what);
       options.judge.baseline = hello.baseline;
       options.judge.candidate = hello.candidate;
     } catch (const Interrupted&) {
@@ -375,7 +387,14 @@ int run_campaign(CampaignOptions options, Console& console) {
     if (value->empty()) *value = WorkDirectory::recorded(options.workdir, key);
     if (!find_backend(*value)) value->clear();
   }
+  if (const auto problem = gpu_names_problem(options.gpus)) return fail(console, kName, problem->what);
+  if (!options.judge.baseline.empty() && !options.judge.candidate.empty()) {
+    if (const auto problem = gpu_problem(options.gpus, options.judge.baseline, options.judge.candidate))
+      return fail(console, kName, problem->what);
+  }
   if (!console.executable.empty() && options.processes > 0) return supervise(std::move(options), console);
+  if (!options.gpus.empty())
+    return fail(console, kName, "--gpus: expected worker processes, not --processes=0");
   if (const auto why = options.judge.cannot_run()) return fail(console, kName, why->why, why->code);
   if (const auto problem = options.judge.read_known()) return fail(console, kName, problem->what);
   const Judging judging(options.judge);

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ class Campaign {
   std::optional<Problem> finish_in_worker(const std::string& signature);
   std::optional<Problem> finish_by_queries(const std::string& signature);
   void drop_suspects();
+  void note_gpus(Stats& stats);
 
   // suspects.cc: when the device fails
   template <class Work>
@@ -101,10 +103,11 @@ class Campaign {
   Stats stats_;
   std::deque<std::string> to_finish_;  // findings without report; a killed campaign's come first
   uint64_t first_counter_ = 0;
-  size_t skipped_ = 0;      // corpus cases that are in the counts already
-  int finishing_now_ = 0;   // threads that minimize a finding
-  int out_of_memory_ = 0;   // cases in a row
-  std::optional<End> end_;  // what stopped the campaign before its time
+  size_t skipped_ = 0;                 // corpus cases that are in the counts already
+  int finishing_now_ = 0;              // threads that minimize a finding
+  int out_of_memory_ = 0;              // cases in a row
+  std::optional<End> end_;             // what stopped the campaign before its time
+  std::set<std::string> quarantined_;  // UUIDs of which that was told
 };
 
 // `work`, whose cases have this name should the device fail.

@@ -40,6 +40,13 @@ void add_processes(CampaignOptions& options, std::vector<Flag>& flags) {
               "process of the command, so that a crash or a hang ends the campaign; for debuggers.",
        .hi = 1024});
   flags.push_back(
+      {.name = "gpus",
+       .target = &options.gpus,
+       .value = "all|0,2|UUID,...",
+       .doc = "Use these GPUs, with a worker process each, or as many as --processes says; the threads of "
+              "--jobs are shared between all. An index is CUDA's; a UUID may be cut short. Without the flag, "
+              "every worker process uses the first GPU."});
+  flags.push_back(
       {.name = "timeout",
        .target = &options.timeout,
        .value = "TIME",
