@@ -25,6 +25,9 @@ constexpr std::string_view kName = "fuzz";
 
 constexpr int kMaxOutOfMemory = 20;  // cases in a row
 constexpr int kFinishingShare = 4;   // one thread in so many minimizes findings, or one
+constexpr int kMostAttempts = 3;     // to finish a finding whose files cannot be written
+constexpr int kAttemptsAtEnd = 6;    // to write what is left, 1 s apart
+constexpr double kSaveEvery = 2;     // seconds
 
 int thread_count(const CampaignOptions& options) {
   const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
@@ -99,7 +102,7 @@ Result<Finished> Campaign::judge(uint64_t position) {
   return finished;
 }
 
-// A new finding is on disk then.
+// A new finding is on disk then, or held.
 Result<Finished> Campaign::keep(Finished finished) {
   if (!finished.problem.empty()) status_.note(finished.problem);
   if (!finished.found) return finished;
@@ -107,12 +110,12 @@ Result<Finished> Campaign::keep(Finished finished) {
   const auto added =
       directory_.add_finding(signature, finished.found->case_text, finished.found->verdict_text);
   if (!added) return Problem{added.problem()};
-  if (*added) announce("finding", signature);
+  if (*added == WorkDirectory::Added::written) announce("finding", signature);
   finished.found.reset();
   return finished;
 }
 
-// Nothing is counted where a file cannot be written: the case is judged again by the next start.
+// Nothing is counted where a file can be neither written nor held: the next start judges the case again.
 std::optional<Problem> Campaign::count(uint64_t position, const Finished& finished) {
   const std::lock_guard guard(mutex_);
   CaseOutcome outcome = finished.outcome;
@@ -152,7 +155,7 @@ std::optional<Problem> Campaign::follow_up() {
   {
     const std::lock_guard guard(mutex_);
     const bool busy = finishing_now_ > 0 && kFinishingShare * (finishing_now_ + 1) > threads_;
-    if (to_finish_.empty() || busy) return {};
+    if (to_finish_.empty() || busy || cannot_write_) return {};
     signature = std::move(to_finish_.front());
     to_finish_.pop_front();
     ++finishing_now_;
@@ -160,7 +163,10 @@ std::optional<Problem> Campaign::follow_up() {
   auto problem = finish(signature);
   const std::lock_guard guard(mutex_);
   --finishing_now_;
-  return problem;
+  if (!problem || end_) return problem;
+  // A file cannot be read or written: again once the directory can be saved, at last by finish_rest.
+  if (++attempts_to_finish_[signature] <= kMostAttempts) to_finish_later_.push_back(signature);
+  return {};
 }
 
 FindingOptions Campaign::finding_options(const std::string& signature) const {
@@ -179,7 +185,8 @@ void Campaign::keep_other(const Finished& finished) {
   if (!finished.found) return;
   const std::string& other = finished.outcome.signature;
   const auto added = directory_.add_finding(other, finished.found->case_text, finished.found->verdict_text);
-  if (added && *added) announce("finding, seen while another was minimized", other);
+  if (added && *added == WorkDirectory::Added::written)
+    announce("finding, seen while another was minimized", other);
 }
 
 std::optional<Problem> Campaign::finish(const std::string& signature) {
@@ -191,8 +198,20 @@ std::optional<Problem> Campaign::finish(const std::string& signature) {
   });
 }
 
+// `work`, again for some seconds where it cannot write, as long as nobody wants the campaign to end.
+std::optional<Problem> Campaign::patiently(const std::function<std::optional<Problem>()>& work) const {
+  auto problem = work();
+  for (int i = 1; problem && !end_ && !directory_.is_lost() && i < kAttemptsAtEnd; ++i) {
+    if (InterruptGuard::interrupted()) break;
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    problem = work();
+  }
+  return problem;
+}
+
 // What the workers had no time for.
 std::optional<Problem> Campaign::finish_rest() {
+  if (auto problem = save()) return problem;
   for (;;) {
     const std::vector<std::string> left = directory_.unfinished_findings();
     if (left.empty() || InterruptGuard::interrupted()) return {};
@@ -220,8 +239,38 @@ Stats Campaign::snapshot() {
   return stats;
 }
 
+// Says once that it cannot, and once that it can again.
+std::optional<Problem> Campaign::save() {
+  auto problem = directory_.save(snapshot());
+  if (problem && !cannot_write_ && !directory_.is_lost()) {
+    status_.note(problem->what + "; the campaign goes on, tries again every " +
+                 std::to_string(static_cast<int>(kSaveEvery)) + " s, and holds in memory what it finds, " +
+                 std::to_string(HeldFiles::kMostBytes >> 20) + " MiB at most");
+  }
+  if (!problem && cannot_write_) status_.note("all files are written again");
+  cannot_write_ = problem.has_value();
+  if (problem) return problem;
+  for (const std::string& signature : directory_.take_written()) announce("finding", signature);
+  const std::lock_guard guard(mutex_);
+  for (; !to_finish_later_.empty(); to_finish_later_.pop_front())
+    to_finish_.push_back(std::move(to_finish_later_.front()));
+  return {};
+}
+
+// As they were, which follows from their numbers.
+std::optional<Problem> Campaign::restore_corpus() {
+  for (const std::string& name : directory_.damaged_corpus()) {
+    uint64_t number = 0;
+    const auto [at, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error != std::errc() || at != name.data() + name.size() || number >= stats_.next) continue;
+    const auto text = file_text(source_.generated(number).test_case);
+    if (!text) continue;
+    if (auto problem = directory_.save_corpus_case(name + ".json", *text)) return problem;
+  }
+  return {};
+}
+
 std::optional<Problem> Campaign::run_workers() {
-  constexpr double kSaveEvery = 2;
   WorkerPool::Jobs jobs;
   jobs.judge = [&](uint64_t position) { return judge(position); };
   jobs.count = [&](uint64_t position, const Finished& finished) { return count(position, finished); };
@@ -238,19 +287,29 @@ std::optional<Problem> Campaign::run_workers() {
     if (seconds_since(saved) < kSaveEvery) continue;
     saved = Clock::now();
     add_sample();
-    if (auto problem = directory_.save(snapshot())) pool.stop(std::move(*problem));
+    if (auto problem = save(); problem && directory_.is_lost()) pool.stop(std::move(*problem));
   }
   return pool.problem();
 }
 
 std::optional<Problem> Campaign::work() {
   try {
+    if (auto problem = restore_corpus()) return problem;
     if (auto problem = check_suspects()) return problem;
     if (auto problem = run_workers()) return problem;
-    return finish_rest();
+    return patiently([this] { return finish_rest(); });
   } catch (const Interrupted&) {
     return {};  // what was cut off is left as it was: the next start does it again
   }
+}
+
+// "; N files ...": what is lost where the campaign ends while it holds files.
+std::string Campaign::lost_text() const {
+  const auto held = static_cast<int64_t>(directory_.held());
+  return held == 0 ? ""
+                   : "; " + counted(held, "file") +
+                         " could not be written, whose cases the next start judges "
+                         "again";
 }
 
 int Campaign::run() {
@@ -258,13 +317,14 @@ int Campaign::run() {
     status_.note("resuming the campaign in " + directory_.path().string() + " after " +
                  counted(directory_.stats().cases, "case"));
   }
+  for (const std::string& note : directory_.damaged()) status_.note(note);
   std::optional<Problem> problem = work();
   add_sample();
   const Stats stats = snapshot();
-  const auto saving = directory_.save(stats);
+  const auto saving = patiently([&] { return directory_.save(stats); });
   status_.close();
   if (!problem) problem = saving;
-  if (problem && !end_) return fail(console_, kName, problem->what, kCannotWrite);
+  if (problem && !end_) return fail(console_, kName, problem->what + lost_text(), kCannotWrite);
   console_.out << (options_.json ? to_json(stats)
                                  : summary_text(stats, directory_, options_.judge, console_.program))
                << std::flush;

@@ -2,8 +2,10 @@
 // processes) and suspects.cc (devices that fail in this process).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -57,6 +59,10 @@ class Campaign {
   FindingOptions finding_options(const std::string& signature) const;
   Stats snapshot();
   void add_sample();  // to the history
+  std::optional<Problem> save();
+  std::optional<Problem> restore_corpus();
+  std::string lost_text() const;
+  std::optional<Problem> patiently(const std::function<std::optional<Problem>()>& work) const;
 
   // supervision.cc: with worker processes
   Result<Finished> judge_in_worker(uint64_t position);
@@ -96,12 +102,15 @@ class Campaign {
   const size_t old_findings_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   LiveStatus status_;
-  bool alone_ = false;  // one case runs at a time
+  bool alone_ = false;                      // one case runs at a time
+  std::atomic<bool> cannot_write_ = false;  // since the last save
   // By name: cases that are not to be run, or not again. Complete before the workers start.
   std::map<std::string, CaseOutcome> settled_;
   std::mutex mutex_;  // of what follows
   Stats stats_;
-  std::deque<std::string> to_finish_;  // findings without report; a killed campaign's come first
+  std::deque<std::string> to_finish_;        // findings without report; a killed campaign's come first
+  std::deque<std::string> to_finish_later_;  // once files can be written
+  std::map<std::string, int> attempts_to_finish_;
   uint64_t first_counter_ = 0;
   size_t skipped_ = 0;                 // corpus cases that are in the counts already
   int finishing_now_ = 0;              // threads that minimize a finding

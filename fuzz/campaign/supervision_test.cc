@@ -95,12 +95,24 @@ TEST_F(SupervisionWithFaults, ASignalEndsACampaignThatHangs) {
 }
 
 TEST_F(Supervision, APreemptedCampaignSaves) {
-  EXPECT_EQ(fuzz("--jobs=1", "w", "",
-                 "& S=$!; while [ ! -e w/stats.json ]; do sleep 0.1; done; kill -USR1 $S; wait $S"),
-            kPreempted)
+  for (const std::string signal : {"USR1", "USR2", "XCPU"}) {
+    EXPECT_EQ(fuzz("--jobs=1", signal, "",
+                   "& S=$!; while [ ! -e " + signal + "/stats.json ]; do sleep 0.1; done; kill -" + signal +
+                       " $S; wait $S"),
+              kPreempted)
+        << signal << err();
+    EXPECT_GT(stats(signal)["cases"], 0);
+    EXPECT_EQ(stats(signal)["cases"], stats(signal)["next_counter"]);
+  }
+}
+
+TEST_F(Supervision, ASignalAboutAFileIsIgnored) {
+  EXPECT_EQ(
+      fuzz("--runs=100 --jobs=1", "w", "",
+           "& S=$!; while [ ! -e w/.lease ]; do sleep 0.1; done; kill -XFSZ $S; kill -PIPE $S; wait $S"),
+      kClean)
       << err();
-  EXPECT_GT(stats()["cases"], 0);
-  EXPECT_EQ(stats()["cases"], stats()["next_counter"]);
+  EXPECT_EQ(stats()["cases"], 100);
 }
 
 // Of the supervisor with its worker, and of the worker alone.
@@ -134,6 +146,19 @@ TEST_F(Supervision, AReaderWhoStoppedReadingBlocksNothing) {
   const std::string full = "mkfifo f; exec 3<>f; head -c 65536 /dev/zero >&3; timeout 100";
   EXPECT_EQ(fuzz("--runs=20 --jobs=1", "w", full, "2>f"), kClean);
   EXPECT_EQ(stats()["cases"], 20);
+}
+
+TEST_F(SupervisionWithFaults, CommandsOfAReportQuoteTheProgram) {
+  ASSERT_EQ(run_shell("cd '" + folder_.string() +
+                          "'; ln -s \"$P\" 'a b'; './a b' fuzz --baseline=cpu "
+                          "--candidate=cpu_fused --seed=3 --runs=10 --minimize=0 --workdir='my w' "
+                          "--faults=process_segfault",
+                      folder_),
+            kFindings)
+      << err();
+  const std::string report = *read_file(folder_ / "my w/findings/crash-cpu_fused-graph-any-died/report.md");
+  EXPECT_THAT(report, HasSubstr("'./a b' replay 'my w/findings/"));
+  EXPECT_THAT(report, testing::Not(HasSubstr("\n./a b")));
 }
 
 TEST_F(Supervision, AClosedStandardOutputIsAnError) {

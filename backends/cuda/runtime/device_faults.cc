@@ -1,10 +1,12 @@
+#include "backends/cuda/runtime/device_faults.h"
+
 #include <cuda_runtime_api.h>
 
 #include <utility>
 #include <vector>
 
+#include "backends/cuda/kernels/faulty_kernels.h"
 #include "backends/cuda/runtime/check.h"
-#include "backends/cuda/runtime/device_faults.h"
 #include "backends/cuda/runtime/owned.h"
 #include "backends/process_faults.h"
 
@@ -13,15 +15,6 @@ namespace fusesmith::backends {
 #ifdef FUSESMITH_FAULTS
 
 namespace {
-
-__global__ void endless_kernel(volatile int* forever) {
-  while (*forever != 0) {
-  }
-}
-
-__global__ void illegal_address_kernel(int* nowhere) { *nowhere = 1; }
-
-__global__ void trap_kernel() { asm volatile("trap;"); }
 
 void wait_for(const char* kernel) {
   check_cuda(cudaGetLastError(), kernel);
@@ -35,17 +28,17 @@ DeviceMemory device_memory(size_t bytes, const char* what) {
 void run_forever() {
   const DeviceMemory memory = device_memory(sizeof(int), "cudaMalloc");
   check_cuda(cudaMemset(memory.get(), 1, sizeof(int)), "cudaMemset");
-  endless_kernel<<<1, 1>>>(static_cast<int*>(memory.get()));
+  launch_endless_kernel(static_cast<int*>(memory.get()), nullptr);
   wait_for("kernel endless_kernel");
 }
 
 void write_nowhere() {
-  illegal_address_kernel<<<1, 1>>>(reinterpret_cast<int*>(uintptr_t{1} << 20));
+  launch_illegal_address_kernel(nullptr);
   wait_for("kernel illegal_address_kernel");
 }
 
 void trap() {
-  trap_kernel<<<1, 1>>>();
+  launch_trap_kernel(nullptr);
   wait_for("kernel trap_kernel");
 }
 
