@@ -1,8 +1,11 @@
 #include "backends/process_faults.h"
 
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -11,6 +14,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "backends/device_error.h"
 
 namespace fusesmith::backends {
 
@@ -59,38 +64,91 @@ void fill_memory() {
   }
 }
 
-constexpr std::string_view kNames[] = {"process_segfault", "process_abort",    "process_fpe",
-                                       "process_exit",     "process_quits",    "process_stack_overflow",
-                                       "process_spins",    "process_deadlock", "process_fills_memory"};
-constexpr Act kActs[] = {[] { end_by_signal(SIGSEGV); },
-                         [] { end_by_signal(SIGABRT); },
-                         [] { end_by_signal(SIGFPE); },
-                         [] { std::exit(3); },
-                         [] { _exit(0); },
-                         overflow_stack,
-                         spin,
-                         lock_twice,
-                         fill_memory};
-static_assert(std::size(kNames) == std::size(kActs));
+// Whether the process has the GPU that a test calls sick: FUSESMITH_SICK_GPU is a part of its UUID.
+bool on_sick_gpu() {
+  const char *gpus = std::getenv("CUDA_VISIBLE_DEVICES"), *sick = std::getenv("FUSESMITH_SICK_GPU");
+  return gpus && std::strstr(gpus, sick ? sick : "sick");
+}
+
+[[noreturn]] void lose_device() {
+  throw DeviceError(DeviceError::Kind::unhealthy, "injected: an illegal memory access was encountered");
+}
+
+// A process outside of this one's group traces it, so that the process that started this one cannot wait for
+// it once it is killed: as where a process hangs in a driver. For a minute at most.
+void get_stuck() {
+  constexpr unsigned kSeconds = 60;
+  int ready[2];
+  if (pipe(ready) != 0) return;
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  const pid_t self = getpid(), tracer = fork();
+  if (tracer == 0) {
+    setsid();
+    ptrace(PTRACE_SEIZE, self, nullptr, nullptr);
+    for (int descriptor = 0; descriptor < ready[0]; ++descriptor) close(descriptor);
+    close(ready[0]);
+    close(ready[1]);
+    sleep(kSeconds);
+    _exit(0);
+  }
+  close(ready[1]);
+  char byte = 0;
+  [[maybe_unused]] const ssize_t count = read(ready[0], &byte, 1);  // until the tracer is ready
+  spin();
+}
+
+struct ProcessFault {
+  std::string_view name;
+  Act act;  // null: a kernel's (backends/cuda/runtime/device_faults.h)
+};
+
+constexpr ProcessFault kProcessFaults[] = {
+    {"process_segfault", [] { end_by_signal(SIGSEGV); }},
+    {"process_abort", [] { end_by_signal(SIGABRT); }},
+    {"process_fpe", [] { end_by_signal(SIGFPE); }},
+    {"process_exit", [] { std::exit(3); }},
+    {"process_quits", [] { _exit(0); }},
+    {"process_stack_overflow", overflow_stack},
+    {"process_spins", spin},
+    {"process_deadlock", lock_twice},
+    {"process_fills_memory", fill_memory},
+    // As kernels do, on any backend.
+    {"process_loses_device", lose_device},
+    {"process_loses_sick_gpu", [] { on_sick_gpu() ? lose_device() : void(); }},
+    {"process_stuck_on_sick_gpu", [] { on_sick_gpu() ? get_stuck() : void(); }},
+    {"device_endless_kernel", nullptr},
+    {"device_illegal_address", nullptr},
+    {"device_trap", nullptr},
+    {"device_out_of_memory", nullptr}};
+
+constexpr auto kNames = [] {
+  std::array<std::string_view, std::size(kProcessFaults)> names;
+  for (size_t i = 0; i < names.size(); ++i) names[i] = kProcessFaults[i].name;
+  return names;
+}();
 
 }  // namespace
 
 std::span<const std::string_view> process_faults() { return kNames; }
 
-void run_process_fault(const Faults& faults, const Graph& graph) {
+bool has_trigger(const Faults& faults, const Graph& graph) {
   const auto& nodes = graph.nodes();
-  if (faults.names().empty() || std::none_of(nodes.begin(), nodes.end(), [](const Node& node) {
-        return std::holds_alternative<Gelu>(node.op);
-      }))
-    return;
-  for (size_t i = 0; i < std::size(kNames); ++i) {
-    if (faults.has(kNames[i])) kActs[i]();
+  return !faults.names().empty() && std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
+    return std::holds_alternative<Gelu>(node.op);
+  });
+}
+
+void run_process_fault(const Faults& faults, const Graph& graph) {
+  if (!has_trigger(faults, graph)) return;
+  for (const ProcessFault& fault : kProcessFaults) {
+    if (fault.act && faults.has(fault.name)) fault.act();
   }
 }
 
 #else
 
 std::span<const std::string_view> process_faults() { return {}; }
+bool has_trigger(const Faults&, const Graph&) { return false; }
 void run_process_fault(const Faults&, const Graph&) {}
 
 #endif

@@ -14,7 +14,10 @@ namespace fusesmith::backends {
 // Their names, which --faults takes, too.
 std::span<const std::string_view> process_faults();
 
-// Does what a fault of these that is turned on does, if the graph has a gelu.
+// Whether the graph is one in which they show: it has a gelu.
+bool has_trigger(const Faults& faults, const Graph& graph);
+
+// Does what a fault of these that is turned on does, if the graph has their trigger.
 void run_process_fault(const Faults& faults, const Graph& graph);
 
 }  // namespace fusesmith::backends

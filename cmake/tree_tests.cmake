@@ -39,6 +39,16 @@ endif()
 add_test(NAME sample_report_sweep
          COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/sample_report" --check
                  --binary=$<TARGET_FILE:fusesmith>)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND FUSESMITH_FAULTS)
+  # Some of the calls; the scripts without --every try all.
+  add_test(NAME disk_faults_sweep
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/disk_faults" --binary=$<TARGET_FILE:fusesmith>
+                   --every=29)
+  add_test(NAME kill_campaign_sweep
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/kill_campaign" $<TARGET_FILE:fusesmith> --calls
+                   --every=23 --runs=60 -- --baseline=cpu --candidate=cpu_fused --jobs=2
+                   --faults=last_key_tile_not_masked,layer_norm_unbiased_variance)
+endif()
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   add_test(NAME out_of_memory_sweep
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/out_of_memory_sweep"

@@ -4,6 +4,7 @@
 #include "backends/cuda/emit/library_contract.h"
 #include "backends/cuda/emit/program_builder.h"
 #include "backends/cuda/emit/unsupported_case.h"
+#include "backends/cuda/runtime/device_faults.h"
 #include "backends/cuda/runtime/library_versions.h"
 #include "backends/cuda/runtime/worker.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
@@ -50,7 +51,7 @@ Result<std::unique_ptr<Program>> emit_regions(const Graph& graph, const std::vec
     builder.emit_nodes(plan.regions[r]);  // every contract allows single nodes
     declare_library_roundings(graph, plan.regions[r]);
   }
-  return builder.build();
+  return with_device_faults(builder.build(), graph, options.faults);
 }
 
 class CudaFusedBackend final : public Backend {

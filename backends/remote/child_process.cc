@@ -22,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kKeptErrors = 4096;
-constexpr milliseconds kExitPatience{500};
+constexpr milliseconds kExitPatience{500}, kKillPatience{5000};
 
 void close_if_open(int& descriptor) {
   if (descriptor >= 0) close(descriptor);
@@ -78,9 +78,27 @@ class Inherited {
   std::vector<int> copies_;
 };
 
+// "NAME=value" each: this process's, with other values for some names.
+std::vector<std::string> environment_with(const ChildProcess::Variables& variables) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    if (!variables.contains(text.substr(0, text.find('=')))) environment.push_back(text);
+  }
+  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // Returns 0 or an errno.
 int spawn(const std::vector<std::string>& command, const Streams& streams,
-          const std::vector<int>& descriptors, pid_t& id) {
+          const std::vector<int>& descriptors, const ChildProcess::Variables& variables, pid_t& id) {
   const Inherited inherited(descriptors);
   if (!inherited.ok()) return errno;
   posix_spawn_file_actions_t actions;
@@ -99,10 +117,9 @@ int spawn(const std::vector<std::string>& command, const Streams& streams,
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  const int error = posix_spawnp(&id, arguments[0], &actions, &attributes, arguments.data(), environ);
+  const std::vector<std::string> environment = environment_with(variables);
+  const int error = posix_spawnp(&id, command[0].c_str(), &actions, &attributes, pointers_to(command).data(),
+                                 pointers_to(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
@@ -111,7 +128,8 @@ int spawn(const std::vector<std::string>& command, const Streams& streams,
 }  // namespace
 
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vector<std::string>& command,
-                                                          const std::vector<int>& inherited) {
+                                                          const std::vector<int>& inherited,
+                                                          const Variables& variables) {
   if (command.empty() || command[0].empty()) return Problem{"no command to start"};
   Streams streams;
   if (!streams.open()) {
@@ -120,7 +138,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vector<std:
     return Problem{std::string("cannot make pipes: ") + std::strerror(error)};
   }
   std::unique_ptr<ChildProcess> child(new ChildProcess());
-  if (const int error = spawn(command, streams, inherited, child->id_); error != 0) {
+  if (const int error = spawn(command, streams, inherited, variables, child->id_); error != 0) {
     streams.close_all();
     child->id_ = -1;
     return Problem{"cannot start '" + command[0] + "': " + std::strerror(error)};
@@ -202,12 +220,14 @@ ChildProcess::Io ChildProcess::read(std::span<std::byte> bytes, Clock::time_poin
 }
 
 // The group first: once the process is waited for, its id may become another's.
-void ChildProcess::kill() {
-  if (id_ <= 0) return;
+bool ChildProcess::kill() {
+  if (id_ <= 0) return true;
   ::kill(-id_, SIGKILL);
-  while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+  const bool ended = ended_within(kKillPatience);
+  while (ended && waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
   }
   id_ = -1;
+  return ended;
 }
 
 void ChildProcess::terminate() {

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,10 +27,14 @@ class ChildProcess {
     timed_out,  // the deadline passed first
   };
 
+  // Replaces those of this process's environment.
+  using Variables = std::map<std::string, std::string>;
+
   // The program is looked for in PATH. It has the `inherited` descriptors as 3, 4, ... The problem says why
   // it could not be started.
   static Result<std::unique_ptr<ChildProcess>> start(const std::vector<std::string>& command,
-                                                     const std::vector<int>& inherited = {});
+                                                     const std::vector<int>& inherited = {},
+                                                     const Variables& variables = {});
 
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -58,8 +63,9 @@ class ChildProcess {
   int ending_signal() const;
   pid_t id() const { return id_; }
 
-  // Sends SIGKILL to the whole group and waits for the process. Nothing but last_errors() may follow.
-  void kill();
+  // Sends SIGKILL to the whole group and waits for the process. Whether it ended: a process that hangs in a
+  // driver may not, and is left alone after some seconds. Nothing but last_errors() may follow.
+  bool kill();
 
   // "exit code 3", "signal 11 (Segmentation fault)"; empty while it runs. Waits up to a second for a process
   // that has closed its streams.

@@ -224,7 +224,8 @@ Result<std::vector<std::string>> list_json(const std::string& path, int64_t* oth
   return files;
 }
 
-Result<FolderLock> FolderLock::take(const fs::path& folder) {
+Result<FolderLock> FolderLock::take(const fs::path& folder, bool* taken) {
+  if (taken) *taken = false;
   const int fd = ::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd < 0) return problem(folder, "write", errno);
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -233,6 +234,7 @@ Result<FolderLock> FolderLock::take(const fs::path& folder) {
     if (error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK) return FolderLock(fd);
     ::close(fd);
     if (error != EWOULDBLOCK) return problem(folder, "lock", error);
+    if (taken) *taken = true;
     return Problem{folder.string() +
                    ": another process is at work there; wait for it or name another folder"};
   }

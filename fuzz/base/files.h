@@ -48,8 +48,9 @@ void remove_temporary_files(const std::filesystem::path& folder);
 // process ends.
 class FolderLock {
  public:
-  // Takes `folder/.lock`. The problem is one line; the folder must exist.
-  static Result<FolderLock> take(const std::filesystem::path& folder);
+  // Takes `folder/.lock`. The problem is one line, and `taken` tells whether it is that another process has
+  // it; the folder must exist.
+  static Result<FolderLock> take(const std::filesystem::path& folder, bool* taken = nullptr);
   // Whether a process holds it now. Writes nothing; false where that cannot be told.
   static bool is_taken(const std::filesystem::path& folder);
   FolderLock(FolderLock&& other) noexcept;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -86,6 +87,45 @@ Problem cannot_write(const fs::path& file) {
   return {file.string() + ": cannot write: " + std::strerror(errno)};
 }
 
+// A new file of this name; -1, with errno.
+int open_new(const fs::path& file) {
+  return open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+// Whether the text is on disk; its inode. Closes the descriptor.
+bool write_and_close(int fd, const std::string& text, ino_t& inode) {
+  struct stat status {};
+  const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                       fsync(fd) == 0 && fstat(fd, &status) == 0;
+  const int error = errno;
+  close(fd);
+  inode = status.st_ino;
+  errno = error;
+  return written;
+}
+
+// False, with errno, where the file is there or cannot be written. It appears whole: an empty lease, which a
+// killed process left, would be respected until it is stale. File systems without hard links have no such
+// way.
+bool write_new(const fs::path& file, const std::string& text, ino_t& inode) {
+  static std::atomic<unsigned> counter = 0;
+  const fs::path temporary =
+      file.parent_path() / (".tmp-" + std::to_string(getpid()) + "-" + std::to_string(counter++) + "-lease");
+  int fd = open_new(temporary);
+  if (fd < 0) return false;
+  bool written = write_and_close(fd, text, inode) && link(temporary.c_str(), file.c_str()) == 0;
+  int error = errno;
+  unlink(temporary.c_str());
+  if (!written && (error == EPERM || error == EOPNOTSUPP || error == ENOSYS)) {
+    if ((fd = open_new(file)) < 0) return false;
+    written = write_and_close(fd, text, inode);
+    error = errno;
+    if (!written) unlink(file.c_str());
+  }
+  errno = error;
+  return written;
+}
+
 // Moves a stale lease away, unless another process replaced it meanwhile.
 void remove_stale(const fs::path& file, ino_t inode) {
   const fs::path aside = file.string() + "-" + std::to_string(getpid());
@@ -99,7 +139,8 @@ void remove_stale(const fs::path& file, ino_t inode) {
 
 }  // namespace
 
-Result<std::unique_ptr<FolderLease>> FolderLease::take(const fs::path& folder) {
+Result<std::unique_ptr<FolderLease>> FolderLease::take(const fs::path& folder, bool* taken) {
+  if (taken) *taken = false;
   constexpr int kAttempts = 10;
   const fs::path file = folder / ".lease";
   const Holder self = this_process();
@@ -110,22 +151,13 @@ Result<std::unique_ptr<FolderLease>> FolderLease::take(const fs::path& folder) {
                                .dump(2, ' ', false, Json::error_handler_t::replace) +
                            "\n";
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd >= 0) {
-      struct stat status {};
-      const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                           fsync(fd) == 0 && fstat(fd, &status) == 0;
-      const Problem problem = cannot_write(file);
-      close(fd);
-      if (written) return std::unique_ptr<FolderLease>(new FolderLease(file, status.st_ino));
-      unlink(file.c_str());
-      return problem;
-    }
-    if (errno != EEXIST) return cannot_write(file);
     ino_t inode = 0;
+    if (write_new(file, text, inode)) return std::unique_ptr<FolderLease>(new FolderLease(file, text, inode));
+    if (errno != EEXIST) return cannot_write(file);
     if (!is_stale(file, inode)) break;
     remove_stale(file, inode);
   }
+  if (taken) *taken = true;
   const Holder other = holder_of(file);
   return Problem{folder.string() + ": another process is at work there (process " +
                  std::to_string(other.pid) + " on " + printable(other.host) +
@@ -137,8 +169,9 @@ bool FolderLease::is_taken(const fs::path& folder) {
   return age_of(folder / ".lease", inode) && !is_stale(folder / ".lease", inode);
 }
 
-FolderLease::FolderLease(fs::path file, ino_t inode)
+FolderLease::FolderLease(fs::path file, std::string text, ino_t inode)
     : file_(std::move(file)),
+      text_(std::move(text)),
       inode_(inode),
       renewing_([this](const std::stop_token& stop) { renew(stop); }) {}
 
@@ -157,7 +190,12 @@ void FolderLease::renew(const std::stop_token& stop) {
     stopped.wait_for(lock, stop, std::chrono::seconds(kRenewSeconds), [] { return false; });
     if (stop.stop_requested()) return;
     ino_t inode = 0;
-    if (!age_of(file_, inode) || inode != inode_) {
+    const auto age = age_of(file_, inode);
+    if (!age) {
+      if (errno == ENOENT) write_new(file_, text_, inode_);
+      continue;
+    }
+    if (inode != inode_) {
       lost_ = true;
       return;
     }

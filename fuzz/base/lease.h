@@ -23,7 +23,9 @@ class FolderLease {
 
   // Writes `folder/.lease`. The problem is one line: another process has a lease that is not stale, or the
   // file cannot be written. A lease of this machine is stale once its process has ended.
-  static Result<std::unique_ptr<FolderLease>> take(const std::filesystem::path& folder);
+  // `taken` tells which of both.
+  static Result<std::unique_ptr<FolderLease>> take(const std::filesystem::path& folder,
+                                                   bool* taken = nullptr);
   // Whether a process has a lease now. Writes nothing.
   static bool is_taken(const std::filesystem::path& folder);
 
@@ -32,15 +34,17 @@ class FolderLease {
   // Gives it back.
   ~FolderLease();
 
-  // Whether another process took it, because it could not be renewed in time.
+  // Whether another process took it, because it could not be renewed in time. It is not lost where its file
+  // or its folder is gone: it is written again when that is possible.
   bool is_lost() const { return lost_; }
 
  private:
-  FolderLease(std::filesystem::path file, ino_t inode);
+  FolderLease(std::filesystem::path file, std::string text, ino_t inode);
   void renew(const std::stop_token& stop);
 
   const std::filesystem::path file_;
-  const ino_t inode_;  // of the file that this process wrote
+  const std::string text_;
+  ino_t inode_;  // of the file that this process wrote; used by the renewing thread while it runs
   std::atomic<bool> lost_ = false;
   std::jthread renewing_;
 };

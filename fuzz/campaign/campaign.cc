@@ -13,6 +13,7 @@
 #include "fuzz/campaign/summary.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/case_files.h"
+#include "fuzz/run/gpus.h"
 #include "fuzz/run/known_names.h"
 
 namespace fusesmith::fuzz {
@@ -24,6 +25,9 @@ constexpr std::string_view kName = "fuzz";
 
 constexpr int kMaxOutOfMemory = 20;  // cases in a row
 constexpr int kFinishingShare = 4;   // one thread in so many minimizes findings, or one
+constexpr int kMostAttempts = 3;     // to finish a finding whose files cannot be written
+constexpr int kAttemptsAtEnd = 6;    // to write what is left, 1 s apart
+constexpr double kSaveEvery = 2;     // seconds
 
 int thread_count(const CampaignOptions& options) {
   const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
@@ -101,7 +105,7 @@ Result<Finished> Campaign::judge(uint64_t position) {
   return finished;
 }
 
-// A new finding is on disk then.
+// A new finding is on disk then, or held.
 Result<Finished> Campaign::keep(Finished finished) {
   if (!finished.problem.empty()) status_.note(finished.problem);
   if (!finished.found) return finished;
@@ -109,12 +113,12 @@ Result<Finished> Campaign::keep(Finished finished) {
   const auto added =
       directory_.add_finding(signature, finished.found->case_text, finished.found->verdict_text);
   if (!added) return Problem{added.problem()};
-  if (*added) announce("finding", signature);
+  if (*added == WorkDirectory::Added::written) announce("finding", signature);
   finished.found.reset();
   return finished;
 }
 
-// Nothing is counted where a file cannot be written: the case is judged again by the next start.
+// Nothing is counted where a file can be neither written nor held: the next start judges the case again.
 std::optional<Problem> Campaign::count(uint64_t position, const Finished& finished) {
   const std::lock_guard guard(mutex_);
   CaseOutcome outcome = finished.outcome;
@@ -157,7 +161,7 @@ std::optional<Problem> Campaign::follow_up() {
   {
     const std::lock_guard guard(mutex_);
     const bool busy = finishing_now_ > 0 && kFinishingShare * (finishing_now_ + 1) > threads_;
-    if (to_finish_.empty() || busy) return {};
+    if (to_finish_.empty() || busy || cannot_write_) return {};
     signature = std::move(to_finish_.front());
     to_finish_.pop_front();
     ++finishing_now_;
@@ -165,7 +169,10 @@ std::optional<Problem> Campaign::follow_up() {
   auto problem = finish(signature);
   const std::lock_guard guard(mutex_);
   --finishing_now_;
-  return problem;
+  if (!problem || end_) return problem;
+  // A file cannot be read or written: again once the directory can be saved, at last by finish_rest.
+  if (++attempts_to_finish_[signature] <= kMostAttempts) to_finish_later_.push_back(signature);
+  return {};
 }
 
 FindingOptions Campaign::finding_options(const std::string& signature) const {
@@ -184,7 +191,8 @@ void Campaign::keep_other(const Finished& finished) {
   if (!finished.found) return;
   const std::string& other = finished.outcome.signature;
   const auto added = directory_.add_finding(other, finished.found->case_text, finished.found->verdict_text);
-  if (added && *added) announce("finding, seen while another was minimized", other);
+  if (added && *added == WorkDirectory::Added::written)
+    announce("finding, seen while another was minimized", other);
 }
 
 std::optional<Problem> Campaign::finish(const std::string& signature) {
@@ -196,8 +204,20 @@ std::optional<Problem> Campaign::finish(const std::string& signature) {
   });
 }
 
+// `work`, again for some seconds where it cannot write, as long as nobody wants the campaign to end.
+std::optional<Problem> Campaign::patiently(const std::function<std::optional<Problem>()>& work) const {
+  auto problem = work();
+  for (int i = 1; problem && !end_ && !directory_.is_lost() && i < kAttemptsAtEnd; ++i) {
+    if (InterruptGuard::interrupted()) break;
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    problem = work();
+  }
+  return problem;
+}
+
 // What the workers had no time for.
 std::optional<Problem> Campaign::finish_rest() {
+  if (auto problem = save()) return problem;
   for (;;) {
     const std::vector<std::string> left = directory_.unfinished_findings();
     if (left.empty() || InterruptGuard::interrupted()) return {};
@@ -219,14 +239,45 @@ Stats Campaign::snapshot() {
   const std::lock_guard guard(mutex_);
   Stats stats = stats_;
   stats.elapsed_s += seconds_since(start_);
+  if (host_) note_gpus(stats);
   add_status(stats);
   // Also those that no counted case has: met while minimizing, or judged when the campaign had its fill.
   for (const std::string& signature : directory_.findings()) stats.findings.try_emplace(signature, 0);
   return stats;
 }
 
+// Says once that it cannot, and once that it can again.
+std::optional<Problem> Campaign::save() {
+  auto problem = directory_.save(saved_snapshot());
+  if (problem && !cannot_write_ && !directory_.is_lost()) {
+    status_.note(problem->what + "; the campaign goes on, tries again every " +
+                 std::to_string(static_cast<int>(kSaveEvery)) + " s, and holds in memory what it finds, " +
+                 std::to_string(HeldFiles::kMostBytes >> 20) + " MiB at most");
+  }
+  if (!problem && cannot_write_) status_.note("all files are written again");
+  cannot_write_ = problem.has_value();
+  if (problem) return problem;
+  for (const std::string& signature : directory_.take_written()) announce("finding", signature);
+  const std::lock_guard guard(mutex_);
+  for (; !to_finish_later_.empty(); to_finish_later_.pop_front())
+    to_finish_.push_back(std::move(to_finish_later_.front()));
+  return {};
+}
+
+// As they were, which follows from their numbers.
+std::optional<Problem> Campaign::restore_corpus() {
+  for (const std::string& name : directory_.damaged_corpus()) {
+    uint64_t number = 0;
+    const auto [at, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error != std::errc() || at != name.data() + name.size() || number >= stats_.next) continue;
+    const auto text = file_text(source_.generated(number).test_case);
+    if (!text) continue;
+    if (auto problem = directory_.save_corpus_case(name + ".json", *text)) return problem;
+  }
+  return {};
+}
+
 std::optional<Problem> Campaign::run_workers() {
-  constexpr double kSaveEvery = 2;
   WorkerPool::Jobs jobs;
   jobs.judge = [&](uint64_t position) { return judge(position); };
   jobs.count = [&](uint64_t position, const Finished& finished) { return count(position, finished); };
@@ -246,19 +297,29 @@ std::optional<Problem> Campaign::run_workers() {
     if (seconds_since(saved) < kSaveEvery) continue;
     saved = Clock::now();
     add_sample();
-    if (auto problem = directory_.save(saved_snapshot())) pool.stop(std::move(*problem));
+    if (auto problem = save(); problem && directory_.is_lost()) pool.stop(std::move(*problem));
   }
   return pool.problem();
 }
 
 std::optional<Problem> Campaign::work() {
   try {
+    if (auto problem = restore_corpus()) return problem;
     if (auto problem = check_suspects()) return problem;
     if (auto problem = run_workers()) return problem;
-    return finish_rest();
+    return patiently([this] { return finish_rest(); });
   } catch (const Interrupted&) {
     return {};  // what was cut off is left as it was: the next start does it again
   }
+}
+
+// "; N files ...": what is lost where the campaign ends while it holds files.
+std::string Campaign::lost_text() const {
+  const auto held = static_cast<int64_t>(directory_.held());
+  return held == 0 ? ""
+                   : "; " + counted(held, "file") +
+                         " could not be written, whose cases the next start judges "
+                         "again";
 }
 
 int Campaign::run() {
@@ -266,19 +327,20 @@ int Campaign::run() {
     status_.note("resuming the campaign in " + directory_.path().string() + " after " +
                  counted(directory_.stats().cases, "case"));
   }
+  for (const std::string& note : directory_.damaged()) status_.note(note);
   std::optional<Problem> problem = work();
   add_sample();
   is_running_ = false;
   const Stats stats = saved_snapshot();
-  const auto saving = directory_.save(stats);
+  const auto saving = patiently([&] { return directory_.save(stats); });
   status_.close();
   if (!problem) problem = saving;
-  if (problem && !end_) return fail(console_, kName, problem->what, kCannotWrite);
+  if (problem && !end_) return fail(console_, kName, problem->what + lost_text(), kCannotWrite);
   console_.out << (options_.json ? to_json(stats)
                                  : summary_text(stats, directory_, options_.judge, console_.program))
                << std::flush;
   if (end_) {
-    const bool suspects = end_->code == kDeviceUnhealthy && !alone_;
+    const bool suspects = end_->code == kDeviceUnhealthy && !alone_ && !host_;
     return fail(console_, kName, end_->why + (suspects ? replay_text() : ""), end_->code);
   }
   if (InterruptGuard::preempted()) return kPreempted;
@@ -370,16 +432,26 @@ int run_with(WorkerHost* host, const CampaignOptions& options, Console& console)
   return Campaign(options, console, *directory, std::move(*corpus), std::move(digest), host).run();
 }
 
+// Where the pair is known.
+std::optional<Problem> gpu_problem(const std::vector<std::string>& gpus, const std::string& baseline,
+                                   const std::string& candidate) {
+  if (gpus.empty() || has_planted_gpus() || may_use_gpu(baseline) || may_use_gpu(candidate)) return {};
+  return Problem{"--gpus: " + baseline + " against " + candidate +
+                 " uses no GPU; choose backends with --baseline and --candidate, or leave --gpus out"};
+}
+
 // The backends are loaded by the worker processes alone.
 int supervise(CampaignOptions options, Console& console) {
   std::optional<WorkerHost> host;
   {
     const InterruptGuard guard;
     try {
-      host.emplace(console.executable, WorkerSetup{options, console.program, std::string(console.commit)},
+      host.emplace(console.executable, WorkerSetup{options, console.program, std::string(console.commit), {}},
                    thread_count(options), static_cast<int>(options.processes));
       const WorkerHello hello = host->start();
       if (!hello.problem.empty()) return fail(console, kName, hello.problem, hello.code);
+      if (const auto problem = gpu_problem(options.gpus, hello.baseline, hello.candidate))
+        return fail(console, kName, problem->what);
       options.judge.baseline = hello.baseline;
       options.judge.candidate = hello.candidate;
     } catch (const Interrupted&) {
@@ -400,7 +472,14 @@ int run_campaign(CampaignOptions options, Console& console) {
     if (value->empty()) *value = WorkDirectory::recorded(options.workdir, key);
     if (!find_backend(*value)) value->clear();
   }
+  if (const auto problem = gpu_names_problem(options.gpus)) return fail(console, kName, problem->what);
+  if (!options.judge.baseline.empty() && !options.judge.candidate.empty()) {
+    if (const auto problem = gpu_problem(options.gpus, options.judge.baseline, options.judge.candidate))
+      return fail(console, kName, problem->what);
+  }
   if (!console.executable.empty() && options.processes > 0) return supervise(std::move(options), console);
+  if (!options.gpus.empty())
+    return fail(console, kName, "--gpus: expected worker processes, not --processes=0");
   if (const auto why = options.judge.cannot_run()) return fail(console, kName, why->why, why->code);
   if (const auto problem = options.judge.read_known()) return fail(console, kName, problem->what);
   const Judging judging(options.judge);

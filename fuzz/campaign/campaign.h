@@ -18,8 +18,9 @@ struct CampaignOptions {
   uint64_t total_runs = 0;  // with those of earlier starts; 0: no limit
   double max_total_time = 0;
   uint64_t seed = 1;
-  int64_t jobs = 0;          // 0: all cores
-  int64_t processes = 1;     // worker processes; 0: none, cases run in this one
+  int64_t jobs = 0;                    // 0: all cores
+  int64_t processes = 1;               // worker processes; 0: none, cases run in this one
+  std::vector<std::string> gpus = {};  // indices, UUIDs, or "all": at least one process each; empty: any
   double timeout = 60;       // seconds that a stage of a case may take in a worker process; 0: no limit
   int64_t rss_limit_mb = 0;  // of a worker process; 0: no limit
   std::string workdir = "fusesmith-work";

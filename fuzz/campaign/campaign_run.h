@@ -2,11 +2,14 @@
 // processes) and suspects.cc (devices that fail in this process).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,12 +62,17 @@ class Campaign {
   Stats saved_snapshot();         // with what people watch, which is written beside stats.json
   void add_status(Stats& stats);  // under the mutex
   void add_sample();              // to the history
+  std::optional<Problem> save();
+  std::optional<Problem> restore_corpus();
+  std::string lost_text() const;
+  std::optional<Problem> patiently(const std::function<std::optional<Problem>()>& work) const;
 
   // supervision.cc: with worker processes
   Result<Finished> judge_in_worker(uint64_t position);
   std::optional<Problem> finish_in_worker(const std::string& signature);
   std::optional<Problem> finish_by_queries(const std::string& signature);
   void drop_suspects();
+  void note_gpus(Stats& stats);
 
   // suspects.cc: when the device fails
   template <class Work>
@@ -100,18 +108,22 @@ class Campaign {
   RecentRate rate_;  // under the mutex
   LiveStatus status_;
   bool is_running_ = true;
-  bool alone_ = false;  // one case runs at a time
+  bool alone_ = false;                      // one case runs at a time
+  std::atomic<bool> cannot_write_ = false;  // since the last save
   // By name: cases that are not to be run, or not again. Complete before the workers start.
   std::map<std::string, CaseOutcome> settled_;
   std::mutex mutex_;  // of what follows
   Stats stats_;
-  std::deque<std::string> to_finish_;  // findings without report; a killed campaign's come first
+  std::deque<std::string> to_finish_;        // findings without report; a killed campaign's come first
+  std::deque<std::string> to_finish_later_;  // once files can be written
+  std::map<std::string, int> attempts_to_finish_;
   uint64_t first_counter_ = 0;
-  size_t skipped_ = 0;               // corpus cases that are in the counts already
-  int finishing_now_ = 0;            // threads that minimize a finding
-  uint64_t end_ahead_ = UINT64_MAX;  // the first position that is not wanted
-  int out_of_memory_ = 0;            // cases in a row
-  std::optional<End> end_;           // what stopped the campaign before its time
+  size_t skipped_ = 0;                 // corpus cases that are in the counts already
+  int finishing_now_ = 0;              // threads that minimize a finding
+  uint64_t end_ahead_ = UINT64_MAX;    // the first position that is not wanted
+  int out_of_memory_ = 0;              // cases in a row
+  std::optional<End> end_;             // what stopped the campaign before its time
+  std::set<std::string> quarantined_;  // UUIDs of which that was told
 };
 
 // `work`, whose cases have this name should the device fail.

@@ -26,6 +26,10 @@ void Campaign::add_status(Stats& stats) {
     status.threads = host_->stages();
     status.worker_restarts += host_->restarts();
   }
+  status.quarantined.clear();
+  for (const auto& [uuid, gpu] : stats.gpus) {
+    if (!gpu.quarantined.empty()) status.quarantined.push_back(uuid);
+  }
   if (finishing_now_ > 0) status.threads["minimize"] = finishing_now_;
   if (options_.max_total_time > 0) status.time_left_s = std::max(0.0, options_.max_total_time - here);
   if (end_ahead_ != UINT64_MAX && status.rate_mean > 0) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
 
 #include "backends/faults.h"
@@ -194,6 +195,19 @@ TEST_F(CampaignWithFault, MetamorphicFindingsAreReplayedAndMinimized) {
     EXPECT_EQ(read_case_file(min)->graph.nodes().size(), 1U);
     EXPECT_EQ(on_cpu({"replay", min}).code, kClean) << "the fault is what fails";
   }
+}
+
+// As where the judge of a large case gets no thread.
+TEST(Campaign, AShortageOfTheHostIsNoFinding) {
+  const TemporaryFolder folder;
+  const FailingBackend backend([](const Graph& graph) {
+    if (graph.nodes().size() % 4 == 0)
+      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  });
+  const Ran ran = fusesmith_command({"fuzz", "--json", "--seed=2", "--baseline=cpu", "--candidate=failing",
+                                     "--runs=40", "--workdir=" + (folder / "w")});
+  EXPECT_EQ(ran.code, kClean) << ran.err;
+  EXPECT_GT(Json::parse(ran.out)["verdicts"]["out_of_memory"], 0);
 }
 
 // A campaign of a version without this flag goes on with it.

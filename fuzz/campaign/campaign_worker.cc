@@ -15,6 +15,7 @@
 #include "fuzz/campaign/journal.h"
 #include "fuzz/campaign/work_directory.h"
 #include "fuzz/campaign/worker_messages.h"
+#include "fuzz/run/gpus.h"
 #include "graph/op_traits.h"
 
 namespace fusesmith::fuzz {
@@ -128,6 +129,7 @@ class Server {
     options.flags = setup_.options.judge.beside_case().text();
     options.program = setup_.program;
     options.commit = setup_.commit;
+    options.environment = environment_of({judging_.baseline, judging_.candidate}, setup_.commit, setup_.gpus);
     options.minimize = request.minimize;
     options.why_not_minimized = request.text;
     options.stop = judging_.options.stop;
@@ -160,6 +162,13 @@ class Server {
 
 WorkerHello hello_of(WorkerSetup& setup, std::optional<Judging>& judging) {
   WorkerHello hello;
+  if (setup.lists_gpus) {
+    auto gpus = gpus_here();
+    if (gpus) hello.gpus = std::move(*gpus);
+    if (!gpus) hello.problem = "--gpus: " + gpus.problem();
+    hello.code = kHasCuda ? kDeviceUnhealthy : kUsage;
+    return hello;
+  }
   JudgeFlags& flags = setup.options.judge;
   if (const auto why = flags.cannot_run()) {
     hello.problem = why->why;
@@ -174,7 +183,7 @@ WorkerHello hello_of(WorkerSetup& setup, std::optional<Judging>& judging) {
   judging.emplace(flags);
   hello.baseline = flags.baseline = judging->baseline;
   hello.candidate = flags.candidate = judging->candidate;
-  hello.environment = environment_of({judging->baseline, judging->candidate}, setup.commit);
+  hello.environment = environment_of({judging->baseline, judging->candidate}, setup.commit, setup.gpus);
   return hello;
 }
 

@@ -29,12 +29,13 @@ void close_all(std::vector<int>& descriptors) {
 
 }  // namespace
 
-Result<std::unique_ptr<CaseWorker>> CaseWorker::start(const std::string& program, int threads,
-                                                      int64_t rss_limit_mb) {
+Result<std::unique_ptr<CaseWorker>> CaseWorker::start(Start with) {
   std::unique_ptr<CaseWorker> worker(new CaseWorker());
-  worker->rss_limit_mb_ = rss_limit_mb;
+  worker->with_ = std::move(with);
+  const int threads = worker->with_.threads;
   worker->journal_ = Journal::make(threads);
   if (!worker->journal_) return Problem{std::string("cannot make shared memory: ") + std::strerror(errno)};
+  if (worker->with_.patience_ms > 0) worker->journal_->slot(0).begin_case(worker->with_.patience_ms);
   std::vector<int> inherited = {worker->journal_->descriptor()}, others;
   for (int i = 0; i < threads; ++i) {
     int ends[2];
@@ -48,7 +49,8 @@ Result<std::unique_ptr<CaseWorker>> CaseWorker::start(const std::string& program
   }
   inherited.insert(inherited.end(), others.begin(), others.end());
   auto child =
-      ChildProcess::start({program, std::string(kCampaignWorker), std::to_string(threads)}, inherited);
+      ChildProcess::start({worker->with_.program, std::string(kCampaignWorker), std::to_string(threads)},
+                          inherited, worker->with_.variables);
   close_all(others);
   if (!child) return Problem{child.problem()};
   worker->child_ = std::move(*child);
@@ -113,7 +115,8 @@ void CaseWorker::watch() {
     note_end();
     child_->terminate();
     child_->ended_within(kPatienceWithSigterm);
-    return child_->kill();
+    if (!child_->kill() && with_.on_stuck) with_.on_stuck();
+    return;
   }
 }
 
@@ -124,9 +127,9 @@ void CaseWorker::look_for_limits() {
       give_up(WorkerEnding::Kind::timed_out,
               "was not ready within " + std::to_string(slot.patience.load() / 1000) + " s");
   }
-  if (rss_limit_mb_ > 0 && resident_mb() > rss_limit_mb_)
+  if (with_.rss_limit_mb > 0 && resident_mb() > with_.rss_limit_mb)
     give_up(WorkerEnding::Kind::out_of_memory,
-            "used more than --rss_limit_mb=" + std::to_string(rss_limit_mb_));
+            "used more than --rss_limit_mb=" + std::to_string(with_.rss_limit_mb));
 }
 
 int64_t CaseWorker::resident_mb() const {

@@ -34,9 +34,18 @@ class CaseWorker {
   // Called about ten times a second while an answer is awaited; may throw.
   using Wait = std::function<void()>;
 
-  // Starts `program campaign-worker THREADS`. `rss_limit_mb`: 0: none.
-  static Result<std::unique_ptr<CaseWorker>> start(const std::string& program, int threads,
-                                                   int64_t rss_limit_mb);
+  struct Start {
+    std::string program;
+    int threads = 1;
+    int64_t rss_limit_mb = 0;                // 0: none
+    ChildProcess::Variables variables = {};  // of its environment
+    int64_t patience_ms = 0;                 // until its first answer
+    // Called from a thread of its own where the process does not end though it is killed.
+    std::function<void()> on_stuck = {};
+  };
+
+  // Starts `program campaign-worker THREADS`.
+  static Result<std::unique_ptr<CaseWorker>> start(Start with);
   CaseWorker(const CaseWorker&) = delete;
   CaseWorker& operator=(const CaseWorker&) = delete;
   ~CaseWorker();
@@ -50,6 +59,8 @@ class CaseWorker {
   bool has_ended() const { return ended_; }
   // Waits until it is known, a few seconds at most.
   WorkerEnding ending();
+  // It has given its first answer.
+  void is_ready() { journal_->slot(0).end_case(); }
   // What a thread was at when the process ended.
   const JournalSlot& slot(int thread) { return journal_->slot(thread); }
 
@@ -63,7 +74,7 @@ class CaseWorker {
   std::unique_ptr<ChildProcess> child_;  // used by the watching thread alone
   std::unique_ptr<Journal> journal_;
   std::vector<int> sockets_;  // by thread
-  int64_t rss_limit_mb_ = 0;
+  Start with_;
   std::atomic<bool> ended_ = false, closing_ = false;
   std::mutex mutex_;  // of what follows
   std::condition_variable known_;

@@ -10,7 +10,7 @@
 
 namespace fusesmith::fuzz {
 
-// One thread's. Written by the worker alone.
+// One thread's. Written by the worker alone, once it has given its first answer.
 struct alignas(64) JournalSlot {
   std::atomic<int64_t> since{0};     // when the stage began, in ns of the steady clock; 0: nothing is done
   std::atomic<int64_t> patience{0};  // how long a stage of this case may take, in ms

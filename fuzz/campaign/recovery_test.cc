@@ -99,16 +99,38 @@ TEST_F(RecoveryOfAFinding, WholeFilesAreNotMadeAgain) {
   EXPECT_EQ(fs::last_write_time(at_ + "report.md"), written);
 }
 
-TEST_F(RecoveryOfAFinding, AnEmptyCaseIsToldInOneLine) {
-  const std::string stats = *read_file(folder_ / "w/stats.json");
+TEST_F(RecoveryOfAFinding, ADamagedCaseBecomesTheMinimizedOne) {
+  const std::string min = read("min.json");
   empty("case.json");
   const Ran ran = start();
-  EXPECT_EQ(ran.code, kUsage);
-  EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
-  EXPECT_THAT(ran.err, HasSubstr(at_ + "case.json: 1:1: expected JSON, got nothing; restore it, or remove "));
-  EXPECT_EQ(*read_file(folder_ / "w/stats.json"), stats);
-  fs::remove_all(at_);
-  EXPECT_EQ(start().code, kFindings) << "its next case makes it anew";
+  EXPECT_EQ(ran.code, kFindings);
+  EXPECT_THAT(ran.err, HasSubstr(at_ + "case.json: 1:1: expected JSON, got nothing: damaged, now " + at_ +
+                                 "case.json.damaged; min.json takes its place"));
+  EXPECT_EQ(read("case.json"), min);
+  EXPECT_EQ(read("case.json.damaged"), "");
+}
+
+TEST_F(RecoveryOfAFinding, WithoutAWholeCaseItsNextOneMakesItAnew) {
+  empty("case.json");
+  empty("min.json");
+  const Ran ran = start();
+  EXPECT_EQ(ran.code, kFindings);
+  EXPECT_THAT(ran.err, HasSubstr("its next case takes its place"));
+  EXPECT_TRUE(read_case_file(at_ + "case.json").ok());
+  EXPECT_TRUE(read_case_file(at_ + "min.json").ok());
+  EXPECT_TRUE(fs::exists(at_ + "case.json.damaged"));
+  EXPECT_EQ(Json::parse(*read_file(folder_ / "w/stats.json"))["cases"], 2);
+}
+
+TEST_F(RecoveryOfAFinding, WhatIsDamagedIsNamedAndKept) {
+  for (const std::string name : {"verdict.json", "min.json", "report.md"}) {
+    folder_.file(at_.substr(folder_.string().size() + 1) + name, "{\"half");
+    EXPECT_THAT(start().err, HasSubstr(": damaged, now " + at_ + name + ".damaged; it is made again"));
+    EXPECT_EQ(read(name + ".damaged"), "{\"half");
+    EXPECT_NE(read(name), "{\"half");
+  }
+  empty("report.md");
+  EXPECT_THAT(start().err, HasSubstr("report.md.damaged-2"));
 }
 
 // A folder whose signature no counted case has: met while another was minimized.
@@ -150,8 +172,29 @@ TEST_F(Recovery, LeftoversOfAKilledWriterGo) {
   EXPECT_TRUE(fs::exists(foreign)) << "campaigns do not write there";
 }
 
+TEST_F(Recovery, DamagedFilesAreSetAsideAndTheRestGoesOn) {
+  ASSERT_EQ(fuzz({"--runs=20"}).code, kClean);
+  const std::string corpus = fs::directory_iterator(folder_ / "w/corpus")->path().string();
+  for (const std::string& file : {folder_ / "w/stats.json", folder_ / "w/campaign.json", corpus}) {
+    const std::string whole = *read_file(file);
+    folder_.file(fs::relative(file, folder_.string()).string(), whole.substr(0, whole.size() / 2));
+    const Ran ran = fuzz({"--runs=10"});
+    EXPECT_EQ(ran.code, kClean) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("damaged, now " + file + ".damaged; "));
+    EXPECT_EQ(*read_file(file + ".damaged"), whole.substr(0, whole.size() / 2));
+    if (!file.ends_with("stats.json")) {
+      EXPECT_EQ(*read_file(file), whole);
+    }
+  }
+  EXPECT_EQ(Json::parse(*read_file(folder_ / "w/stats.json"))["cases"], 30) << "judged again from the first";
+  folder_.file("w/campaign.json", "");
+  const Ran other = fuzz({"--runs=1", "--seed=9"});
+  EXPECT_EQ(other.code, kUsage);
+  EXPECT_THAT(other.err, HasSubstr("damaged, and stats.json is of a campaign with --seed=1"));
+}
+
 // Other flags would not mend it.
-TEST_F(Recovery, ADamagedCampaignFileIsToRestore) {
+TEST_F(Recovery, AnEditedCampaignFileIsToRestore) {
   ASSERT_EQ(fuzz({"--runs=1"}).code, kClean);
   const std::string whole = *read_file(folder_ / "w/campaign.json"),
                     stats = *read_file(folder_ / "w/stats.json");
@@ -164,8 +207,6 @@ TEST_F(Recovery, ADamagedCampaignFileIsToRestore) {
                 HasSubstr("w/campaign.json: " + says + "; restore it or give --workdir another folder"));
     EXPECT_EQ(*read_file(folder_ / "w/stats.json"), stats);
   };
-  for (const std::string& text : {std::string(), whole.substr(0, whole.size() / 2), std::string("[]")})
-    refused(text, "expected the JSON object that a campaign wrote");
   refused("{}", "expected the key \"seed\", which is missing");
   Json edited = Json::parse(whole);
   edited["seed"] = "one";

@@ -79,6 +79,15 @@ Json status_json(const CampaignStatus& status) {
   return json;
 }
 
+Json gpus_json(const Stats& stats) {
+  Json json = Json::object();
+  for (const auto& [uuid, gpu] : stats.gpus) {
+    json[uuid] = {{"name", gpu.name}};
+    if (!gpu.quarantined.empty()) json[uuid]["quarantined"] = gpu.quarantined;
+  }
+  return json;
+}
+
 // The required member, or the object itself once there is a problem.
 Place member(const Place& object, std::string_view key) { return object.member(key, true).value_or(object); }
 
@@ -165,6 +174,12 @@ Stats stats_of(const Place& place) {
   if (place.member("known")) read_counts(place, "known", stats.known);  // older files have none
   if (const auto failures = place.member("convicted")) {
     for (const auto& [name, signature] : failures->members()) signature.read(stats.device_failures[name]);
+  }
+  if (const auto gpus = place.member("gpus")) {  // older files have none
+    for (const auto& [uuid, gpu] : gpus->members()) {
+      stats.gpus[uuid].name = read_value<std::string>(gpu, "name");
+      if (const auto why = gpu.member("quarantined")) why->read(stats.gpus[uuid].quarantined);
+    }
   }
   if (const auto metamorphic = place.member("metamorphic")) {  // older files have none
     stats.metamorphic_cases = count_at(*metamorphic, "cases");
@@ -263,6 +278,7 @@ std::string to_json(const Stats& stats) {
                {"findings", stats.findings},
                {"known", stats.known},
                {"convicted", stats.device_failures},
+               {"gpus", gpus_json(stats)},
                {"metamorphic", {{"cases", stats.metamorphic_cases}, {"checks", stats.metamorphic_checks}}},
                {"invalid", stats.invalid},
                {"seed", stats.seed},

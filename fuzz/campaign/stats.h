@@ -60,6 +60,11 @@ struct Stats {
   // Cases that made the device fail when they ran alone. They are still to be counted, but do not run again:
   // signatures by the case's name. The key in stats.json is "convicted".
   std::map<std::string, std::string> device_failures;
+  // By UUID, those that --gpus chose, in this call of the command or an earlier one.
+  struct UsedGpu {
+    std::string name, quarantined;  // why; empty: it works, as far as is known
+  };
+  std::map<std::string, UsedGpu> gpus;
   GenerationCoverage coverage;
   Coverage met;
   // In the order of time; none in files of earlier versions. At most kMaxSamples: the longer a campaign, the

@@ -77,4 +77,13 @@ void Campaign::drop_suspects() {
   for (const std::string& name : directory_.suspects()) directory_.drop_suspect(name);
 }
 
+// Into stats.json, and on the console when one is put in quarantine. Under the lock of what is counted.
+void Campaign::note_gpus(Stats& stats) {
+  for (const auto& [gpu, why] : host_->gpus()) {
+    stats.gpus[gpu.uuid] = {gpu.name, why};
+    if (why.empty() || !quarantined_.insert(gpu.uuid).second) continue;
+    status_.note(gpu.uuid + " (" + gpu.name + ") is not used any more: " + why);
+  }
+}
+
 }  // namespace fusesmith::fuzz

@@ -1,56 +1,22 @@
 // Worker processes of a campaign: what ends, blocks or fills one of them becomes a verdict on the case that
 // did it, and nothing else changes. Runs the program, because the supervisor starts itself as a worker.
+#include "fuzz/campaign/supervision_test.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "backends/process_faults.h"
-#include "fuzz/cli/test_support.h"
 #include "graph/case.h"
 #include "graph/sanitizers.h"
 
 namespace fusesmith::fuzz {
 namespace {
 
-using Json = nlohmann::json;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-class Supervision : public testing::Test {
- protected:
-  // A campaign in the folder `workdir`; in a shell, so that what stands before and after it may be anything.
-  int fuzz(const std::string& flags, const std::string& workdir = "w", const std::string& before = "",
-           const std::string& after = "") {
-    return run_shell("cd '" + folder_.string() + "'; " + before +
-                         " $P fuzz --baseline=cpu --candidate=cpu_fused --seed=3 --workdir=" + workdir + " " +
-                         flags + " " + after,
-                     folder_);
-  }
-  Json stats(const std::string& workdir = "w") const {
-    return Json::parse(*read_file(folder_ / (workdir + "/stats.json")));
-  }
-  // What must not depend on how the campaign was cut up.
-  Json counts(const std::string& workdir) const {
-    Json json = stats(workdir);
-    for (const char* key : {"elapsed_s", "history", "graphs_per_second"}) json.erase(key);
-    return json;
-  }
-  std::string out() const { return *read_file(folder_ / "out"); }
-  std::string err() const { return *read_file(folder_ / "err"); }
-
-  const TemporaryFolder folder_;
-};
-
-class SupervisionWithFaults : public Supervision {
- protected:
-  void SetUp() override {
-    if (process_faults().empty()) GTEST_SKIP() << "a build without faults";
-  }
-};
 
 TEST_F(Supervision, SameCountsForAnyProcesses) {
   ASSERT_EQ(fuzz("--runs=60 --jobs=1 --processes=0", "here"), kClean) << err();
@@ -129,12 +95,24 @@ TEST_F(SupervisionWithFaults, ASignalEndsACampaignThatHangs) {
 }
 
 TEST_F(Supervision, APreemptedCampaignSaves) {
-  EXPECT_EQ(fuzz("--jobs=1", "w", "",
-                 "& S=$!; while [ ! -e w/stats.json ]; do sleep 0.1; done; kill -USR1 $S; wait $S"),
-            kPreempted)
+  for (const std::string signal : {"USR1", "USR2", "XCPU"}) {
+    EXPECT_EQ(fuzz("--jobs=1", signal, "",
+                   "& S=$!; while [ ! -e " + signal + "/stats.json ]; do sleep 0.1; done; kill -" + signal +
+                       " $S; wait $S"),
+              kPreempted)
+        << signal << err();
+    EXPECT_GT(stats(signal)["cases"], 0);
+    EXPECT_EQ(stats(signal)["cases"], stats(signal)["next_counter"]);
+  }
+}
+
+TEST_F(Supervision, ASignalAboutAFileIsIgnored) {
+  EXPECT_EQ(
+      fuzz("--runs=100 --jobs=1", "w", "",
+           "& S=$!; while [ ! -e w/.lease ]; do sleep 0.1; done; kill -XFSZ $S; kill -PIPE $S; wait $S"),
+      kClean)
       << err();
-  EXPECT_GT(stats()["cases"], 0);
-  EXPECT_EQ(stats()["cases"], stats()["next_counter"]);
+  EXPECT_EQ(stats()["cases"], 100);
 }
 
 // Of the supervisor with its worker, and of the worker alone.
@@ -168,6 +146,19 @@ TEST_F(Supervision, AReaderWhoStoppedReadingBlocksNothing) {
   const std::string full = "mkfifo f; exec 3<>f; head -c 65536 /dev/zero >&3; timeout 100";
   EXPECT_EQ(fuzz("--runs=20 --jobs=1", "w", full, "2>f"), kClean);
   EXPECT_EQ(stats()["cases"], 20);
+}
+
+TEST_F(SupervisionWithFaults, CommandsOfAReportQuoteTheProgram) {
+  ASSERT_EQ(run_shell("cd '" + folder_.string() +
+                          "'; ln -s \"$P\" 'a b'; './a b' fuzz --baseline=cpu "
+                          "--candidate=cpu_fused --seed=3 --runs=10 --minimize=0 --workdir='my w' "
+                          "--faults=process_segfault",
+                      folder_),
+            kFindings)
+      << err();
+  const std::string report = *read_file(folder_ / "my w/findings/crash-cpu_fused-graph-any-died/report.md");
+  EXPECT_THAT(report, HasSubstr("'./a b' replay 'my w/findings/"));
+  EXPECT_THAT(report, testing::Not(HasSubstr("\n./a b")));
 }
 
 TEST_F(Supervision, AClosedStandardOutputIsAnError) {

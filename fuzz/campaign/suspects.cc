@@ -108,7 +108,7 @@ std::optional<Problem> Campaign::keep_failing_case(const std::string& name, cons
   const std::string text = to_json(test_case), signature = verdict.signature_text();
   const auto added = directory_.add_finding(signature, text, first_verdict_text(verdict));
   if (!added) return Problem{added.problem()};
-  if (!*added) {
+  if (*added == WorkDirectory::Added::known) {
     if (auto problem = directory_.add_case(signature, name, text)) return problem;
   }
   const auto folder = directory_.finding(signature);

@@ -7,8 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <tuple>
-
-#include "fuzz/report/finding_markdown.h"
+#include <utility>
 
 namespace fusesmith::fuzz {
 
@@ -67,27 +66,6 @@ std::optional<Problem> compare(const fs::path& file, const std::string& text, co
   return {};
 }
 
-// What is made from a finding's case.json, as far as it is whole: report.md goes where another file that it
-// speaks of is gone or damaged, so that the campaign makes all of them again.
-std::optional<Problem> drop_damaged(const fs::path& folder) {
-  if (const auto start = read_case_file((folder / "case.json").string()); !start) {
-    return Problem{start.problem() + "; restore it, or remove " + folder.string() + " to go on without it"};
-  }
-  const fs::path min = folder / "min.json", verdict = folder / "verdict.json", report = folder / "report.md";
-  const auto report_text = read_file(report), verdict_text = read_file(verdict);
-  const bool report_whole = report_text && report_text->ends_with(kReportEnd);
-  const bool verdict_whole = verdict_text && Json::parse(*verdict_text, nullptr, false).is_object();
-  const bool min_whole = !fs::exists(min)
-                             ? !report_text || report_text->find("/min.json`") == std::string::npos
-                             : read_case_file(min.string()).ok();
-  if (report_whole && verdict_whole && min_whole) return {};
-  std::error_code ignored;
-  fs::remove(report, ignored);
-  if (!verdict_whole) fs::remove(verdict, ignored);
-  if (!min_whole) fs::remove(min, ignored);
-  return {};
-}
-
 }  // namespace
 
 std::string WorkDirectory::recorded(const std::string& path, std::string_view key) {
@@ -105,16 +83,13 @@ Result<WorkDirectory> WorkDirectory::open(const std::string& path, const Identit
   for (const fs::path& folder : {fs::path(path), fs::path(path) / "corpus", fs::path(path) / "findings"}) {
     if (auto problem = make_folder(folder)) return *problem;
   }
-  auto lock = FolderLock::take(path);
-  if (!lock) {
-    cannot_write = false;
-    return Problem{lock.problem()};
-  }
-  auto lease = FolderLease::take(path);
-  if (!lease) {
-    cannot_write = false;
-    return Problem{lease.problem()};
-  }
+  bool taken = false;
+  auto lock = FolderLock::take(path, &taken);
+  cannot_write = !taken;
+  if (!lock) return Problem{lock.problem()};
+  auto lease = FolderLease::take(path, &taken);
+  cannot_write = !taken;
+  if (!lease) return Problem{lease.problem()};
   WorkDirectory directory(path, std::move(*lock), std::move(*lease));
   const auto entries = entries_of(directory.path_ / "findings");
   if (!entries) return Problem{entries.problem()};
@@ -131,36 +106,64 @@ std::optional<Problem> WorkDirectory::load(const Identity& identity, const std::
                                            bool& cannot_write) {
   const fs::path campaign = path_ / "campaign.json", stats = path_ / "stats.json";
   stats_ = Stats::with_patterns();
+  identity_ = identity_json(identity);
   if (!fs::exists(campaign)) {
     if (fs::exists(stats)) {
       cannot_write = false;
       return Problem{stats.string() + ": found without its campaign.json" + std::string(kRestore)};
     }
-    return write_file(campaign, identity_json(identity));
+    return write_file(campaign, identity_);
   }
   cannot_write = false;
-  const auto text = read_file(campaign);
-  if (!text) return Problem{text.problem()};
-  if (auto problem = compare(campaign, *text, identity)) return problem;
   resumed_ = true;
-  if (fs::exists(stats)) {
-    const auto stats_text = read_file(stats);
-    if (!stats_text) return Problem{stats_text.problem()};
-    auto parsed = parse_stats(*stats_text);
-    if (!parsed) return Problem{stats.string() + ": " + parsed.problem() + std::string(kRestore)};
-    stats_ = std::move(*parsed);
-  }
+  if (auto problem = load_stats()) return problem;
+  if (auto problem = load_identity(identity)) return problem;
   for (const fs::path& folder : findings) {
-    if (fs::exists(folder / "case.json")) known_.insert(folder.filename().string());
+    if (!fs::exists(folder / "case.json")) continue;
+    const auto has_case = damaged_.check_finding(folder);
+    if (!has_case) return Problem{has_case.problem()};
+    if (*has_case) known_.insert(folder.filename().string());
   }
   // Listings of network file systems may be old: what was counted is asked for by name.
   for (const auto& [signature, cases] : stats_.findings) {
-    if (fs::exists(finding(signature) / "case.json")) known_.insert(signature);
+    if (known_.contains(signature) || !fs::exists(finding(signature) / "case.json")) continue;
+    const auto has_case = damaged_.check_finding(finding(signature));
+    if (!has_case) return Problem{has_case.problem()};
+    if (*has_case) known_.insert(signature);
   }
-  for (const std::string& signature : known_) {
-    if (auto problem = drop_damaged(finding(signature))) return problem;
-  }
+  auto corpus = damaged_.check_corpus(path_ / "corpus");
+  if (!corpus) return Problem{corpus.problem()};
+  damaged_corpus_ = std::move(*corpus);
   return {};
+}
+
+std::optional<Problem> WorkDirectory::load_stats() {
+  const fs::path file = path_ / "stats.json";
+  if (!fs::exists(file)) return {};
+  const auto text = read_file(file);
+  if (!text) return Problem{text.problem()};
+  auto parsed = parse_stats(*text);
+  if (!parsed)
+    return damaged_.set_aside(file, file.string() + ": " + parsed.problem(), "the cases are judged again");
+  stats_ = std::move(*parsed);
+  return {};
+}
+
+// A file that tells nothing is written anew, unless stats.json is of another campaign.
+std::optional<Problem> WorkDirectory::load_identity(const Identity& identity) {
+  const fs::path file = path_ / "campaign.json";
+  const auto text = read_file(file);
+  if (!text) return Problem{text.problem()};
+  if (Json::parse(*text, nullptr, false).is_object()) return compare(file, *text, identity);
+  const Json wanted = Json::parse(identity_);
+  const bool counted = stats_.cases + stats_.invalid > 0;
+  if (counted && (wanted["seed"] != stats_.seed || wanted["shard"] != stats_.shard))
+    return Problem{file.string() + ": damaged, and stats.json is of a campaign with --seed=" +
+                   std::to_string(stats_.seed) + " --shard=" + stats_.shard + std::string(kMend)};
+  const std::string why = file.string() + ": expected the JSON object that a campaign wrote";
+  if (auto problem = damaged_.set_aside(file, why, "the campaign goes on with the flags that are given now"))
+    return problem;
+  return write_file(file, identity_);
 }
 
 std::optional<Problem> WorkDirectory::check_corpus(const std::string& digest, size_t size) const {
@@ -171,14 +174,35 @@ std::optional<Problem> WorkDirectory::check_corpus(const std::string& digest, si
 }
 
 std::optional<Problem> WorkDirectory::save(const Stats& stats) {
-  if (lease_->is_lost())
+  if (is_lost())
     return Problem{path_.string() + ": another process took the lease, which was not renewed for " +
                    std::to_string(FolderLease::kStaleSeconds) + " s; nothing more is written"};
+  {
+    const std::lock_guard guard(*mutex_);
+    if (auto problem = held_->retry()) return problem;
+    now_written_.insert(now_written_.end(), held_findings_.begin(), held_findings_.end());
+    held_findings_.clear();
+  }
+  // A directory that was removed may be there again, without its files.
+  std::error_code ignored;
+  if (!fs::exists(path_ / "campaign.json", ignored)) {
+    if (auto problem = write_file(path_ / "campaign.json", identity_)) return problem;
+  }
   if (auto problem = write_file(path_ / "stats.json", to_json(stats))) return problem;
+  return write_counts(stats);
+}
+
+std::optional<Problem> WorkDirectory::write_counts(const Stats& stats) {
   const std::lock_guard guard(*mutex_);
   for (const auto& [signature, count] : stats.findings) {
     const auto written = written_.find(signature);
     if (!known_.contains(signature) || (written != written_.end() && written->second == count)) continue;
+    std::error_code error;
+    if (!fs::exists(finding(signature), error) &&
+        !error) {  // somebody removed it: its next case makes it anew
+      known_.erase(signature);
+      continue;
+    }
     if (auto problem = write_file(finding(signature) / "count", std::to_string(count) + "\n")) return problem;
     written_[signature] = count;
   }
@@ -186,7 +210,13 @@ std::optional<Problem> WorkDirectory::save(const Stats& stats) {
 }
 
 std::optional<Problem> WorkDirectory::save_corpus_case(const std::string& name, const std::string& text) {
-  return write_file(path_ / "corpus" / name, text);
+  const auto written = held_->write(path_ / "corpus" / name, text);
+  return written ? std::nullopt : std::optional(Problem{written.problem()});
+}
+
+std::vector<std::string> WorkDirectory::take_written() {
+  const std::lock_guard guard(*mutex_);
+  return std::exchange(now_written_, {});
 }
 
 std::vector<std::string> WorkDirectory::findings() const {
@@ -201,26 +231,34 @@ size_t WorkDirectory::finding_count() const {
 
 std::vector<std::string> WorkDirectory::unfinished_findings() const {
   std::vector<std::string> unfinished = findings();
-  std::erase_if(unfinished,
-                [&](const auto& signature) { return fs::exists(finding(signature) / "report.md"); });
+  std::erase_if(unfinished, [&](const auto& signature) {
+    std::error_code ignored;
+    return fs::exists(finding(signature) / "report.md", ignored);
+  });
   return unfinished;
 }
 
-Result<bool> WorkDirectory::add_finding(const std::string& signature, const std::string& case_text,
-                                        const std::string& verdict_text) {
-  // Under the lock: whoever counts another case of this signature finds it on disk.
+Result<WorkDirectory::Added> WorkDirectory::add_finding(const std::string& signature,
+                                                        const std::string& case_text,
+                                                        const std::string& verdict_text) {
+  // Under the lock: whoever counts another case of this signature finds it on disk, or held.
   const std::lock_guard guard(*mutex_);
-  if (known_.contains(signature)) return false;
+  if (known_.contains(signature)) return Added::known;
   if (fs::exists(finding(signature) / "case.json")) {  // was not listed when the campaign began
     known_.insert(signature);
-    return false;
+    return Added::known;
   }
-  if (auto problem = make_folder(finding(signature))) return *problem;
-  if (auto problem = write_file(finding(signature) / "verdict.json", verdict_text)) return *problem;
-  // Last: a folder without it is no finding.
-  if (auto problem = write_file(finding(signature) / "case.json", case_text)) return *problem;
+  std::error_code ignored;
+  for (const char* left : {"report.md", "min.json"}) fs::remove(finding(signature) / left, ignored);
+  // The case comes last: a folder without it is no finding.
+  const auto verdict = held_->write(finding(signature) / "verdict.json", verdict_text);
+  if (!verdict) return Problem{verdict.problem()};
+  const auto written = held_->write(finding(signature) / "case.json", case_text);
+  if (!written) return Problem{written.problem()};
   known_.insert(signature);
-  return true;
+  if (*written) return Added::written;
+  held_findings_.push_back(signature);
+  return Added::held;
 }
 
 std::optional<Problem> WorkDirectory::add_case(const std::string& signature, const std::string& name,

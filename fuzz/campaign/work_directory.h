@@ -15,6 +15,8 @@
 
 #include "fuzz/base/files.h"
 #include "fuzz/base/lease.h"
+#include "fuzz/campaign/damaged_files.h"
+#include "fuzz/campaign/held_files.h"
 #include "fuzz/campaign/stats.h"
 
 namespace fusesmith::fuzz {
@@ -34,6 +36,7 @@ class WorkDirectory {
   // Makes the folder, or takes up the campaign in it, without what a killed one left half done. When
   // campaign.json has another identity, the problem names the first value that differs. `cannot_write` tells
   // the two kinds of problem apart.
+  // Files that are damaged are set aside.
   static Result<WorkDirectory> open(const std::string& path, const Identity& identity, bool& cannot_write);
 
   // What the campaign there, if there is one, has for a key whose value is a string; else empty.
@@ -47,8 +50,18 @@ class WorkDirectory {
   // A problem when stats.json has more cases of this very corpus than it has.
   std::optional<Problem> check_corpus(const std::string& digest, size_t size) const;
 
-  // stats.json, and the `count` of each finding that changed.
+  // What was found to be damaged, a line for each file; and the corpus cases among it.
+  const std::vector<std::string>& damaged() const { return damaged_.notes(); }
+  const std::vector<std::string>& damaged_corpus() const { return damaged_corpus_; }
+
+  // stats.json, and the `count` of each finding that changed; before these, the files that are held, so that
+  // no count is on disk without what it counts. The problem: something cannot be written; try again.
   std::optional<Problem> save(const Stats& stats);
+  // Another process took the directory: nothing more is written.
+  bool is_lost() const { return lease_->is_lost(); }
+  // How many files are held in memory, since they cannot be written (fuzz/campaign/held_files.h).
+  size_t held() const { return held_->count(); }
+  // Held where it cannot be written. The problem: there is no room for that.
   std::optional<Problem> save_corpus_case(const std::string& name, const std::string& text);
 
   // Signatures that have a folder with a case, sorted; and of these, the ones without report.md (a killed
@@ -57,10 +70,13 @@ class WorkDirectory {
   size_t finding_count() const;
   std::vector<std::string> unfinished_findings() const;
   std::filesystem::path finding(const std::string& signature) const { return path_ / "findings" / signature; }
-  // Writes verdict.json and case.json of a finding that is new, before anything else is done with it; false
-  // where its signature is known.
-  Result<bool> add_finding(const std::string& signature, const std::string& case_text,
-                           const std::string& verdict_text);
+  enum class Added : uint8_t { known, written, held };
+  // Writes verdict.json and case.json of a finding that is new, before anything else is done with it, or
+  // holds them. The problem: there is no room for that.
+  Result<Added> add_finding(const std::string& signature, const std::string& case_text,
+                            const std::string& verdict_text);
+  // The findings that were held, and that save() has written since the last call.
+  std::vector<std::string> take_written();
   // A further case of a known finding, beside its case.json.
   std::optional<Problem> add_case(const std::string& signature, const std::string& name,
                                   const std::string& case_text);
@@ -79,15 +95,23 @@ class WorkDirectory {
       : path_(std::move(path)), lock_(std::move(lock)), lease_(std::move(lease)) {}
   std::optional<Problem> load(const Identity& identity, const std::vector<std::filesystem::path>& findings,
                               bool& cannot_write);
+  std::optional<Problem> load_identity(const Identity& identity);
+  std::optional<Problem> load_stats();
+  std::optional<Problem> write_counts(const Stats& stats);
 
   std::filesystem::path path_;
   FolderLock lock_;
   std::unique_ptr<FolderLease> lease_;
   bool resumed_ = false;
   Stats stats_;
+  std::string identity_;  // as campaign.json has it
+  DamagedFiles damaged_;
+  std::vector<std::string> damaged_corpus_;
+  std::unique_ptr<HeldFiles> held_ = std::make_unique<HeldFiles>(path_);
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
   std::set<std::string> known_;  // signatures with a folder
   Counts written_;               // `count` files as they stand
+  std::vector<std::string> held_findings_, now_written_;
 };
 
 }  // namespace fusesmith::fuzz

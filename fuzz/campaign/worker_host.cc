@@ -1,9 +1,11 @@
 #include "fuzz/campaign/worker_host.h"
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "fuzz/base/interrupt.h"
+#include "fuzz/run/gpus.h"
 
 namespace fusesmith::fuzz {
 
@@ -14,7 +16,8 @@ using Clock = std::chrono::steady_clock;
 using Kind = WorkerReply::Kind;
 
 constexpr seconds kPatienceAfterSignal{3};
-constexpr int kAttemptsToStart = 5, kAttemptsAlone = 3, kMostInnocentDeviceFailures = 3;
+constexpr int kAttemptsToStart = 5, kAttemptsAlone = 3;
+constexpr double kSecondsToStart = 120;  // in which a driver answers, even of a machine with many GPUs
 constexpr std::chrono::milliseconds kPauseBeforeStart{300};
 
 // Throws some seconds after a signal: a case may take minutes, and is judged again by the next start.
@@ -49,49 +52,117 @@ std::string stage_text(Stage stage, const std::string& backend) {
 
 }  // namespace
 
-// A thread of a process, while nobody else uses it.
+// A process, and what became of the cases that it was at. Lives until all of these are judged.
+struct WorkerHost::Running {
+  Running(Devices& all, size_t on, std::unique_ptr<CaseWorker> started)
+      : devices(all), device(on), worker(std::move(started)) {}
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
+    if (explained)
+      devices.add_explained_failure(device);
+    else if (!failure.empty())
+      devices.add_innocent_failure(device, failure);
+  }
+
+  void lose_device(const std::string& what) {
+    {
+      const std::lock_guard guard(mutex);
+      if (failure.empty()) failure = what;
+    }
+    worker->give_up(WorkerEnding::Kind::died, "lost its device");
+  }
+
+  Devices& devices;
+  const size_t device;
+  const std::unique_ptr<CaseWorker> worker;
+  std::atomic<bool> explained = false;  // a case does the same alone
+  std::mutex mutex;                     // of what follows
+  std::string failure;                  // of the device
+};
+
+// A thread of a process, while nobody else uses it. Waits for one, since those of GPUs in quarantine are
+// fewer than the threads of this process.
 class WorkerHost::PlaceTaken {
  public:
   explicit PlaceTaken(WorkerHost& host) : host_(host) {
-    const std::lock_guard guard(host_.mutex_);
-    check(!host_.free_.empty(), "the supervisor has as many threads as its workers");
-    place = host_.free_.back();
-    host_.free_.pop_back();
+    std::unique_lock lock(host_.mutex_);
+    while (!take()) {
+      throw_if_interrupted();
+      host_.freed_.wait_for(lock, std::chrono::milliseconds(100));
+    }
   }
   PlaceTaken(const PlaceTaken&) = delete;
   PlaceTaken& operator=(const PlaceTaken&) = delete;
   ~PlaceTaken() {
     const std::lock_guard guard(host_.mutex_);
     host_.free_.push_back(place);
+    host_.freed_.notify_all();
   }
 
   Place place{};
 
  private:
+  bool take() {
+    std::erase_if(host_.free_, [&](const Place& free) {
+      return !host_.devices_->is_usable(host_.processes_[free.process]->device);
+    });
+    if (host_.devices_->usable() == 0) throw HostError{kDeviceUnhealthy, host_.devices_->why_none()};
+    if (host_.free_.empty()) return false;
+    place = host_.free_.back();
+    host_.free_.pop_back();
+    return true;
+  }
+
   WorkerHost& host_;
 };
 
 WorkerHost::WorkerHost(std::string program, WorkerSetup setup, int threads, int processes)
-    : program_(std::move(program)), setup_(std::move(setup)) {
-  for (int i = 0; i < processes; ++i) processes_.push_back(std::make_unique<Process>());
-  for (int i = 0; i < std::max(threads, processes); ++i) {
+    : program_(std::move(program)),
+      setup_(std::move(setup)),
+      wanted_threads_(threads),
+      wanted_processes_(processes) {}
+
+WorkerHost::~WorkerHost() = default;
+
+void WorkerHost::make_places() {
+  const int processes = std::max(wanted_processes_, static_cast<int>(devices_->size()));
+  for (int i = 0; i < processes; ++i) {
+    processes_.push_back(std::make_unique<Process>());
+    processes_.back()->device = static_cast<size_t>(i) % devices_->size();
+  }
+  for (int i = 0; i < std::max(wanted_threads_, processes); ++i) {
     const auto index = static_cast<size_t>(i % processes);
     places_.push_back({index, processes_[index]->threads++});
   }
   free_ = {places_.rbegin(), places_.rend()};
 }
 
-std::unique_ptr<CaseWorker> WorkerHost::start_process(int threads, WorkerHello& hello) const {
-  auto worker = CaseWorker::start(program_, threads, setup_.options.rss_limit_mb);
+std::unique_ptr<CaseWorker> WorkerHost::start_process(size_t device, int threads, bool lists_gpus,
+                                                      WorkerHello& hello) {
+  WorkerSetup setup = setup_;
+  setup.lists_gpus = lists_gpus;
+  CaseWorker::Start start{program_, threads, setup_.options.rss_limit_mb};
+  start.patience_ms =
+      static_cast<int64_t>(1000 * (kSecondsToStart + 2 * setup.options.judge.compile_timeout));
+  if (!lists_gpus && devices_->is_named(device)) {
+    setup.gpus = {devices_->gpu(device)};
+    start.variables = {{"CUDA_VISIBLE_DEVICES", setup.gpus[0].uuid}};
+    start.on_stuck = [this, device] {
+      devices_->quarantine(device, "a worker process does not end, though it was killed");
+    };
+  }
+  auto worker = CaseWorker::start(std::move(start));
   if (!worker) {
     hello.problem = "cannot start a worker process: " + worker.problem();
     hello.code = kOutOfMemory;
     return nullptr;
   }
-  (*worker)->send(0, to_message(setup_));
+  (*worker)->send(0, to_message(setup));
   const auto message = (*worker)->receive(0, until_interrupted());
   const auto answer = message ? parse_hello(*message) : std::nullopt;
   if (answer) {
+    (*worker)->is_ready();
     hello = *answer;
     return hello.problem.empty() ? std::move(*worker) : nullptr;
   }
@@ -99,46 +170,103 @@ std::unique_ptr<CaseWorker> WorkerHost::start_process(int threads, WorkerHello& 
   const WorkerEnding ending = (*worker)->ending();
   hello.problem = "a worker process " + ending.how + " when it was started" +
                   (ending.errors.empty() ? "" : ": " + ending.errors);
-  hello.code = kOutOfMemory;
+  // A driver that does not answer; what ended a worker otherwise, ends those of other GPUs as well.
+  hello.code = ending.kind == WorkerEnding::Kind::timed_out ? kDeviceUnhealthy : kOutOfMemory;
   return nullptr;
+}
+
+// In a process of its own, so that this one never loads CUDA.
+bool WorkerHost::find_gpus(WorkerHello& hello) {
+  if (setup_.options.gpus.empty()) return true;
+  if (!start_process(0, 1, true, hello)) return false;
+  auto gpus = choose_gpus(setup_.options.gpus, hello.gpus);
+  if (!gpus) {
+    hello.problem = gpus.problem();
+    hello.code = kDeviceUnhealthy;
+    return false;
+  }
+  devices_ = std::make_unique<Devices>(std::move(*gpus));
+  return true;
 }
 
 WorkerHello WorkerHost::start() {
   WorkerHello hello;
-  processes_[0]->worker = start_process(processes_[0]->threads, hello);
+  if (!find_gpus(hello)) return hello;
+  make_places();
+  for (size_t i = 0; i < devices_->size(); ++i) {
+    Process& first = *processes_[i];
+    if (auto worker = start_process(first.device, first.threads, false, hello)) {
+      first.running = std::make_shared<Running>(*devices_, first.device, std::move(worker));
+      break;
+    }
+    if (hello.code != kDeviceUnhealthy || !devices_->is_named(first.device)) return hello;
+    devices_->quarantine(first.device, hello.problem);
+  }
+  if (devices_->usable() == 0) {
+    hello.problem = devices_->why_none();
+    return hello;
+  }
   setup_.options.judge.baseline = hello.baseline;
   setup_.options.judge.candidate = hello.candidate;
   environment_ = hello.environment;
+  name_all_gpus();
   return hello;
 }
 
-std::unique_ptr<CaseWorker> WorkerHost::start_or_throw(int threads) const {
+// In reports of cases that ended their processes, on whichever GPU.
+void WorkerHost::name_all_gpus() {
+  const std::vector<CampaignGpu> gpus = devices_->states();
+  if (gpus.empty()) return;
+  const auto at = std::find_if(environment_.begin(), environment_.end(),
+                               [](const auto& entry) { return entry.first == "GPU"; }) -
+                  environment_.begin();
+  std::erase_if(environment_, [](const auto& entry) { return entry.first == "GPU"; });
+  for (auto gpu = gpus.rbegin(); gpu != gpus.rend(); ++gpu)
+    environment_.insert(environment_.begin() + std::min(at, std::ssize(environment_)),
+                        environment_entry(gpu->gpu));
+}
+
+// Null where the GPU is in quarantine, or is put there now, because none starts.
+std::unique_ptr<CaseWorker> WorkerHost::start_on(size_t device, int threads) {
   WorkerHello hello;
-  for (int attempt = 1;; ++attempt) {
-    if (auto worker = start_process(threads, hello)) return worker;
-    if (attempt == kAttemptsToStart) throw HostError{hello.code, hello.problem};
+  for (int attempt = 1; devices_->is_usable(device); ++attempt) {
+    if (auto worker = start_process(device, threads, false, hello)) return worker;
+    if (attempt == kAttemptsToStart && hello.code != kDeviceUnhealthy)
+      throw HostError{hello.code, hello.problem};
+    if (attempt == kAttemptsToStart) devices_->quarantine(device, hello.problem);
     throw_if_interrupted();
     std::this_thread::sleep_for(kPauseBeforeStart);
   }
+  return nullptr;
 }
 
-std::shared_ptr<CaseWorker> WorkerHost::process(size_t index) {
+std::unique_ptr<CaseWorker> WorkerHost::start_alone(std::optional<size_t> not_on, size_t& device) {
+  while (const auto next = devices_->next(not_on)) {
+    device = *next;
+    if (auto worker = start_on(device, 1)) return worker;
+  }
+  throw HostError{kDeviceUnhealthy, devices_->why_none()};
+}
+
+std::shared_ptr<WorkerHost::Running> WorkerHost::process(size_t index) {
   Process& process = *processes_[index];
   const std::lock_guard guard(process.mutex);
-  if (!process.worker || process.worker->has_ended()) {
-    if (process.worker) ++restarts_;
-    process.worker = start_or_throw(process.threads);
+  if (!process.running || process.running->worker->has_ended()) {
+    if (process.running) ++restarts_;
+    process.running.reset();
+    if (auto worker = start_on(process.device, process.threads))
+      process.running = std::make_shared<Running>(*devices_, process.device, std::move(worker));
   }
-  return process.worker;
+  return process.running;
 }
 
 std::map<std::string, int64_t> WorkerHost::stages() {
   std::map<std::string, int64_t> stages;
   for (const auto& process : processes_) {
     const std::unique_lock lock(process->mutex, std::try_to_lock);
-    if (!lock || !process->worker || process->worker->has_ended()) continue;
+    if (!lock || !process->running || process->running->worker->has_ended()) continue;
     for (int thread = 0; thread < process->threads; ++thread) {
-      const JournalSlot& slot = process->worker->slot(thread);
+      const JournalSlot& slot = process->running->worker->slot(thread);
       if (slot.since != 0) ++stages[stage_name(slot.stage)];
     }
   }
@@ -164,31 +292,37 @@ std::optional<WorkerReply> WorkerHost::ask(CaseWorker& worker, int thread, const
 
 HostJudged WorkerHost::judge(const std::string& name, const std::string& text) {
   const WorkerRequest request{WorkerRequest::Kind::judge, name, text};
-  std::string device_failure;
-  {
+  std::shared_ptr<Running> running;
+  while (!running) {
     const PlaceTaken taken(*this);
-    const auto worker = process(taken.place.process);
-    auto reply = ask(*worker, taken.place.thread, request);
+    running = process(taken.place.process);
+    if (!running) continue;
+    auto reply = ask(*running->worker, taken.place.thread, request);
     if (reply && reply->kind == Kind::problem) throw HostError{kUsage, reply->text};
     if (reply && reply->kind == Kind::done) return {std::move(reply->finished)};
-    if (reply) {
-      device_failure = reply->text;
-      worker->give_up(WorkerEnding::Kind::died, "lost its device");
-    }
+    if (reply) running->lose_device(reply->text);
   }
   throw_if_interrupted();
-  HostJudged judged = Alone(*this).judge(request);
-  if (!device_failure.empty()) count_device_failure(!judged.device, device_failure);
-  return judged;
+  return judge_alone(request, *running);
 }
 
-void WorkerHost::count_device_failure(bool innocent, const std::string& what) {
-  const std::lock_guard guard(mutex_);
-  innocent_device_failures_ = innocent ? innocent_device_failures_ + 1 : 0;
-  if (innocent_device_failures_ >= kMostInnocentDeviceFailures)
-    throw HostError{kDeviceUnhealthy,
-                    "the device failed " + std::to_string(innocent_device_failures_) +
-                        " times with cases that run alone without a failure, the last: " + what};
+// After the process ended that was at the case, perhaps because its device failed. Where there are several
+// GPUs, a case must make two of them fail, so that a GPU that fails with any case is not taken for a finding.
+HostJudged WorkerHost::judge_alone(const WorkerRequest& request, Running& seen_on) {
+  Alone alone(*this, seen_on.device);
+  HostJudged judged = alone.judge(request);
+  const auto device_failed = [&] {
+    const std::lock_guard guard(seen_on.mutex);
+    return !seen_on.failure.empty();
+  };
+  if (judged.device && !device_failed() && devices_->usable() > 1) {
+    Alone again(*this, alone.device());
+    const std::string what = judged.device->what();
+    judged = again.judge(request);
+    if (!judged.device) devices_->add_innocent_failure(alone.device(), what);
+  }
+  if (judged.device || judged.failure) seen_on.explained = true;
+  return judged;
 }
 
 Result<bool> WorkerHost::finish(const std::string& signature, bool minimize, const OnOther& other,
@@ -206,12 +340,15 @@ Result<bool> WorkerHost::finish(const std::string& signature, bool minimize, con
   };
   {
     const PlaceTaken taken(*this);
-    const auto worker = process(taken.place.process);
-    auto done = finished(*worker, taken.place.thread);
-    if (!done || *done) return done;
+    if (const auto running = process(taken.place.process)) {
+      auto done = finished(*running->worker, taken.place.thread);
+      if (!done || *done) return done;
+      running->explained = true;  // by a smaller case, most likely
+    }
   }
   // The cause may have been a case of another thread.
-  const auto worker = start_or_throw(1);
+  size_t device = 0;
+  const auto worker = start_alone({}, device);
   return finished(*worker, 0);
 }
 
@@ -232,7 +369,7 @@ WorkerError WorkerHost::failure_of(CaseWorker& worker, const WorkerEnding& endin
 std::optional<WorkerReply> WorkerHost::Alone::ask(const WorkerRequest& request,
                                                   std::optional<WorkerError>& failure) {
   for (int attempt = 1;; ++attempt) {
-    if (!worker_ || worker_->has_ended()) worker_ = host_.start_or_throw(1);
+    if (!worker_ || worker_->has_ended()) worker_ = host_.start_alone(not_on_, device_);
     if (auto reply = WorkerHost::ask(*worker_, 0, request)) return reply;
     throw_if_interrupted();
     const WorkerEnding ending = worker_->ending();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 
 #include "backends/worker_error.h"
 #include "fuzz/campaign/case_worker.h"
+#include "fuzz/campaign/devices.h"
 #include "fuzz/campaign/worker_messages.h"
 
 namespace fusesmith::fuzz {
@@ -35,9 +37,12 @@ struct HostJudged {
 class WorkerHost {
  public:
   // `program`: what is started as a worker. `threads`: over all processes, each of which has at least one.
+  // With --gpus, there is at least one process for each GPU.
   WorkerHost(std::string program, WorkerSetup setup, int threads, int processes);
+  ~WorkerHost();
 
-  // Starts the first process. The pair of backends is then the same for all that follow.
+  // Starts the first process; before that, one that lists the GPUs, if the flags name some. The pair of
+  // backends is then the same for all that follow.
   WorkerHello start();
   int threads() const { return static_cast<int>(places_.size()); }
   const Environment& environment() const { return environment_; }
@@ -45,6 +50,8 @@ class WorkerHost {
   int64_t restarts() const { return restarts_; }
   // How many threads are at work now, by stage.
   std::map<std::string, int64_t> stages();
+  // Those that the flags name.
+  std::vector<CampaignGpu> gpus() const { return devices_->states(); }
 
   // `text`: of a case that is not generated.
   HostJudged judge(const std::string& name, const std::string& text);
@@ -58,16 +65,21 @@ class WorkerHost {
   // Runs cases one after the other in a process of their own, and starts another where one ends it.
   class Alone {
    public:
-    explicit Alone(WorkerHost& host) : host_(host) {}
+    // `not_on`: a GPU that is not to be used where there is another one.
+    explicit Alone(WorkerHost& host, std::optional<size_t> not_on = {}) : host_(host), not_on_(not_on) {}
     // Throws WorkerError or DeviceError when the case ends the process.
     BriefVerdict query(const Case& test_case);
     HostJudged judge(const WorkerRequest& request);
+    // On which it ran last.
+    size_t device() const { return device_; }
 
    private:
     // Nothing: the process ended, and `failure` says how.
     std::optional<WorkerReply> ask(const WorkerRequest& request, std::optional<WorkerError>& failure);
 
     WorkerHost& host_;
+    const std::optional<size_t> not_on_;
+    size_t device_ = 0;
     std::unique_ptr<CaseWorker> worker_;
   };
 
@@ -77,30 +89,38 @@ class WorkerHost {
     int thread;
   };
   class PlaceTaken;
+  struct Running;
 
-  std::unique_ptr<CaseWorker> start_process(int threads, WorkerHello& hello) const;
-  std::unique_ptr<CaseWorker> start_or_throw(int threads) const;
-  std::shared_ptr<CaseWorker> process(size_t index);
+  bool find_gpus(WorkerHello& hello);
+  void name_all_gpus();
+  void make_places();
+  std::unique_ptr<CaseWorker> start_process(size_t device, int threads, bool lists_gpus, WorkerHello& hello);
+  std::unique_ptr<CaseWorker> start_on(size_t device, int threads);
+  std::unique_ptr<CaseWorker> start_alone(std::optional<size_t> not_on, size_t& device);
+  std::shared_ptr<Running> process(size_t index);
+  HostJudged judge_alone(const WorkerRequest& request, Running& seen_on);
   static std::optional<WorkerReply> ask(CaseWorker& worker, int thread, const WorkerRequest& request,
                                         const OnOther& other = {});
   WorkerError failure_of(CaseWorker& worker, const WorkerEnding& ending) const;
-  void count_device_failure(bool innocent, const std::string& what);
 
   struct Process {
     std::mutex mutex;  // while it is started
-    std::shared_ptr<CaseWorker> worker;
+    std::shared_ptr<Running> running;
     int threads = 0;
+    size_t device = 0;
   };
 
   const std::string program_;
   WorkerSetup setup_;
+  const int wanted_threads_, wanted_processes_;
   Environment environment_;
+  std::unique_ptr<Devices> devices_ = std::make_unique<Devices>(std::vector<Gpu>{});
   std::vector<std::unique_ptr<Process>> processes_;
   std::atomic<int64_t> restarts_ = 0;
   std::vector<Place> places_;
   std::mutex mutex_;  // of what follows
-  std::vector<Place> free_;
-  int innocent_device_failures_ = 0;  // in a row
+  std::condition_variable freed_;
+  std::vector<Place> free_;  // whose GPU is not in quarantine, though it may be put there meanwhile
 };
 
 }  // namespace fusesmith::fuzz

@@ -58,13 +58,18 @@ void transfer(Archive& archive, BriefVerdict& verdict) {
 }
 
 template <class Archive>
+void transfer(Archive& archive, Gpu& gpu) {
+  archive(gpu.uuid, gpu.name);
+}
+
+template <class Archive>
 void transfer(Archive& archive, WorkerSetup& setup) {
-  archive(setup.options, setup.program, setup.commit);
+  archive(setup.options, setup.program, setup.commit, setup.gpus, setup.lists_gpus);
 }
 
 template <class Archive>
 void transfer(Archive& archive, WorkerHello& hello) {
-  archive(hello.problem, hello.code, hello.baseline, hello.candidate, hello.environment);
+  archive(hello.problem, hello.code, hello.baseline, hello.candidate, hello.environment, hello.gpus);
 }
 
 template <class Archive>

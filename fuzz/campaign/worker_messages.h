@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "backends/gpu.h"
 #include "fuzz/campaign/case_judge.h"
 #include "fuzz/run/environment.h"
 
@@ -19,6 +21,8 @@ inline constexpr std::string_view kCampaignWorker = "campaign-worker";
 struct WorkerSetup {
   CampaignOptions options;
   std::string program, commit;
+  std::vector<Gpu> gpus;    // the one that it uses, if it has a name
+  bool lists_gpus = false;  // it does nothing but to tell which GPUs there are
 };
 
 // The answer to it.
@@ -27,6 +31,7 @@ struct WorkerHello {
   ExitCode code = kClean;           // of the problem
   std::string baseline, candidate;  // the pair that is judged
   Environment environment;          // for reports
+  std::vector<Gpu> gpus;            // that there are
 };
 
 struct WorkerRequest {

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "fuzz/base/printable_stream.h"
 #include "fuzz/cli/version.h"
 
 // The one list, in the order of --help. To add a command, write fuzz/cli/NAME_command.cc and add a line here.
@@ -139,7 +140,11 @@ std::span<const Command> all_commands() {
   return commands;
 }
 
-int run_command_line(std::span<const std::string> args, Console& console) {
+int run_command_line(std::span<const std::string> args, Console& given) {
+  PrintableBuffer printable(given.out.rdbuf());
+  std::ostream out(&printable);
+  Console console{out,          given.err,       given.live, given.program, given.reader_left,
+                  given.commit, given.executable};
   const std::string_view command = args.empty() ? std::string_view() : args[0];
   try {
     const int code = run_command(args, console);

@@ -54,6 +54,13 @@ void add_processes(CampaignOptions& options, std::vector<Flag>& flags) {
               "process of the command, so that a crash or a hang ends the campaign; for debuggers.",
        .hi = 1024});
   flags.push_back(
+      {.name = "gpus",
+       .target = &options.gpus,
+       .value = "all|0,2|UUID,...",
+       .doc = "Use these GPUs, with a worker process each, or as many as --processes says; the threads of "
+              "--jobs are shared between all. An index is CUDA's; a UUID may be cut short. Without the flag, "
+              "every worker process uses the first GPU."});
+  flags.push_back(
       {.name = "timeout",
        .target = &options.timeout,
        .value = "TIME",
@@ -134,6 +141,11 @@ constexpr std::string_view kDetails =
     "With --processes=0, a crash or a hang is not survived. If the GPU fails, the cases that were running "
     "are saved in WORKDIR/suspects/. The next call of the command first runs each of them alone. A case "
     "that makes the GPU fail again is a finding, and later calls skip it.\n"
+    "\n"
+    "Where a file cannot be written, the campaign says so, goes on, holds what it finds in memory, and tries "
+    "again. It ends with exit code 73 if it still cannot write at its end, or has no more room. Damaged "
+    "files "
+    "of the work directory are renamed to FILE.damaged and named; the campaign goes on without them.\n"
     "\n"
     "SIGINT, SIGTERM and SIGHUP end the campaign within some seconds; cases that were not finished run "
     "again when it is continued. SIGUSR1, SIGUSR2 and SIGXCPU, by which batch systems announce the end of "

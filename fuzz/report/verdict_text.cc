@@ -171,8 +171,11 @@ std::string evidence_text(const Verdict& verdict) {
                       : region.symptom == Symptom::production_differs ? "in the production run"
                       : region.symptom == Symptom::source_overwritten ? "after the run"
                                                                       : "in another run";
-    return where + " is inconsistent: " + worst.value + "[" + std::to_string(worst.element) + "] is " +
-           number_text(worst.want) + ", but " + number_text(worst.got) + " " + how;
+    // A worker tells where, but not which values.
+    const bool has_values = worst.want != worst.got;
+    return where + " is inconsistent: " + worst.value + "[" + std::to_string(worst.element) + "] " +
+           (has_values ? "is " + number_text(worst.want) + ", but " + number_text(worst.got) : "differs") +
+           " " + how;
   }
   const std::string steps =
       worst.steps_outside > 0 ? ", " + std::to_string(worst.steps_outside) + " ulp outside" : "";

@@ -36,17 +36,19 @@ std::string system_text() {
   return (name.empty() ? "" : name + ", ") + system.sysname + " " + system.release + ", " + system.machine;
 }
 
-// What the driver of NVIDIA tells without its libraries.
-void add_gpus(Environment& environment) {
+// Of all GPUs, what the driver of NVIDIA tells without its libraries.
+void add_gpus(Environment& environment, const std::vector<Gpu>& gpus) {
+  for (const Gpu& gpu : gpus) environment.push_back(environment_entry(gpu));
   const std::filesystem::path driver = "/proc/driver/nvidia";
   std::error_code error;
   std::vector<std::filesystem::path> devices;
   for (const auto& entry : std::filesystem::directory_iterator(driver / "gpus", error))
     devices.push_back(entry.path() / "information");
   std::sort(devices.begin(), devices.end());
+  if (!gpus.empty()) devices.clear();
   for (const auto& device : devices) {
-    const std::string model = value_in(device, "Model"), uuid = value_in(device, "GPU UUID");
-    if (!model.empty()) environment.emplace_back("GPU", model + (uuid.empty() ? "" : ", " + uuid));
+    const std::string model = value_in(device, "Model");
+    if (!model.empty()) environment.push_back(environment_entry({value_in(device, "GPU UUID"), model}));
   }
   const std::string version = value_in(driver / "version", "NVRM version");
   if (!version.empty()) environment.emplace_back("GPU driver", version);
@@ -62,12 +64,17 @@ std::string today() {
 
 }  // namespace
 
-Environment environment_of(const std::vector<std::string>& backends, std::string_view commit) {
+std::pair<std::string, std::string> environment_entry(const Gpu& gpu) {
+  return {"GPU", gpu.name + (gpu.uuid.empty() ? "" : ", " + gpu.uuid)};
+}
+
+Environment environment_of(const std::vector<std::string>& backends, std::string_view commit,
+                           const std::vector<Gpu>& gpus) {
   Environment environment = {{"fusesmith", "" FUSESMITH_VERSION ", commit " + std::string(commit) +
                                                (kFaultsBuilt ? ", built with faults" : "")},
                              {"system", system_text()},
                              {"CPU", value_in("/proc/cpuinfo", "model name")}};
-  add_gpus(environment);
+  add_gpus(environment, gpus);
   std::set<std::string> told;
   for (const std::string& name : backends) {
     const Backend* backend = find_backend(name);

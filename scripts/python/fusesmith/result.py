@@ -18,7 +18,7 @@ COLUMNS = 100
 
 @dataclass
 class Result:
-    """`ok`: no finding, and at least one case could be judged. The fields from `region` on are of one failing case,
+    """`ok`: no finding, and at least half of the cases that the kernel supports could be judged. The fields from `region` on are of one failing case,
     the smallest of those with the most frequent failure, and None if there is none."""
 
     ok: bool
@@ -69,7 +69,7 @@ def make_result(kernel, subject, cases, judged, keep, judge_alone, arguments):
     findings = [entry for entry in judged if entry["finding"]]
     counts = collections.Counter(entry["verdict"] for entry in judged)
     result = Result(
-        ok=not findings and any(counts[verdict] for verdict in CORRECT), verdict="", cases=dict(counts.most_common()),
+        ok=not findings and were_judged(counts), verdict="", cases=dict(counts.most_common()),
         kernel=kernel.text, subject=subject, runs=len(cases),
         findings=len(findings), failures_by=failures_by(judged, by_path),
         reasons=dict(collections.Counter(e["reason"] for e in judged if e["reason"]).most_common(3)))
@@ -77,7 +77,8 @@ def make_result(kernel, subject, cases, judged, keep, judge_alone, arguments):
     result.worst_share = max((number(share) for share in shares), default=0.0)
     result.sampled = sampled_elements(judged)
     if not findings:
-        result.verdict = next((v for v in (*reversed(CORRECT), *OTHERS) if counts[v]), "unsupported")
+        order = (*reversed(CORRECT), *OTHERS) if result.ok else sorted(OTHERS, key=lambda v: -counts[v])
+        result.verdict = next((v for v in order if counts[v]), "unsupported")
         return result
     most = collections.Counter(entry["verdict"] for entry in findings).most_common(1)[0][0]
     shown = min((e for e in findings if e["verdict"] == most), key=lambda e: e["output_elements"])
@@ -85,6 +86,12 @@ def make_result(kernel, subject, cases, judged, keep, judge_alone, arguments):
     add_evidence(result, shown)
     keep_case(result, kernel, shown, keep, judge_alone, arguments)
     return result
+
+
+def were_judged(counts):
+    """Whether most cases were: a kernel that mostly runs out of memory is not right."""
+    right = sum(counts[verdict] for verdict in CORRECT)
+    return right > 0 and right >= counts["inconclusive"] + counts["out_of_memory"]
 
 
 def sampled_elements(judged):
@@ -150,12 +157,14 @@ def described(fill):
 
 def report(result):
     judged = sum(result.cases.values())
+    right = sum(result.cases.get(verdict, 0) for verdict in CORRECT)
     if result.findings:
         head = f"is wrong for {result.subject}: {result.findings} of {judged} cases failed, {result.verdict}"
     elif result.ok:
-        right = sum(result.cases.get(verdict, 0) for verdict in CORRECT)
         others = f" of {judged} cases; the others could not be judged" if right < judged else " cases"
         head = f"is right for {result.subject} in {right}{others}"
+    elif right:
+        head = f"was judged in too few cases for {result.subject}: right in {right} of {judged}, else {result.verdict}"
     else:
         head = f"was not judged for {result.subject} in {judged} cases: {result.verdict}"
     left = result.runs - judged

@@ -72,6 +72,12 @@ class Counted:
     calls = 0
 
 
+def out_of_memory_for_most(x):
+    if x.size > 4:
+        raise MemoryError
+    return softmax(x)
+
+
 def wrong_later(x):
     Counted.calls += 1
     return softmax(x) if Counted.calls < 30 else zeros(x)

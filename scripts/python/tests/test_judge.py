@@ -78,6 +78,13 @@ class RightKernels(unittest.TestCase):
         result = fusesmith.judge(kernel("softmax"), "softmax", runs=2, shapes=[(300, 8)], dtypes="f32")
         self.assertIsNone(result.sampled)
 
+    def test_a_kernel_that_mostly_runs_out_of_memory_is_not_right(self):
+        result = fusesmith.judge(kernel("out_of_memory_for_most"), "softmax", runs=10, dtypes="f32",
+                                 shapes=[(4,), (300,), (7, 9)])
+        self.assertFalse(result.ok, str(result))
+        self.assertEqual((result.findings, result.verdict), (0, "out_of_memory"))
+        self.assertIn("was judged in too few cases", str(result))
+
     def test_baseline(self):
         result = self.check_right("softmax", "softmax", baseline="cpu_fused")
         self.assertEqual(result.kernel.rpartition(":")[2], "softmax")

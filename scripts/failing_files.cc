@@ -1,0 +1,177 @@
+// Preloaded by scripts/disk_faults and scripts/kill_campaign: makes calls of the file system fail, or kills
+// the process before one. Counts the calls that create, write, sync, rename or lock a file or make a folder
+// below a folder.
+//
+//   FAIL_FOLDER  only calls on paths that contain this
+//   FAIL_CALL    open (to create), write, fsync, rename, mkdir or flock
+//   FAIL_ERRNO   the number of the error; a write that fails with ENOSPC has written a half before
+//   FAIL_FROM    the first of these calls that fails, from 1
+//   FAIL_TO      the last one (default: all that follow)
+//   KILL_AT      SIGKILL before this one of all counted calls, of whichever kind, from 1
+//   FAIL_REPORT  a file to which each process that ends by exit() or _exit() appends the numbers of calls:
+//   "open 3 write 9 ...",
+//                and before a SIGKILL "killed write"
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+enum Call { kOpen, kWrite, kFsync, kRename, kMkdir, kFlock, kCalls };
+constexpr const char* kNames[] = {"open", "write", "fsync", "rename", "mkdir", "flock"};
+
+std::atomic<long> counted[kCalls];
+std::atomic<long> all = 0;
+
+const char* text(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value ? value : otherwise;
+}
+
+long number(const char* name, long otherwise) {
+  const char* value = std::getenv(name);
+  return value ? std::atol(value) : otherwise;
+}
+
+void append(const char* line, int length) {
+  const char* path = std::getenv("FAIL_REPORT");
+  if (!path) return;
+  const long file = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0) return;
+  syscall(SYS_write, file, line, static_cast<size_t>(length));
+  syscall(SYS_close, file);
+}
+
+void report() {
+  char line[256];
+  int length = 0;
+  for (int call = 0; call < kCalls; ++call)
+    length += std::snprintf(line + length, sizeof line - static_cast<size_t>(length), "%s %ld ", kNames[call],
+                            counted[call].load());
+  line[length - 1] = '\n';
+  append(line, length);
+}
+
+// Whether this call is to fail, with errno.
+bool fails(Call call, const char* path) {
+  const char* folder = std::getenv("FAIL_FOLDER");
+  if (!folder || !path || !std::strstr(path, folder)) return false;
+  static const bool reports = std::atexit(report) == 0;
+  static_cast<void>(reports);
+  if (++all == number("KILL_AT", 0)) {
+    char line[32];
+    append(line, std::snprintf(line, sizeof line, "killed %s\n", kNames[call]));
+    kill(getpid(), SIGKILL);
+    pause();
+  }
+  const long count = ++counted[call];
+  if (std::strcmp(kNames[call], text("FAIL_CALL", "")) != 0) return false;
+  if (count < number("FAIL_FROM", 1) || count > number("FAIL_TO", LONG_MAX)) return false;
+  errno = static_cast<int>(number("FAIL_ERRNO", EIO));
+  return true;
+}
+
+// The path of a descriptor, in `buffer`.
+const char* path_of(int file, char* buffer) {
+  char link[64];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  const ssize_t length = readlink(link, buffer, PATH_MAX);
+  if (length < 0) return nullptr;
+  buffer[length] = '\0';
+  return buffer;
+}
+
+bool fails(Call call, int file) {
+  char buffer[PATH_MAX + 1];
+  const int before = errno;
+  const char* path = path_of(file, buffer);
+  errno = before;
+  return fails(call, path);
+}
+
+// A relative path, made absolute so that FAIL_FOLDER fits.
+bool fails_at(Call call, const char* path) {
+  if (!path || path[0] == '/') return fails(call, path);
+  char buffer[2 * PATH_MAX];
+  const int before = errno;
+  if (!getcwd(buffer, PATH_MAX)) return false;
+  std::strcat(buffer, "/");
+  std::strncat(buffer, path, PATH_MAX - 1);
+  errno = before;
+  return fails(call, buffer);
+}
+
+template <class F>
+F next(F, const char* name) {
+  return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+extern "C" {
+
+int open(const char* path, int flags, ...) {
+  static const auto real = next(&open, "open");
+  mode_t mode = 0;
+  if (flags & O_CREAT) {
+    va_list rest;
+    va_start(rest, flags);
+    mode = va_arg(rest, mode_t);
+    va_end(rest);
+    if (fails_at(kOpen, path)) return -1;
+  }
+  return real(path, flags, mode);
+}
+
+ssize_t write(int file, const void* bytes, size_t count) {
+  static const auto real = next(&write, "write");
+  if (file > STDERR_FILENO && fails(kWrite, file)) {
+    const int error = errno;
+    if (error == ENOSPC && count > 1) {
+      [[maybe_unused]] const ssize_t half = real(file, bytes, count / 2);
+    }
+    errno = error;
+    return -1;
+  }
+  return real(file, bytes, count);
+}
+
+int fsync(int file) {
+  static const auto real = next(&fsync, "fsync");
+  return fails(kFsync, file) ? -1 : real(file);
+}
+
+int rename(const char* from, const char* to) {
+  static const auto real = next(&rename, "rename");
+  return fails_at(kRename, to) ? -1 : real(from, to);
+}
+
+int mkdir(const char* path, mode_t mode) {
+  static const auto real = next(&mkdir, "mkdir");
+  return fails_at(kMkdir, path) ? -1 : real(path, mode);
+}
+
+[[noreturn]] void _exit(int code) {
+  report();
+  syscall(SYS_exit_group, code);
+  __builtin_unreachable();
+}
+
+int flock(int file, int operation) {
+  static const auto real = next(&flock, "flock");
+  return fails(kFlock, file) ? -1 : real(file, operation);
+}
+
+}  // extern "C"
