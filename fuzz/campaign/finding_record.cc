@@ -27,6 +27,23 @@ int64_t read_number(const fs::path& file) {
   return std::max<int64_t>(number, 0);
 }
 
+FindingRecord read_finding(const fs::path& folder) {
+  FindingRecord record;
+  record.signature = folder.filename().string();
+  record.folder = folder;
+  record.cases = read_number(folder / "count");
+  const auto verdict = read_file(folder / "verdict.json");
+  record.verdict = verdict ? Json::parse(*verdict, nullptr, false) : Json();
+  if (!record.verdict.is_object()) record.verdict = Json();
+  for (const char* name : {"case.json", "min.json"}) {
+    if (!fs::exists(folder / name)) continue;
+    record.file = folder / name;
+    auto test_case = read_case_file(record.file.string());
+    if (test_case) record.smallest = std::move(*test_case);
+  }
+  return record;
+}
+
 }  // namespace
 
 const Json& FindingRecord::judged() const {
@@ -46,23 +63,6 @@ const Json& FindingRecord::failing_region() const {
 std::string text_member(const Json& object, const char* key) {
   const Json& value = member(object, key);
   return value.is_string() ? value.get<std::string>() : "";
-}
-
-FindingRecord read_finding(const fs::path& folder) {
-  FindingRecord record;
-  record.signature = folder.filename().string();
-  record.folder = folder;
-  record.cases = read_number(folder / "count");
-  const auto verdict = read_file(folder / "verdict.json");
-  record.verdict = verdict ? Json::parse(*verdict, nullptr, false) : Json();
-  if (!record.verdict.is_object()) record.verdict = Json();
-  for (const char* name : {"case.json", "min.json"}) {
-    if (!fs::exists(folder / name)) continue;
-    record.file = folder / name;
-    auto test_case = read_case_file(record.file.string());
-    if (test_case) record.smallest = std::move(*test_case);
-  }
-  return record;
 }
 
 Result<std::vector<FindingRecord>> read_findings(const fs::path& workdir) {

@@ -26,9 +26,6 @@ struct FindingRecord {
   const nlohmann::ordered_json& failing_region() const;
 };
 
-// Of a folder with a case.json.
-FindingRecord read_finding(const std::filesystem::path& folder);
-
 // Of the folders of findings/ that hold a case, sorted by signature. None where there is no such folder.
 Result<std::vector<FindingRecord>> read_findings(const std::filesystem::path& workdir);
 

@@ -28,7 +28,7 @@ auto rank(const FoundCopy& copy) {
   size_t bytes = 0;
   for (const auto& [name, text] : copy.files) bytes += text.size();
   return std::tuple(!copy.files.contains("min.json"), !copy.files.contains("report.md"),
-                    measure(*copy.record.smallest), copy.key, SIZE_MAX - bytes);
+                    measure(copy.smallest), copy.key, SIZE_MAX - bytes);
 }
 
 std::string corpus_name(const std::string& text) {
@@ -152,7 +152,7 @@ void Merge::read_sources() {
 }
 
 std::optional<Problem> Merge::install(const FoundCopy& copy, bool replaces, const std::string& seen_in) {
-  const std::string& signature = copy.record.signature;
+  const std::string& signature = copy.signature;
   const fs::path place = root_ / "findings" / signature, made = root_ / kStaging / signature;
   const fs::path old = root_ / kStaging / (std::string(kOld) + signature);
   std::error_code ignored;

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "fuzz/base/escape.h"
 #include "fuzz/base/files.h"
 #include "fuzz/campaign/campaign.h"
 #include "fuzz/run/case_files.h"
@@ -198,11 +197,19 @@ std::optional<FoundCopy> read_found(MergeSource& source, const std::string& sign
     auto text = read_file(folder / name);
     if (text) copy.files[name] = std::move(*text);
   }
-  copy.record = read_finding(folder);
-  if (!copy.record.smallest || !copy.files.contains("case.json")) {
-    source.problems.push_back(printable(copy.record.file.string()) + ": not a readable case");
-    return {};
+  copy.signature = signature;
+  for (const char* name : {"case.json", "min.json"}) {
+    if (!copy.files.contains(name)) continue;
+    auto test_case = parse_case(copy.files[name]);
+    if (test_case) {
+      copy.smallest = std::move(*test_case);
+      continue;
+    }
+    source.problems.push_back((folder / name).string() + ": " + test_case.problem());
+    copy.files.erase(name);
+    copy.files.erase("report.md");  // speaks of it
   }
+  if (!copy.files.contains("case.json")) return {};
   if (!source.merged) {
     copy.key = source.shards[0].key;
     copy.seen[copy.key] = source.shards[0].workdir;

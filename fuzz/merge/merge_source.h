@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "fuzz/campaign/finding_record.h"
 #include "fuzz/campaign/stats.h"
+#include "graph/case.h"
 
 namespace fusesmith::fuzz {
 
@@ -37,7 +37,8 @@ struct Shard {
 
 // A finding, as one work directory has it.
 struct FoundCopy {
-  FindingRecord record;
+  std::string signature;
+  Case smallest;                             // min.json, or case.json where there is none
   std::string key;                           // of the shard that minimized it
   std::map<std::string, std::string> seen;   // shards that have it, with their work directories, by key
   std::map<std::string, std::string> files;  // texts of the files to copy, by name
