@@ -24,10 +24,10 @@ TEST(WorkDirectory, AFindingThatWasNotListedIsNotReplaced) {
   (void)folder.file("findings/defect-x/min.json", "small");
   const auto added = directory.add_finding("defect-x", "second", "{}");
   ASSERT_TRUE(added.ok());
-  EXPECT_FALSE(*added);
+  EXPECT_EQ(*added, WorkDirectory::Added::known);
   EXPECT_EQ(*read_file(folder / "findings/defect-x/case.json"), "first");
   EXPECT_EQ(directory.finding_count(), 1U);
-  EXPECT_TRUE(*directory.add_finding("defect-y", "third", "{}"));
+  EXPECT_EQ(*directory.add_finding("defect-y", "third", "{}"), WorkDirectory::Added::written);
 }
 
 TEST(WorkDirectory, RefusesAMergedOne) {

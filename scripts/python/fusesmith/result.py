@@ -19,7 +19,8 @@ COLUMNS = 100
 @dataclass
 class Result:
     """`ok`: no finding, and at least half of the cases that the kernel supports could be judged. The fields from
-    `region` on are of one failing case, the smallest of those with the most frequent failure, and None if there is none."""
+    `region` on are of one failing case, the smallest of those with the most frequent failure, and None if there is
+    none."""
 
     ok: bool
     verdict: str
