@@ -36,7 +36,7 @@ class Supervision : public testing::Test {
   // What must not depend on how the campaign was cut up.
   Json counts(const std::string& workdir) const {
     Json json = stats(workdir);
-    for (const char* key : {"elapsed_s", "history", "graphs_per_second"}) json.erase(key);
+    for (const char* key : {"elapsed_s", "history", "graphs_per_second", "status"}) json.erase(key);
     return json;
   }
   std::string out() const { return *read_file(folder_ / "out"); }
@@ -162,6 +162,16 @@ TEST_F(Supervision, ASecondCampaignIsRefusedInOneLine) {
       kUsage);
   EXPECT_TRUE(is_one_line(err())) << err();
   EXPECT_THAT(err(), HasSubstr("another process is at work there"));
+}
+
+TEST_F(Supervision, ASecondCampaignMayWait) {
+  EXPECT_EQ(fuzz("--jobs=1 --max_total_time=4", "w", "",
+                 "2>first & S=$!; while [ ! -e w/stats.json ]; do sleep 0.1; done; "
+                 "$P fuzz --workdir=w --seed=3 --jobs=1 --runs=1 --wait_for_workdir=2m; R=$?; "
+                 "kill -0 $S && R=9; wait $S; exit $R"),
+            kClean)
+      << err();
+  EXPECT_THAT(err(), HasSubstr("resuming the campaign"));
 }
 
 TEST_F(Supervision, AReaderWhoStoppedReadingBlocksNothing) {
