@@ -99,6 +99,12 @@ TEST_F(RecoveryOfAFinding, WholeFilesAreNotMadeAgain) {
   EXPECT_EQ(fs::last_write_time(at_ + "report.md"), written);
 }
 
+TEST_F(RecoveryOfAFinding, TheExitCodeOfFindingsMayBeAnotherOne) {
+  EXPECT_EQ(start({"--runs=1", "--error_exitcode=0"}).code, kClean);
+  EXPECT_EQ(start({"--runs=1", "--error_exitcode=9"}).code, 9);
+  EXPECT_EQ(start({"--runs=1", "--error_exitcode=256"}).code, kUsage);
+}
+
 TEST_F(RecoveryOfAFinding, ADamagedCaseBecomesTheMinimizedOne) {
   const std::string min = read("min.json");
   empty("case.json");

@@ -142,6 +142,16 @@ TEST_F(Supervision, ASecondCampaignIsRefusedInOneLine) {
   EXPECT_THAT(err(), HasSubstr("another process is at work there"));
 }
 
+TEST_F(Supervision, ASecondCampaignMayWait) {
+  EXPECT_EQ(fuzz("--jobs=1 --max_total_time=4", "w", "",
+                 "2>first & S=$!; while [ ! -e w/stats.json ]; do sleep 0.1; done; "
+                 "$P fuzz --workdir=w --seed=3 --jobs=1 --runs=1 --wait_for_workdir=2m; R=$?; "
+                 "kill -0 $S && R=9; wait $S; exit $R"),
+            kClean)
+      << err();
+  EXPECT_THAT(err(), HasSubstr("resuming the campaign"));
+}
+
 TEST_F(Supervision, AReaderWhoStoppedReadingBlocksNothing) {
   const std::string full = "mkfifo f; exec 3<>f; head -c 65536 /dev/zero >&3; timeout 100";
   EXPECT_EQ(fuzz("--runs=20 --jobs=1", "w", full, "2>f"), kClean);
