@@ -142,7 +142,8 @@ std::span<const Command> all_commands() {
 
 int run_command_line(std::span<const std::string> args, Console& given) {
   PrintableBuffer printable(given.out.rdbuf());
-  std::ostream out(&printable);
+  const bool prints_data = !args.empty() && args[0] == "export";  // an npz file, for example
+  std::ostream out(prints_data ? given.out.rdbuf() : &printable);
   Console console{out,          given.err,       given.live, given.program, given.reader_left,
                   given.commit, given.executable};
   const std::string_view command = args.empty() ? std::string_view() : args[0];

@@ -144,13 +144,11 @@ TEST(ExportCommand, ScriptsAndMarkdownHoldAnyText) {
               {"name": "0", "op": "div", "inputs": ["np", "import"]}], "outputs": ["np", "0"]}})";
   const std::string file = folder.file("a\"\"\"\n'<b>\\.json", text);
   for (const std::string to : {"numpy", "torch"}) {
+    const std::string script = folder / ("to_" + to + ".py");
     const Ran ran = fusesmith_command({"export", file, "--to=" + to, "--with_results", "--baseline=cpu",
-                                       "--candidate=cpu", "--output=" + (folder / (to + ".py"))});
+                                       "--candidate=cpu", "--output=" + script});
     EXPECT_EQ(ran.code, kClean) << ran.err;
-    EXPECT_EQ(
-        run_shell("python3 -c 'compile(open(\"" + (folder / (to + ".py")) + "\").read(), \"x\", \"exec\")'",
-                  folder),
-        0)
+    EXPECT_EQ(run_shell("python3 -c 'compile(open(\"" + script + "\").read(), \"x\", \"exec\")'", folder), 0)
         << *read_file(folder / "err");
   }
   const std::string markdown = fusesmith_command({"export", file, "--to=markdown"}).out;
