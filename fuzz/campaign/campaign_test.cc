@@ -92,7 +92,8 @@ TEST(Campaign, RefusesAnotherCampaignsDirectory) {
   EXPECT_EQ(*read_file(folder / "w/stats.json"), before);
 
   folder.file("w/stats.json", before.substr(0, before.size() / 2));
-  EXPECT_EQ(fuzz(folder / "w", {"--runs=1", "--seed=3"}).code, kUsage) << "a damaged file is not overwritten";
+  EXPECT_EQ(fuzz(folder / "w", {"--runs=1", "--seed=3"}).code, kClean);
+  EXPECT_EQ(*read_file(folder / "w/stats.json.damaged"), before.substr(0, before.size() / 2));
 }
 
 TEST(Campaign, CorpusIsJudgedOnceAndFirst) {

@@ -98,33 +98,47 @@ TEST(Stats, CountsOfFoldersThatAreGoneAreForgotten) {
   EXPECT_EQ(again->findings, some_stats().findings);
 }
 
-TEST(Stats, ThoseThatCannotBeReadAreSetAside) {
-  const TemporaryFolder folder;
-  const std::vector<std::string> fuzz = {"fuzz",
-                                         "--runs=2",
-                                         "--jobs=1",
-                                         "--baseline=cpu",
-                                         "--candidate=cpu_fused",
-                                         "--workdir=" + (folder / "w")};
-  ASSERT_EQ(fusesmith_command(fuzz).code, kClean);
-  const auto set_aside = [&](const std::string& what, const std::string& by, const std::string& says,
-                             const std::string& to) {
-    std::string text = *read_file(folder / "w/stats.json");
+class DamagedStats : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(fuzz().code, kClean); }
+
+  Ran fuzz() {
+    return fusesmith_command({"fuzz", "--runs=2", "--jobs=1", "--baseline=cpu", "--candidate=cpu_fused",
+                              "--workdir=" + (folder_ / "w")});
+  }
+  std::string read(const std::string& file) { return *read_file(folder_ / file); }
+  // The text that the file has then.
+  std::string replace(const std::string& what, const std::string& by) {
+    std::string text = read("w/stats.json");
     const size_t at = text.find(what);
-    ASSERT_NE(at, std::string::npos) << text;
-    folder.file("w/stats.json", text.replace(at, what.size(), by));
-    const Ran ran = fusesmith_command(fuzz);
-    EXPECT_EQ(ran.code, kClean) << ran.err;
-    EXPECT_THAT(ran.err, HasSubstr((folder / "w/stats.json: ") + says));
-    EXPECT_THAT(ran.err, HasSubstr("; the cases are judged again"));
-    EXPECT_EQ(*read_file(folder / to), text);
-    EXPECT_EQ(parse_stats(*read_file(folder / "w/stats.json"))->cases, 2);
-  };
-  set_aside("\"done\": 0", "\"done\": -1", "corpus.done: expected a count", "w/stats.json.damaged");
-  // As it may be in itself, but there is no corpus.
-  set_aside("\"next_counter\": 2,\n  \"corpus\": {\n    \"done\": 0",
-            "\"next_counter\": 1,\n  \"corpus\": {\n    \"done\": 1",
-            "corpus.done: expected at most 0, the cases", "w/stats.json.damaged-2");
+    EXPECT_NE(at, std::string::npos) << text;
+    folder_.file("w/stats.json", text.replace(at, what.size(), by));
+    return text;
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(DamagedStats, AreSetAside) {
+  const std::string text = replace("\"done\": 0", "\"done\": -1");
+  const Ran ran = fuzz();
+  EXPECT_EQ(ran.code, kClean) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr((folder_ / "w/stats.json: ") + "corpus.done: expected a count"));
+  EXPECT_THAT(ran.err, HasSubstr("; the cases are judged again"));
+  EXPECT_EQ(read("w/stats.json.damaged"), text);
+  EXPECT_EQ(parse_stats(read("w/stats.json"))->cases, 2);
+}
+
+// As they may be in themselves, but there is no corpus. The campaign ends before it writes anything.
+TEST_F(DamagedStats, OfAnotherCorpusAreRefused) {
+  const std::string text = replace("\"next_counter\": 2,\n  \"corpus\": {\n    \"done\": 0",
+                                   "\"next_counter\": 1,\n  \"corpus\": {\n    \"done\": 1");
+  const Ran ran = fuzz();
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
+  EXPECT_THAT(ran.err,
+              HasSubstr((folder_ / "w/stats.json: ") + "corpus.done: expected at most 0, the cases"));
+  EXPECT_EQ(read("w/stats.json"), text);
 }
 
 }  // namespace

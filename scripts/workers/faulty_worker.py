@@ -17,10 +17,11 @@ import time
 OUT = sys.stdout.buffer
 
 
-def send(header, payload=b"", magic=b"FSM1", lengths=None):
+def send(header, payload=b"", magic=b"FSM1", lengths=None, times=1):
     text = json.dumps(header).encode()
     header_length, payload_length = lengths or (len(text), len(payload))
-    OUT.write(magic + struct.pack("<IQ", header_length, payload_length) + text + payload)
+    # At once: what follows a reply is noticed only if it is there when the reply has been read.
+    OUT.write((magic + struct.pack("<IQ", header_length, payload_length) + text + payload) * times)
     OUT.flush()
 
 
@@ -133,15 +134,14 @@ class Worker:
             header["problems"] = [{"kind": "bad_mood", "value": "x"}]
         if fault == "problems_are_no_list":
             header["problems"] = {"kind": "source_overwritten"}
-        if fault == "sends_twice":
-            send(header, data)
         if fault == "other_shape":
             tensors[-1]["type"] = "f32[" + str(len(data) // 4 // len(tensors)) + ",1]"
         if fault == "other_dtype":
             tensors[-1]["type"] = tensors[-1]["type"].replace("f32", "i32")
         if fault == "unknown_tensor":
             tensors[-1]["name"] = "no_such_value"
-        bad = {"missing_tensor": lambda: send(dict(header, tensors=tensors[:-1]), data[:len(data) // len(tensors)]
+        bad = {"sends_twice": lambda: send(header, data, times=2),
+               "missing_tensor": lambda: send(dict(header, tensors=tensors[:-1]), data[:len(data) // len(tensors)]
                                               * (len(tensors) - 1)),
                "too_few_bytes": lambda: send(header, data[:-4]),
                "too_many_bytes": lambda: send(header, data + b"\0\0\0\0"),
