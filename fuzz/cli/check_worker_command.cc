@@ -57,7 +57,7 @@ class Samples {
       for (Tensor& tensor : make_inputs(whole))
         inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
       for (const State& s : whole.graph.states())
-        inputs.push_back(std::make_shared<const Tensor>(materialize(s.fill, s.type, whole.seed, s.name, 0)));
+        inputs.push_back(std::make_shared<const Tensor>(data_of(whole, s)));
       const Trace trace = (*program)->run(inputs);
       for (size_t n = 0; n < whole.graph.nodes().size(); ++n) {
         if (!wanted(whole.graph, whole.graph.nodes()[n])) continue;
