@@ -243,7 +243,7 @@ void Stats::add(const Stats& other) {
 }
 
 void Stats::sample() {
-  const double apart = std::max(1.0, elapsed_s / (kMaxSamples / 2));
+  const double apart = std::max(1.0, elapsed_s / (static_cast<double>(kMaxSamples) / 2));
   if (!history.empty() && elapsed_s < history.back().elapsed_s + apart) return;
   history.push_back({elapsed_s, cases, static_cast<int64_t>(findings.size()), verdicts});
   if (history.size() <= kMaxSamples) return;
