@@ -58,14 +58,11 @@ class Trials {
     }
     return {};
   }
-  // Values with which it passes.
-  std::set<std::string> passing(const std::string& what) const {
-    for (const Json& choice : choices_) {
-      if (text_member(choice, "what") == what) return texts(choice, "passing");
-    }
-    return {};
+  bool passes(const std::string& what) const {
+    return std::any_of(choices_.begin(), choices_.end(), [&](const Json& choice) {
+      return text_member(choice, "what") == what && !texts(choice, "passing").empty();
+    });
   }
-  bool passes(const std::string& what) const { return !passing(what).empty(); }
   // Whether no other size of this axis passes; false where none was tried.
   bool any_size_fails(const std::string& axis) const {
     return std::any_of(sizes_.begin(), sizes_.end(), [&](const Json& size) {
