@@ -4,11 +4,19 @@
 
 namespace fusesmith::graph {
 
+Tensor data_of(const Case& test_case, const Input& input, int64_t step) {
+  Tensor tensor = materialize(input.fill, input.type, test_case.seed, input.name, step);
+  repeat_elements(tensor, input.repeat);
+  return tensor;
+}
+
+Tensor data_of(const Case& test_case, const State& state) {
+  return materialize(state.fill, state.type, test_case.seed, state.name, 0);
+}
+
 std::vector<Tensor> make_inputs(const Case& test_case, int64_t step) {
   std::vector<Tensor> tensors;
-  for (const Input& input : test_case.graph.inputs()) {
-    tensors.push_back(materialize(input.fill, input.type, test_case.seed, input.name, step));
-  }
+  for (const Input& input : test_case.graph.inputs()) tensors.push_back(data_of(test_case, input, step));
   return tensors;
 }
 

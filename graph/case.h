@@ -76,6 +76,9 @@ struct Case {
   bool operator==(const Case&) const = default;
 };
 
+// The data of an input at one step, or of a state at the first. Its layout has no part in it.
+Tensor data_of(const Case& test_case, const Input& input, int64_t step = 0);
+Tensor data_of(const Case& test_case, const State& state);
 // The tensors of all inputs at one step, in the graph's order, in separate memory.
 std::vector<Tensor> make_inputs(const Case& test_case, int64_t step = 0);
 

@@ -23,6 +23,13 @@ std::optional<int> Graph::producer(ValueId value) const {
   return node < 0 ? std::nullopt : std::optional(node);
 }
 
+const std::optional<MemoryLayout>& Graph::layout(ValueId value) const {
+  static const std::optional<MemoryLayout> none;
+  if (is_input(value)) return inputs_[static_cast<size_t>(value)].layout;
+  if (is_state(value)) return states_[static_cast<size_t>(value) - inputs_.size()].layout;
+  return none;
+}
+
 bool Graph::is_observed(ValueId value) const {
   return std::find(outputs_.begin(), outputs_.end(), value) != outputs_.end() ||
          std::any_of(states_.begin(), states_.end(), [&](const State& s) { return s.next == value; });
@@ -90,18 +97,45 @@ bool Builder::check_source(const std::string& name, const TensorType& type, cons
   return !problem_;
 }
 
+// Data repeats along the axes of `repeat`, and along all axes if it is constant.
+bool Builder::check_memory(const std::string& name, const TensorType& type, const Fill& fill,
+                           const Shape& repeat, const std::optional<MemoryLayout>& layout) {
+  if (const auto problem = check_repeat(repeat, type)) fail(name, problem->what);
+  if (problem_ || !layout) return !problem_;
+  const bool constant = std::holds_alternative<Constant>(fill);
+  if (const auto problem = check_layout(*layout, type, constant ? layout->expand : repeat))
+    fail(name, "layout: " + problem->what);
+  return !problem_;
+}
+
 ValueId Builder::input(std::string name, TensorType type, Fill fill) {
-  if (!graph_.states_.empty()) fail(name, "expected inputs before states");
-  if (!check_source(name, type, fill)) return 0;
-  std::optional<IndexValues> indices;
-  if (type.dtype == Dtype::i32) indices = index_values(fill, type);
-  graph_.inputs_.push_back({name, type, std::move(fill)});
-  return add_value(name, std::move(type), -1, indices);
+  return input(Input{std::move(name), std::move(type), std::move(fill)});
 }
 
 ValueId Builder::state(std::string name, TensorType type, Fill fill) {
-  if (!check_source(name, type, fill)) return 0;
-  graph_.states_.push_back({name, type, std::move(fill), -1});
+  return state(State{std::move(name), std::move(type), std::move(fill)});
+}
+
+ValueId Builder::input(Input input) {
+  const std::string name = input.name;
+  TensorType type = input.type;
+  if (!graph_.states_.empty()) fail(name, "expected inputs before states");
+  if (!check_source(name, type, input.fill)) return 0;
+  if (!check_memory(name, type, input.fill, input.repeat, input.layout)) return 0;
+  std::optional<IndexValues> indices;
+  if (type.dtype == Dtype::i32) indices = index_values(input.fill, type);
+  graph_.inputs_.push_back(std::move(input));
+  return add_value(name, std::move(type), -1, indices);
+}
+
+ValueId Builder::state(State state) {
+  const std::string name = state.name;
+  TensorType type = state.type;
+  if (!check_source(name, type, state.fill)) return 0;
+  if (state.layout && !state.layout->expand.empty()) fail(name, "layout: expected no expand for a state");
+  if (!check_memory(name, type, state.fill, {}, state.layout)) return 0;
+  state.next = -1;
+  graph_.states_.push_back(std::move(state));
   return add_value(name, std::move(type), -1, std::nullopt);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/index_values.h"
+#include "graph/memory_layout.h"
 
 namespace fusesmith::graph {
 
@@ -21,6 +22,8 @@ struct Input {
   std::string name;
   TensorType type;
   Fill fill;
+  Shape repeat = {};  // axes along which all elements are those of index 0
+  std::optional<MemoryLayout> layout = {};
   bool operator==(const Input&) const = default;
 };
 
@@ -31,6 +34,7 @@ struct State {
   TensorType type;
   Fill fill;  // for the first step
   ValueId next = -1;
+  std::optional<MemoryLayout> layout = {};  // in every step; expands nothing
   bool operator==(const State&) const = default;
 };
 
@@ -60,6 +64,8 @@ class Graph {
   bool is_input(ValueId value) const { return value < static_cast<int>(inputs_.size()); }
   bool is_state(ValueId value) const { return !is_input(value) && value < source_count(); }
   int source_count() const { return static_cast<int>(inputs_.size() + states_.size()); }
+  // Of an input or a state; none of any other value.
+  const std::optional<MemoryLayout>& layout(ValueId value) const;
   // Whether the value is a graph output or a state's next value.
   bool is_observed(ValueId value) const;
   // For each value, the nodes that read it (a node is listed once for each time it reads it).
@@ -85,6 +91,8 @@ class Builder {
  public:
   ValueId input(std::string name, TensorType type, Fill fill);
   ValueId state(std::string name, TensorType type, Fill fill);
+  ValueId input(Input input);
+  ValueId state(State state);  // its `next` is not used
   // An empty name becomes the op's name and a number. Returns the id of the first output.
   ValueId node(Op op, std::vector<ValueId> inputs, std::string name = "");
   void output(ValueId value) { outputs_.push_back(value); }
@@ -104,6 +112,8 @@ class Builder {
                     std::optional<IndexValues> indices);
   bool check_name(const std::string& name);
   bool check_source(const std::string& name, const TensorType& type, const Fill& fill);
+  bool check_memory(const std::string& name, const TensorType& type, const Fill& fill, const Shape& repeat,
+                    const std::optional<MemoryLayout>& layout);
   void fail(const std::string& place, const std::string& what);
 
   Graph graph_;

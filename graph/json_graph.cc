@@ -40,6 +40,22 @@ Fill read_fill(const Place& place) {
   return fill;
 }
 
+Shape read_repeat(const Place& source) {
+  Shape repeat;
+  if (const auto place = source.member("repeat")) read_attribute(*place, repeat, Free{""});
+  return repeat;
+}
+
+std::optional<MemoryLayout> read_layout(const Place& source) {
+  const auto place = source.member("layout");
+  if (!place) return std::nullopt;
+  MemoryLayout layout;
+  std::vector<JsonKey> keys;
+  append_keys<MemoryLayout>(keys);
+  if (place->has_keys(keys)) read_fields(*place, layout);
+  return layout;
+}
+
 TensorType read_type(const Place& place) {
   std::string text;
   place.read(text);
@@ -97,13 +113,17 @@ NodeText read_node(const Place& place) {
   return node;
 }
 
+constexpr JsonKey kInputKeys[] = {
+    {"name", true}, {"type", true}, {"fill", true}, {"repeat", false}, {"layout", false}};
+constexpr JsonKey kStateKeys[] = {
+    {"name", true}, {"type", true}, {"fill", true}, {"layout", false}, {"next", true}};
+
 void read_sources(const Place& graph, Builder& builder) {
   for (const Place& place : graph.at("inputs").elements(kMaxNodes)) {
-    if (!place.has_keys(std::vector<JsonKey>{{"name", true}, {"type", true}, {"fill", true}})) return;
-    std::string name = read_string(place.at("name"));
-    TensorType type = read_type(place.at("type"));
-    Fill fill = read_fill(place.at("fill"));
-    if (place.ok()) builder.input(std::move(name), std::move(type), std::move(fill));
+    if (!place.has_keys(kInputKeys)) return;
+    Input input{read_string(place.at("name")), read_type(place.at("type")), read_fill(place.at("fill")),
+                read_repeat(place), read_layout(place)};
+    if (place.ok()) builder.input(std::move(input));
     if (!accepted(builder, place)) return;
   }
 }
@@ -113,12 +133,10 @@ std::vector<Place> read_states(const Place& graph, Builder& builder) {
   if (!states) return {};
   const std::vector<Place> places = states->elements(kMaxNodes);
   for (const Place& place : places) {
-    if (!place.has_keys(std::vector<JsonKey>{{"name", true}, {"type", true}, {"fill", true}, {"next", true}}))
-      break;
-    std::string name = read_string(place.at("name"));
-    TensorType type = read_type(place.at("type"));
-    Fill fill = read_fill(place.at("fill"));
-    if (place.ok()) builder.state(std::move(name), std::move(type), std::move(fill));
+    if (!place.has_keys(kStateKeys)) break;
+    State state{read_string(place.at("name")), read_type(place.at("type")), read_fill(place.at("fill")), -1,
+                read_layout(place)};
+    if (place.ok()) builder.state(std::move(state));
     if (!accepted(builder, place)) break;
   }
   return places;

@@ -15,10 +15,28 @@ std::string fill_json(const Fill& fill) {
   return braces(json_quoted(name(fill)) + ": " + braces(fields));
 }
 
+// The fields that differ from their defaults.
+std::string layout_json(const MemoryLayout& layout) {
+  std::string text;
+  for_each_field<MemoryLayout>([&](const auto& field) {
+    const auto& value = layout.*field.member;
+    if (value == MemoryLayout{}.*field.member) return;
+    text += (text.empty() ? "\"" : ", \"") + std::string(field.name) +
+            "\": " + attribute_json(value, field.domain);
+  });
+  return braces(text);
+}
+
 template <class Source>
 std::string source_json(const Source& source) {
-  return "\"name\": " + json_quoted(source.name) + ", \"type\": " + json_quoted(to_string(source.type)) +
-         ", \"fill\": " + fill_json(source.fill);
+  std::string text = "\"name\": " + json_quoted(source.name) +
+                     ", \"type\": " + json_quoted(to_string(source.type)) +
+                     ", \"fill\": " + fill_json(source.fill);
+  if constexpr (std::same_as<Source, Input>) {
+    if (!source.repeat.empty()) text += ", \"repeat\": " + to_string(source.repeat);
+  }
+  if (source.layout) text += ", \"layout\": " + layout_json(*source.layout);
+  return text;
 }
 
 std::string names_json(const Graph& graph, const std::vector<ValueId>& values) {

@@ -101,10 +101,19 @@ ordered_json definitions() {
     any_fill.push_back(reference("fill." + fill));
   });
   defs["fill"] = {{"oneOf", any_fill}};
-  const ordered_json source = {
-      {"name", reference("name")}, {"type", reference("type")}, {"fill", reference("fill")}};
+  defs["layout"] = struct_schema("How the elements lie in memory; the values are the same.",
+                                 attribute_infos<MemoryLayout>());
+  const ordered_json repeat = {{"type", "array"},
+                               {"description", "axes along which all elements are those of index 0"},
+                               {"items", {{"type", "integer"}}},
+                               {"maxItems", kMaxRank}};
+  ordered_json source = {{"name", reference("name")},
+                         {"type", reference("type")},
+                         {"fill", reference("fill")},
+                         {"layout", reference("layout")}};
   ordered_json state = source;
   state["next"] = {{"type", "string"}, {"description", "the value that becomes the state of the next step"}};
+  source["repeat"] = repeat;
   defs["input"] = object_schema("", source, {"name", "type", "fill"});
   defs["state"] = object_schema("", state, {"name", "type", "fill", "next"});
   for_each_op([&]<class T>(std::type_identity<T>) {

@@ -103,9 +103,11 @@ std::optional<Subgraph> subgraph(const Graph& graph, std::span<const int> nodes,
     if (source->next)
       states.emplace_back(v, std::move(*source));
     else
-      map(v, builder.input(graph.name(v), graph.type(v), std::move(source->fill)));
+      map(v, builder.input({graph.name(v), graph.type(v), std::move(source->fill), std::move(source->repeat),
+                            graph.layout(v)}));
   }
-  for (auto& [v, source] : states) map(v, builder.state(graph.name(v), graph.type(v), source.fill));
+  for (auto& [v, source] : states)
+    map(v, builder.state({graph.name(v), graph.type(v), source.fill, -1, graph.layout(v)}));
   for (int n : nodes) {
     const Node& node = node_of(graph, n);
     std::vector<ValueId> inputs;
@@ -127,7 +129,10 @@ std::optional<Subgraph> subgraph(const Graph& graph, std::span<const int> nodes,
 std::optional<Subgraph> subgraph_without_data(const Graph& graph, std::span<const int> nodes,
                                               ValueBits values) {
   const auto source_of = [&](ValueId v) -> std::optional<Source> {
-    if (graph.is_input(v)) return Source{graph.inputs()[static_cast<size_t>(v)].fill};
+    if (graph.is_input(v)) {
+      const Input& input = graph.inputs()[static_cast<size_t>(v)];
+      return Source{input.fill, {}, input.repeat};
+    }
     if (graph.type(v).dtype != Dtype::i32) return Source{Constant{0}};  // never drawn
     const auto& bits = values[static_cast<size_t>(v)];
     return bits ? std::optional<Source>{{literal_of(*bits)}} : std::nullopt;
@@ -154,9 +159,12 @@ std::optional<Case> extract_region(const Case& test_case, std::span<const int> n
   };
   const auto source_of = [&](ValueId v) -> std::optional<Source> {
     const size_t at = static_cast<size_t>(v);
-    if (graph.is_input(v) && test_case.steps == 1) return Source{graph.inputs()[at].fill};
+    if (graph.is_input(v) && test_case.steps == 1)
+      return Source{graph.inputs()[at].fill, {}, graph.inputs()[at].repeat};
     if (at >= values.size() || !values[at] || values[at]->type != graph.type(v)) return std::nullopt;
-    return Source{literal_of(*values[at]), next_value(v)};
+    // The layout of an expanded input needs to know that its bits repeat.
+    return Source{literal_of(*values[at]), next_value(v),
+                  graph.is_input(v) ? graph.inputs()[at].repeat : Shape{}};
   };
   auto part = subgraph(graph, std::vector<int>(kept.begin(), kept.end()), boundary.outputs, source_of);
   if (!part) return std::nullopt;

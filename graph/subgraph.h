@@ -34,10 +34,11 @@ struct Subgraph {
 struct Source {
   Fill fill;
   std::optional<ValueId> next = {};
+  Shape repeat = {};
 };
 
-// The nodes alone, under the names they had; `source_of` is asked once for each value read from outside.
-// Nothing where it gives nothing, or where the parts are not a valid graph.
+// The nodes alone, under the names they had; inputs and states keep their layouts. `source_of` is asked once
+// for each value read from outside. Nothing where it gives nothing, or where the parts are not a valid graph.
 std::optional<Subgraph> subgraph(const Graph& graph, std::span<const int> nodes,
                                  std::span<const ValueId> outputs,
                                  const std::function<std::optional<Source>(ValueId)>& source_of);

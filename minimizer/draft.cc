@@ -92,10 +92,8 @@ std::optional<Graph> build(Draft draft) {
   prune(draft);
   Builder builder;
   std::map<std::string, ValueId> ids;
-  for (Input& input : draft.inputs)
-    ids[input.name] = builder.input(input.name, input.type, std::move(input.fill));
-  for (State& state : draft.states)
-    ids[state.name] = builder.state(state.name, state.type, std::move(state.fill));
+  for (Input& input : draft.inputs) ids[input.name] = builder.input(input);
+  for (State& state : draft.states) ids[state.name] = builder.state(state);
   for (DraftNode& node : draft.nodes) {
     std::vector<ValueId> inputs;
     for (const std::string& input : node.inputs) {

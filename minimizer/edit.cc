@@ -50,6 +50,12 @@ std::string text_of(const SetFill& e) {
   return "fill " + e.source + " with " + std::string(name(e.fill)) +
          (fields.empty() ? "" : "(" + fields + ")") + (e.type ? " as " + to_string(*e.type) : "");
 }
+std::string text_of(const SetLayout& e) {
+  if (!e.layout) return "store " + e.source + " densely" + (e.repeat.empty() ? "" : ", repeated as before");
+  return "store " + e.source + " with order " + graph::to_string(e.layout->order) + ", pad " +
+         graph::to_string(e.layout->pad) + ", offset " + std::to_string(e.layout->offset) + ", expand " +
+         graph::to_string(e.layout->expand) + ", align " + std::to_string(e.layout->align);
+}
 std::string text_of(const ZeroElements& e) {
   return "zero " + e.source + " from " + std::to_string(e.begin) + " to " + std::to_string(e.end);
 }
@@ -104,7 +110,8 @@ bool edit(DraftCase& c, const Pin& e) {
   if (const auto s = d.state(e.value)) {
     const State& state = d.states[*s];
     if (e.bits && e.bits->type != state.type) return false;
-    d.inputs.push_back({state.name, state.type, e.bits ? Fill(literal_of(*e.bits)) : state.fill});
+    d.inputs.push_back(
+        {state.name, state.type, e.bits ? Fill(literal_of(*e.bits)) : state.fill, {}, state.layout});
     d.states.erase(d.states.begin() + static_cast<std::ptrdiff_t>(*s));
     d.next.erase(d.next.begin() + static_cast<std::ptrdiff_t>(*s));
     return true;
@@ -173,15 +180,35 @@ bool edit(DraftCase& c, const SetOp& e) {
   return true;
 }
 
+// What is said of axes does not hold of those of another shape.
+void forget_axes(Input& input) {
+  input.repeat.clear();
+  input.layout.reset();
+}
+void forget_axes(State& state) { state.layout.reset(); }
+
 bool edit(DraftCase& c, const SetFill& e) {
   const auto set = [&](auto& source) {
     source.fill = e.fill;
-    if (e.type) source.type = *e.type;
+    if (!e.type) return true;
+    if (e.type->shape != source.type.shape) forget_axes(source);
+    source.type = *e.type;
     return true;
   };
   if (const auto i = c.draft.input(e.source)) return set(c.draft.inputs[*i]);
   if (const auto s = c.draft.state(e.source)) return set(c.draft.states[*s]);
   return false;
+}
+
+bool edit(DraftCase& c, const SetLayout& e) {
+  if (const auto i = c.draft.input(e.source)) {
+    c.draft.inputs[*i].layout = e.layout;
+    c.draft.inputs[*i].repeat = e.repeat;
+    return true;
+  }
+  const auto s = c.draft.state(e.source);
+  if (s) c.draft.states[*s].layout = e.layout;
+  return s.has_value();
 }
 
 bool edit(DraftCase& c, const ZeroElements& e) {

@@ -52,6 +52,11 @@ struct SetFill {  // of an input or a state
   Fill fill;
   std::optional<TensorType> type = {};  // that it gets with the data; none: it keeps its own
 };
+struct SetLayout {  // of an input or a state, and along which axes the data of an input repeats
+  std::string source;
+  std::optional<MemoryLayout> layout;
+  Shape repeat;
+};
 struct ZeroElements {  // [begin, end) of a literal
   std::string source;
   int64_t begin = 0, end = 0;
@@ -67,7 +72,7 @@ struct Rename {  // inputs, states and nodes, all at once
 };
 
 using Edit = std::variant<SetOutputs, Bypass, Pin, DropNode, Merge, Resize, SetOp, ChangeDtype, SetFill,
-                          ZeroElements, SetSteps, SetPolicy, Rename>;
+                          SetLayout, ZeroElements, SetSteps, SetPolicy, Rename>;
 using Edits = std::vector<Edit>;
 
 // "resize x axis 1 to 16", for people.

@@ -40,21 +40,25 @@ class Hash {
     add(uint64_t{choice.index()});
     std::visit([&](const auto& x) { add_fields(x); }, choice);
   }
-  uint64_t value() const { return state_; }
-
- private:
   template <class T>
   void add_fields(const T& x) {
     for_each_field<T>([&](const auto& field) { add(x.*field.member); });
   }
+  uint64_t value() const { return state_; }
+
+ private:
   uint64_t state_ = 0;
 };
 
-void add_source(Hash& hash, const std::string& name, const TensorType& type, const Fill& fill) {
-  hash.add(name);
-  hash.add(type.dtype);
-  hash.add(type.shape);
-  hash.add(fill);
+void add_source(Hash& hash, const auto& source) {
+  hash.add(source.name);
+  hash.add(source.type.dtype);
+  hash.add(source.type.shape);
+  hash.add(source.fill);
+  if constexpr (requires { source.repeat; }) {
+    if (!source.repeat.empty()) hash.add(source.repeat);
+  }
+  if (source.layout) hash.add_fields(*source.layout);
 }
 
 }  // namespace
@@ -76,10 +80,10 @@ uint64_t fingerprint(const Case& test_case) {
   }
   const Graph& graph = test_case.graph;
   hash.add(graph.inputs().size());
-  for (const Input& input : graph.inputs()) add_source(hash, input.name, input.type, input.fill);
+  for (const Input& input : graph.inputs()) add_source(hash, input);
   hash.add(graph.states().size());
   for (const State& state : graph.states()) {
-    add_source(hash, state.name, state.type, state.fill);
+    add_source(hash, state);
     hash.add(state.next);
   }
   hash.add(graph.nodes().size());

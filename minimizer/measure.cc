@@ -40,6 +40,20 @@ int64_t distance(const T& value, const T& simplest) {
     return 1 + static_cast<int64_t>(number_text(static_cast<double>(value)).size());
 }
 
+// 0 for 0, 1 for 1, more for numbers of more digits, so that smaller paddings and offsets count less.
+int64_t digits(int64_t number) {
+  return number <= 1 ? number : 1 + static_cast<int64_t>(std::to_string(number).size());
+}
+
+int64_t memory_complexity(const std::optional<MemoryLayout>& layout) {
+  if (!layout) return 0;
+  int64_t sum = 1 + digits(layout->offset) + static_cast<int64_t>(layout->expand.size()) +
+                (layout->order.empty() ? 0 : 1) + (layout->pad.empty() ? 0 : 1);
+  for (const int64_t pad : layout->pad) sum += digits(pad);
+  for (int64_t align = layout->align; align < MemoryLayout::kMaxAlign; align *= 2) ++sum;
+  return sum;
+}
+
 }  // namespace
 
 int64_t data_complexity(const Fill& fill) {
@@ -73,8 +87,12 @@ Measure measure(const Case& test_case) {
   const auto add_data = [&](const auto& source) {
     m.data += data_complexity(source.fill);
     m.nonzeros += nonzeros(source.fill, source.type.dtype);
+    m.memory += memory_complexity(source.layout);
   };
-  for (const Input& input : graph.inputs()) add_data(input);
+  for (const Input& input : graph.inputs()) {
+    add_data(input);
+    m.memory += static_cast<int64_t>(input.repeat.size());
+  }
   for (const State& state : graph.states()) add_data(state);
   const Policy& policy = test_case.policy;
   m.policy = static_cast<int64_t>(policy.skip_patterns.size() + policy.metamorphic.size()) +

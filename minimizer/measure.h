@@ -15,6 +15,7 @@ struct Measure {
   int64_t wires = 0;       // inputs, states, outputs, and operands of nodes
   int64_t elements = 0;    // of all values
   int64_t narrow = 0;      // values of 16-bit dtypes
+  int64_t memory = 0;      // what layouts and repeated axes add
   int64_t data = 0;        // complexity of the fills
   int64_t nonzeros = 0;    // elements of literals that are not zero bits
   int64_t attributes = 0;  // how far attributes are from their defaults

@@ -92,6 +92,7 @@ void set_dtype(Source& source, Dtype dtype) {
     source.fill = literal_of(from_f32(values, {dtype, source.type.shape}));
   }
   source.type.dtype = dtype;
+  if (source.layout) source.layout->align = std::max<int64_t>(source.layout->align, size_of(dtype));
 }
 
 }  // namespace

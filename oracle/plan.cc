@@ -60,6 +60,9 @@ Region make_region(const Graph& graph, std::vector<int> nodes) {
   region.nodes = std::move(nodes);
   region.inputs = std::move(boundary.inputs);
   region.outputs = std::move(boundary.outputs);
+  for (ValueId v : region.inputs) {
+    if (graph.layout(v)) region.copied.push_back(v);
+  }
   return region;
 }
 
@@ -72,6 +75,10 @@ std::optional<Disagreement> first_difference(Disagreement::Kind kind, const Plan
     }
   }
   return std::nullopt;
+}
+
+Disagreement written_around(const Graph& graph, const Plan& plan, ValueId source) {
+  return {Disagreement::Kind::guard, writer_of(graph, plan, source), source, 0, 0, 0};
 }
 
 std::optional<Disagreement> overwritten_source(const Graph& graph, const Plan& plan,

@@ -20,6 +20,9 @@ struct Region {
   std::vector<ValueId> inputs;
   // Values that are stored in memory: all that other regions read or that are graph outputs.
   std::vector<ValueId> outputs;
+  // Of its inputs that have a layout: those that its kernel reads by their strides, and those that are copied
+  // to dense memory first.
+  std::vector<ValueId> strided, copied;
   // The patterns that formed the region, of which the first one is reported. Empty: a single unfused node.
   std::vector<std::string> patterns;
   Contract contract;
@@ -37,7 +40,8 @@ struct Plan {
   std::vector<Refusal> refusals;
 };
 
-// The region of these nodes, with inputs and outputs filled in (`nodes` in graph order).
+// The region of these nodes, with inputs and outputs filled in (`nodes` in graph order). All inputs that have
+// a layout are copied.
 Region make_region(const Graph& graph, std::vector<int> nodes);
 
 using TensorPtr = std::shared_ptr<const Tensor>;
@@ -69,6 +73,8 @@ struct Disagreement {
 // element.
 std::optional<Disagreement> first_difference(Disagreement::Kind kind, const Plan& plan, const Trace& first,
                                              const Trace& second);
+// A write beside the elements of an input or a state, in the region that the next function would report.
+Disagreement written_around(const Graph& graph, const Plan& plan, ValueId source);
 // The first input or state that differs from what was `given`. The reported region is the one that
 // computes the state's next value, otherwise the first one that reads it.
 std::optional<Disagreement> overwritten_source(const Graph& graph, const Plan& plan,

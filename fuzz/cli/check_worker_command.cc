@@ -82,7 +82,7 @@ class Samples {
     for (Tensor& tensor : make_inputs(whole))
       inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
     for (const State& s : whole.graph.states())
-      inputs.push_back(std::make_shared<const Tensor>(materialize(s.fill, s.type, whole.seed, s.name, 0)));
+      inputs.push_back(std::make_shared<const Tensor>(data_of(whole, s)));
     const Trace trace = (*program)->run(inputs);
     for (const int node : nodes) {
       auto part = extract_region(whole, {&node, 1}, trace.values);

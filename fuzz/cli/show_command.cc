@@ -58,8 +58,7 @@ FlagTable ShowFlags::table() {
 // Inputs, then states.
 std::vector<Tensor> source_tensors(const Case& test_case) {
   std::vector<Tensor> tensors = make_inputs(test_case);
-  for (const State& s : test_case.graph.states())
-    tensors.push_back(materialize(s.fill, s.type, test_case.seed, s.name, 0));
+  for (const State& s : test_case.graph.states()) tensors.push_back(data_of(test_case, s));
   return tensors;
 }
 

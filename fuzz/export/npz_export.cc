@@ -82,8 +82,8 @@ Result<Exported> export_npz(const ExportSource& source) {
   }
   for (size_t i = 0; i < test_case.graph.states().size(); ++i) {
     const State& s = test_case.graph.states()[i];
-    arrays.add("state.", static_cast<ValueId>(test_case.graph.inputs().size() + i),
-               materialize(s.fill, s.type, test_case.seed, s.name, 0), "state");
+    arrays.add("state.", static_cast<ValueId>(test_case.graph.inputs().size() + i), data_of(test_case, s),
+               "state");
   }
   Json manifest = {{"fusesmith", FUSESMITH_VERSION}, {"steps", test_case.steps}};
   if (!source.note.empty()) manifest["note"] = source.note;

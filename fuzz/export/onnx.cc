@@ -49,8 +49,7 @@ std::vector<Tensor> model_inputs(const ExportSource& source) {
     return tensors;
   }
   tensors = make_inputs(test_case);
-  for (const State& s : test_case.graph.states())
-    tensors.push_back(materialize(s.fill, s.type, test_case.seed, s.name, 0));
+  for (const State& s : test_case.graph.states()) tensors.push_back(data_of(test_case, s));
   return tensors;
 }
 

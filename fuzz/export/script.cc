@@ -183,7 +183,7 @@ Result<ScriptSources> script_sources(const ExportSource& source, const Identifie
   }
   for (const State& s : graph.states()) {
     const auto value = static_cast<ValueId>(all.sources.size());
-    all.sources.push_back({names.of(value), {materialize(s.fill, s.type, test_case.seed, s.name, 0)}});
+    all.sources.push_back({names.of(value), {data_of(test_case, s)}});
   }
   return all;
 }

@@ -56,6 +56,16 @@ std::string fields_text(const S& object, Wanted wanted) {
   return text;
 }
 
+// ", repeated along [0], strides [0,1]"; empty for data that is stored as usual.
+template <class Source>
+std::string memory_text(const Source& source) {
+  std::string text;
+  if constexpr (std::same_as<Source, Input>)
+    if (!source.repeat.empty()) text += ", repeated along " + graph::to_string(source.repeat);
+  if (source.layout) text += ", " + to_string(*source.layout, source.type);
+  return text;
+}
+
 }  // namespace
 
 Identifiers::Identifiers(const Graph& graph, std::span<const std::string_view> taken)
@@ -162,10 +172,12 @@ std::vector<CodeLine> code_lines(const Graph& graph, Attributes which) {
   std::vector<CodeLine> lines;
   ValueId value = 0;
   for (const Input& input : graph.inputs())
-    lines.push_back({names.of(value++) + " = " + fill_text(input.fill), to_string(input.type)});
+    lines.push_back(
+        {names.of(value++) + " = " + fill_text(input.fill), to_string(input.type) + memory_text(input)});
   for (const State& state : graph.states()) {
-    lines.push_back({names.of(value++) + " = state(" + fill_text(state.fill) + ")",
-                     to_string(state.type) + ", in the next step " + names.of(state.next)});
+    lines.push_back(
+        {names.of(value++) + " = state(" + fill_text(state.fill) + ")",
+         to_string(state.type) + memory_text(state) + ", in the next step " + names.of(state.next)});
   }
   for (const Node& node : graph.nodes()) {
     lines.push_back({results_text(node, names) + " = " + call_text(node.op, names.of(node.inputs), which),

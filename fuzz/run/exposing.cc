@@ -6,6 +6,7 @@
 #include <set>
 
 #include "backends/remote/worker_names.h"
+#include "graph/rebuild.h"
 #include "graph/subgraph.h"
 #include "oracle/reference.h"
 
@@ -225,15 +226,9 @@ std::vector<ValueId> values_to_expose(const Graph& graph, int64_t most) {
 
 Case expose(const Case& test_case, std::span<const ValueId> values) {
   const Graph& graph = test_case.graph;
-  Builder builder;
-  for (const Input& input : graph.inputs()) builder.input(input.name, input.type, input.fill);
-  for (const State& state : graph.states()) builder.state(state.name, state.type, state.fill);
-  for (const Node& node : graph.nodes()) builder.node(node.op, node.inputs, node.name);
-  for (size_t s = 0; s < graph.states().size(); ++s)
-    builder.next_state(static_cast<int>(s), graph.states()[s].next);
-  for (const ValueId v : graph.outputs()) builder.output(v);
-  for (const ValueId v : values) builder.output(v);
-  auto built = builder.build();
+  std::vector<ValueId> outputs = graph.outputs();
+  outputs.insert(outputs.end(), values.begin(), values.end());
+  auto built = rebuild(graph, graph.inputs(), graph.states(), outputs);
   check(built.ok(), "expose: outputs cannot make a graph invalid");
   Case exposed = test_case;
   exposed.graph = std::move(*built);

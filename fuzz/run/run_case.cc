@@ -17,8 +17,7 @@ TensorPtr shared(Tensor tensor) { return std::make_shared<const Tensor>(std::mov
 
 Tensors first_states(const Case& test_case) {
   Tensors states;
-  for (const State& s : test_case.graph.states())
-    states.push_back(shared(materialize(s.fill, s.type, test_case.seed, s.name, 0)));
+  for (const State& s : test_case.graph.states()) states.push_back(shared(data_of(test_case, s)));
   return states;
 }
 

@@ -54,7 +54,7 @@ void run_case(uint64_t counter, const Backend& baseline, const Backend& candidat
   for (Tensor& tensor : make_inputs(test_case))
     inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
   for (const State& s : test_case.graph.states())
-    inputs.push_back(std::make_shared<const Tensor>(materialize(s.fill, s.type, test_case.seed, s.name, 0)));
+    inputs.push_back(std::make_shared<const Tensor>(data_of(test_case, s)));
   sum.data += watch.lap();
   const auto base = std::move(*baseline.compile(test_case.graph, {}));
   const auto fused = std::move(*candidate.compile(test_case.graph, {}));

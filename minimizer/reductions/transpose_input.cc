@@ -97,7 +97,7 @@ std::vector<Edits> propose(const Situation& now) {
     };
     if (!std::holds_alternative<Literal>(input.fill)) give(input.fill);
     if (!may_pin(now, input, *reading)) continue;
-    const Tensor data = materialize(input.fill, input.type, now.test_case.seed, input.name, 0);
+    const Tensor data = data_of(now.test_case, input);
     give(literal_of(transposed(data, reading->dims)));
   }
   return proposals;
