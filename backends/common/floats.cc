@@ -93,4 +93,17 @@ Floats::Floats(const Tensor& tensor) {
   values_ = {copy_.get(), n};
 }
 
+Floats::Floats(const PlacedTensor& tensor) {
+  const std::span<const std::byte> memory = tensor.memory();
+  const auto first = static_cast<size_t>(tensor.first());
+  const auto count = memory.size() / static_cast<size_t>(size_of(tensor.type().dtype));
+  if (tensor.type().dtype == Dtype::f32) {
+    values_ = std::span(reinterpret_cast<const float*>(memory.data()), count).subspan(first);
+    return;
+  }
+  copy_ = std::make_unique_for_overwrite<float[]>(count);
+  load_floats(tensor.type().dtype, memory.data(), {copy_.get(), count});
+  values_ = std::span<const float>(copy_.get(), count).subspan(first);
+}
+
 }  // namespace fusesmith::backends

@@ -5,8 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "graph/result.h"
-#include "graph/tensor.h"
+#include "backends/common/placed_tensor.h"
 
 namespace fusesmith::backends {
 
@@ -19,6 +18,9 @@ void store_floats(std::span<const float> values, Dtype dtype, std::byte* stored)
 class Floats {
  public:
   explicit Floats(const Tensor& tensor);
+  // Of all memory, also of that which belongs to no element, from element 0 on; data() - k is the element k
+  // places before it.
+  explicit Floats(const PlacedTensor& tensor);
   const float* data() const { return values_.data(); }
   std::span<const float> span() const { return values_; }
   size_t size() const { return values_.size(); }

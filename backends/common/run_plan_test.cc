@@ -23,10 +23,12 @@ TEST(RunPlan, KeepsRegionOutputsAlone) {
   const Graph graph = two_nodes();
   const Plan plan{{make_region(graph, {0, 1})}, {}};
   const TensorPtr x = make(graph.type(0), {-1, 3});
-  const Trace trace = run_plan(graph, plan, {&x, 1}, [&](const Region& region, std::span<TensorPtr> values) {
-    for (int node : region.nodes) run_node(graph, node, values);
-    EXPECT_NE(values[1], nullptr);
-  });
+  LayoutRuns layouts;
+  const Trace trace =
+      run_plan(graph, plan, {&x, 1}, layouts, [&](const Region& region, std::span<TensorPtr> values) {
+        for (int node : region.nodes) run_node(graph, node, values);
+        EXPECT_NE(values[1], nullptr);
+      });
   ASSERT_EQ(trace.values.size(), 3u);
   EXPECT_EQ(trace.values[0], x);
   EXPECT_EQ(trace.values[1], nullptr);
@@ -37,11 +39,13 @@ TEST(RunPlan, RunsRegionsInThePlansOrder) {
   const Graph graph = two_nodes();
   const Plan plan{{make_region(graph, {0}), make_region(graph, {1})}, {}};
   const TensorPtr x = make(graph.type(0), {-1, 3});
+  LayoutRuns layouts;
   std::vector<int> order;
-  const Trace trace = run_plan(graph, plan, {&x, 1}, [&](const Region& region, std::span<TensorPtr> values) {
-    order.push_back(region.nodes.front());
-    run_node(graph, region.nodes.front(), values);
-  });
+  const Trace trace =
+      run_plan(graph, plan, {&x, 1}, layouts, [&](const Region& region, std::span<TensorPtr> values) {
+        order.push_back(region.nodes.front());
+        run_node(graph, region.nodes.front(), values);
+      });
   EXPECT_EQ(order, (std::vector<int>{0, 1}));
   EXPECT_EQ(to_f32(*trace.values[1]), (std::vector<float>{0, 3}));
 }
@@ -50,10 +54,11 @@ TEST(RunPlanDeathTest, MissingOutputsAndWrongInputsAbort) {
   const Graph graph = two_nodes();
   const Plan plan{{make_region(graph, {0, 1})}, {}};
   const auto idle = [](const Region&, std::span<TensorPtr>) {};
+  LayoutRuns layouts;
   const TensorPtr x = make(graph.type(0), {1, 2}), wrong = make({Dtype::f32, {1}}, {1});
-  EXPECT_DEATH(run_plan(graph, plan, {&x, 1}, idle), "region output is missing");
-  EXPECT_DEATH(run_plan(graph, plan, {&wrong, 1}, idle), "input is missing or of another type");
-  EXPECT_DEATH(run_plan(graph, plan, {}, idle), "wrong number of inputs");
+  EXPECT_DEATH(run_plan(graph, plan, {&x, 1}, layouts, idle), "region output is missing");
+  EXPECT_DEATH(run_plan(graph, plan, {&wrong, 1}, layouts, idle), "input is missing or of another type");
+  EXPECT_DEATH(run_plan(graph, plan, {}, layouts, idle), "wrong number of inputs");
 }
 
 }  // namespace

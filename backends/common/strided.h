@@ -63,5 +63,17 @@ void copy_strided(const T* from, const Shape& sizes, const Shape& strides, T* to
 
 // A tensor's elements as f32 (0 or 1 for bool), one for each element of `shape`, read with these strides.
 std::vector<float> spread(const Tensor& tensor, const Shape& strides, const Shape& shape);
+// The same of elements that are f32 already, or flags.
+template <class T>
+std::vector<float> spread(const T* elements, const Shape& strides, const Shape& shape) {
+  std::vector<float> all(static_cast<size_t>(element_count(shape)));
+  auto to = all.begin();
+  for_each_row(Strided<1>{shape, {strides}},
+               [&](const std::array<int64_t, 1>& offset, int64_t count, const std::array<int64_t, 1>& step) {
+                 for (int64_t i = 0; i < count; ++i)
+                   *to++ = static_cast<float>(elements[offset[0] + i * step[0]]);
+               });
+  return all;
+}
 
 }  // namespace fusesmith::backends

@@ -22,13 +22,13 @@ class CpuProgram : public Program, public Inspectable {
   const Plan& plan() const override { return plan_; }
 
   Trace run(std::span<const TensorPtr> inputs) override {
-    return run_plan(graph_, plan_, inputs, [&](const Region& region, std::span<TensorPtr> values) {
+    return run_plan(graph_, plan_, inputs, layouts_, [&](const Region& region, std::span<TensorPtr> values) {
       for (int node : region.nodes) run_node(graph_, node, values, products_);
     });
   }
 
   std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) override {
-    return repeat_plan(*this, inputs, trace);
+    return repeat_plan(*this, graph_, inputs, trace, layouts_);
   }
 
   void run_region(size_t region, std::span<TensorPtr> values, Probe& probe) const override {
@@ -38,6 +38,7 @@ class CpuProgram : public Program, public Inspectable {
  private:
   Graph graph_;
   F32Products products_;
+  LayoutRuns layouts_;
   Plan plan_;  // contracts: f32 accumulators, two-pass variance, no deviation
 };
 

@@ -126,5 +126,25 @@ TEST(CpuBackend, Tf32RoundsOperandsOfF32Products) {
   }
 }
 
+// Inputs that have a layout are copied from where they lie: the plan says so, and no bit changes.
+TEST(CpuBackend, CopiesInputsThatHaveALayout) {
+  const auto sum = [](std::optional<MemoryLayout> layout) {
+    Builder b;
+    const ValueId x = b.input({"x", {Dtype::bf16, {3, 5, 8}}, Normal{}, {}, layout});
+    const ValueId y = b.input("y", {Dtype::bf16, {8}}, Normal{});
+    b.output(b.node(Softmax{}, {b.node(Add{}, {x, y})}));
+    return *b.build();
+  };
+  const Graph dense = sum({}), laid_out = sum(MemoryLayout{{2, 0, 1}, {1, 2, 3}, 5, {}, 2});
+  const auto program = cpu_backend().compile(laid_out, {});
+  EXPECT_EQ((*program)->plan().regions[0].copied, std::vector<ValueId>{0});
+  EXPECT_TRUE((*program)->plan().regions[1].copied.empty());
+  const auto inputs = inputs_of(laid_out);
+  const Trace trace = (*program)->run(inputs);
+  EXPECT_EQ(*trace.values.back(), *run(dense).values.back());
+  EXPECT_FALSE((*program)->recheck(inputs, trace));
+  EXPECT_EQ(*trace.values[0], *inputs[0]);
+}
+
 }  // namespace
 }  // namespace fusesmith::backends

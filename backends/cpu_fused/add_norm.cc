@@ -52,11 +52,20 @@ Normaliser normal_of(const AddNorm& norm, std::span<const float> row, const Norm
   return normal;
 }
 
+// The rows side by side.
+std::vector<float> packed_rows(const Floats& x, const AddNorm& norm, int64_t pitch) {
+  std::vector<float> rows(static_cast<size_t>(norm.rows * norm.columns));
+  for (int64_t r = 0; r < norm.rows; ++r)
+    std::copy_n(x.data() + r * pitch, norm.columns, rows.begin() + r * norm.columns);
+  return rows;
+}
+
 }  // namespace
 
 void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs) {
   const NormFaults faults(scope);
-  const Floats x(scope.at(norm.x)), addend(scope.at(norm.addend));
+  const std::vector<float> x = packed_rows(scope.floats(norm.x), norm, norm.x_pitch),
+                           addend = packed_rows(scope.floats(norm.addend), norm, norm.addend_pitch);
   std::optional<Floats> weight, bias;
   if (norm.weight) weight.emplace(scope.at(*norm.weight));
   if (norm.bias) bias.emplace(scope.at(*norm.bias));
@@ -66,8 +75,7 @@ void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs) {
   for (size_t i = 0; shown.shown() && i < sum.size(); ++i)
     sum[i] = shown.result(i, shown.operand(0, i, x[i]) + shown.operand(1, i, addend[i]));
   if (outs.size() > 1) {
-    const auto kept =
-        scope.planted("residual_goes_on_without_addend") ? x.span() : std::span<const float>(sum);
+    const auto kept = std::span<const float>(scope.planted("residual_goes_on_without_addend") ? x : sum);
     write_floats(*outs.front(), [&](std::span<float> y) { std::copy(kept.begin(), kept.end(), y.begin()); });
   }
   const size_t columns = static_cast<size_t>(norm.columns), rows = static_cast<size_t>(norm.rows);
@@ -76,7 +84,7 @@ void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs) {
   const InnerValue results(detailed(scope.probe), centred ? "layer_norm" : "rms_norm", x.size(), true);
   write_floats(*outs.back(), [&](std::span<float> y) {
     for (size_t at = 0; at < y.size(); at += columns) {
-      const auto own = x.span().subspan(at, columns);
+      const auto own = std::span<const float>(x).subspan(at, columns);
       const auto summed = std::span<const float>(sum).subspan(at, columns);
       const auto row = faults.added_after ? own : summed;
       Normaliser normal = normal_of(norm, faults.statistics_of_x ? own : row, faults);

@@ -28,8 +28,8 @@ ScoreTiles::ScoreTiles(const FusedAttention& attention, const RegionScope& scope
               scope.planted("boolean_mask_as_additive"),   scope.planted("mask_batch_index_dropped"),
               scope.planted("scale_by_d_not_sqrt_d"),      scope.planted("scale_applied_twice"),
               scope.planted("softcap_after_mask"),         scope.planted("masked_with_lowest")},
-      q_(scope.at(attention.q.value)),
-      k_(scope.at(attention.k.value)),
+      q_(scope.floats(attention.q.value)),
+      k_(scope.floats(attention.k.value)),
       tf32_q_(reads_tf32(scope.products, scope.at(attention.q.value).type.dtype)),
       tf32_k_(reads_tf32(scope.products, scope.at(attention.k.value).type.dtype)),
       q_scale_(factor(attention.q_scale, scope)),
@@ -52,9 +52,9 @@ ScoreTiles::ScoreTiles(const FusedAttention& attention, const RegionScope& scope
   }
   const Kind kind = attention.mask.kind;
   if (kind == Kind::boolean || kind == Kind::select)
-    flags_ = scope.at(attention.mask.mask.value).as<uint8_t>().data();
-  if (kind == Kind::additive) addend_.emplace(scope.at(attention.mask.mask.value));
-  if (kind == Kind::select) other_.emplace(scope.at(attention.mask.other.value));
+    flags_ = scope.elements<uint8_t>(attention.mask.mask.value);
+  if (kind == Kind::additive) addend_.emplace(scope.floats(attention.mask.mask.value));
+  if (kind == Kind::select) other_.emplace(scope.floats(attention.mask.other.value));
 }
 
 std::optional<ScoreTiles::Factor> ScoreTiles::factor(const std::optional<AttentionScale>& scale,

@@ -14,9 +14,9 @@ namespace {
 // One run of slices.
 struct Line {
   std::byte* start;
-  int64_t slice;  // bytes
+  int64_t slice, pitch;  // bytes of a slice, and from slice to slice
 
-  std::byte* at(int64_t i) const { return start + i * slice; }
+  std::byte* at(int64_t i) const { return start + i * pitch; }
   void move(int64_t from, int64_t to) const { std::memcpy(at(to), at(from), static_cast<size_t>(slice)); }
 };
 
@@ -86,6 +86,38 @@ class CacheValues {
   Dtype dtype_;
 };
 
+// The memory of the state: that of the output, or memory with the layout of the old state, from which the
+// output is copied at the end. A probe sees the former alone.
+class UpdatedState {
+ public:
+  UpdatedState(const CacheUpdate& update, const RegionScope& scope, Tensor& out)
+      : update_(update), scope_(scope), out_(out) {
+    const PlacedTensor* const old = detailed(scope.probe) ? nullptr : scope.place(update.cache);
+    if (old)
+      memory_ = old->copy();
+    else
+      out.bytes = scope.at(update.cache).bytes;
+  }
+
+  Line line(int64_t run, int64_t slice) const {
+    const int64_t size = size_of(out_.type.dtype);
+    if (!memory_) return {out_.bytes.data() + run * update_.size * slice, slice, slice};
+    return {memory_->elements() + run * update_.run_pitch * size, slice, update_.slice_pitch * size};
+  }
+
+  void finish() {
+    if (!memory_) return;
+    if (!memory_->is_intact()) scope_.placed->note_damage(update_.cache);
+    out_ = memory_->dense();
+  }
+
+ private:
+  const CacheUpdate& update_;
+  const RegionScope& scope_;
+  Tensor& out_;
+  std::unique_ptr<PlacedTensor> memory_;
+};
+
 }  // namespace
 
 void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out) {
@@ -96,12 +128,12 @@ void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out)
   const bool races = scope.planted("cache_shift_races") && strikes_now<3>();
   const CacheValues shown(update, scope, out.type.dtype);
   const int64_t inner = update.inner, slice = inner * size_of(out.type.dtype);
-  out.bytes = scope.at(update.cache).bytes;
+  UpdatedState state(update, scope, out);
   shown.show(shown.state, 0, out.bytes.data(), out.size());
   std::vector<std::byte> aside, new_row(static_cast<size_t>(slice));
   int64_t row = 0;
   for (int64_t run = 0; run < update.outer; ++run) {
-    const Line line{out.bytes.data() + run * update.size * slice, slice};
+    const Line line = state.line(run, slice);
     shift(line, moves, races, aside);
     for (int64_t i = 0; shown.shifted.shown() && i < update.size; ++i) {
       const bool overwritten = std::find(places.begin(), places.end(), i) != places.end();
@@ -114,6 +146,7 @@ void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out)
       ++row;
     }
   }
+  state.finish();
   shown.show(shown.result, 0, out.bytes.data(), out.size());
 }
 

@@ -11,9 +11,19 @@
 #include "backends/cpu_fused/run_fused.h"
 #include "backends/cpu_fused/step_names.h"
 #include "backends/process_faults.h"
-#include "backends/rewrite/rewrite.h"
+#include "backends/rewrite/strided_operands.h"
 
 namespace fusesmith::backends {
+
+const PlacedTensor* RegionScope::place(ValueId value) const {
+  const bool in_place = placed && std::find(strided.begin(), strided.end(), value) != strided.end();
+  return in_place ? placed->find(value) : nullptr;
+}
+
+Floats RegionScope::floats(ValueId value) const {
+  const PlacedTensor* const in_memory = place(value);
+  return in_memory ? Floats(*in_memory) : Floats(at(value));
+}
 
 void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out) {
   const Tensor& input = scope.at(identity.input);
@@ -43,6 +53,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
     Arithmetic arithmetic = cpu_arithmetic();
     arithmetic.tf32 = options.tf32;
     for (FusedRegion& fused : rewrite(graph, options, arithmetic, &plan_.refusals)) {
+      read_in_place(graph, faults_, fused);
       state_order<OnCpu>(fused.op, fused.region.contract.arithmetic);
       plan_.regions.push_back(std::move(fused.region));
       ops_.push_back(std::move(fused.op));
@@ -53,34 +64,41 @@ class CpuFusedProgram final : public Program, public Inspectable {
 
   Trace run(std::span<const TensorPtr> inputs) override {
     run_process_fault(faults_, graph_);
-    return run_plan(graph_, plan_, inputs, [&](const Region& region, std::span<TensorPtr> values) {
+    return run_plan(graph_, plan_, inputs, layouts_, [&](const Region& region, std::span<TensorPtr> values) {
       const FusedOp& op = ops_[static_cast<size_t>(&region - plan_.regions.data())];
       const auto* update = std::get_if<CacheUpdate>(&op);
       if (runs_on_first_state(op)) return run_on_first_state(region, op, values);
-      run_op(region, op, values);
+      run_op(region, op, values, layouts_.placed);
       if (update && update->old_value_lost) lose_old_state(*update, region, values);
     });
   }
 
   std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) override {
-    return repeat_plan(*this, inputs, trace);
+    return repeat_plan(*this, graph_, inputs, trace, layouts_);
   }
 
   void run_region(size_t region, std::span<TensorPtr> values, Probe& probe) const override {
     for (ValueId v : plan_.regions[region].outputs) values[static_cast<size_t>(v)] = nullptr;
+    const PlacedSources placed(graph_, values, 0);
     if (runs_on_first_state(ops_[region]))
       return run_on_first_state(plan_.regions[region], ops_[region], values, &probe);
-    run_op(plan_.regions[region], ops_[region], values, &probe);
+    run_op(plan_.regions[region], ops_[region], values, &placed, &probe);
   }
 
  private:
   void run_op(const Region& region, const FusedOp& op, std::span<TensorPtr> values,
-              Probe* probe = nullptr) const {
+              const PlacedSources* placed, Probe* probe = nullptr) const {
     if (const auto* single = std::get_if<SingleNode>(&op))
       return run_node(graph_, single->node, values, products_, probe);
     const RegionScope scope{
-        {region.patterns.front(), faults_}, values, products_, probe, probe ? &graph_ : nullptr,
-        probe ? &region : nullptr};
+        {region.patterns.empty() ? std::string_view() : std::string_view(region.patterns.front()), faults_},
+        values,
+        products_,
+        probe,
+        probe ? &graph_ : nullptr,
+        probe ? &region : nullptr,
+        placed,
+        region.strided};
     auto out = std::make_shared<Tensor>(graph_.type(region.outputs.back()));
     std::visit(
         [&](const auto& fused) {
@@ -107,7 +125,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
     const auto cache = static_cast<size_t>(std::get<CacheUpdate>(op).cache);
     std::vector<TensorPtr> seen(values.begin(), values.end());
     seen[cache] = first_states_.try_emplace(cache, values[cache]).first->second;
-    run_op(region, op, seen, probe);
+    run_op(region, op, seen, nullptr, probe);
     for (ValueId v : region.outputs) values[static_cast<size_t>(v)] = seen[static_cast<size_t>(v)];
   }
 
@@ -134,6 +152,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
   Faults faults_;
   F32Products products_;
   Plan plan_;
+  LayoutRuns layouts_;
   std::vector<FusedOp> ops_;
   mutable std::map<size_t, TensorPtr> first_states_;  // by value; filled under an injected fault
 };

@@ -67,7 +67,11 @@ bool any_graph(const Pattern& pattern, const std::function<bool(const Graph&)>& 
     for (const GraphRecipe& recipe : recipes) {
       for (const ExampleDims& dims : kDims) {
         for (Dtype dtype : kFloatDtypes) {
-          if (f(recipe.build(dtype, dims))) return true;
+          const Graph graph = recipe.build(dtype, dims);
+          if (f(graph)) return true;
+          for (const TestLayout which : kTestLayouts) {
+            if (f(lay_out(graph, which).laid_out)) return true;
+          }
         }
       }
     }

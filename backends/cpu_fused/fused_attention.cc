@@ -51,7 +51,7 @@ class AttentionKernel {
   AttentionKernel(const FusedAttention& attention, const RegionScope& scope)
       : op_(attention),
         scores_(attention, scope),
-        v_(scope.at(attention.v.value)),
+        v_(scope.floats(attention.v.value)),
         values_(round_up(attention.keys, attention.key_tile), attention.width),
         accumulator_(static_cast<size_t>(attention.query_tile * values_.padded_columns())),
         rows_(static_cast<size_t>(attention.query_tile)),

@@ -211,7 +211,7 @@ SumOrder sum_order(const FusedGemm& gemm, OnCpu) {
 void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
   Epilogue epilogue{.shown = {gemm, scope, static_cast<size_t>(out.size())}};
   if (gemm.bias) epilogue.bias.emplace(scope.at(*gemm.bias));
-  if (gemm.addend) epilogue.addend.emplace(scope.at(*gemm.addend));
+  if (gemm.addend) epilogue.addend.emplace(scope.floats(*gemm.addend));
   epilogue.activation = gemm.activation;
   if (scope.planted("gelu_tanh_for_erf") && gemm.activation &&
       std::holds_alternative<Gelu>(*gemm.activation)) {
@@ -220,7 +220,7 @@ void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
   epilogue.relu_drops_nan = scope.planted("relu_drops_nan");
   int64_t depth = extent(gemm.product.k);
   if (scope.planted("k_tail_skipped") && depth > 8) depth -= depth % 8;
-  const Floats a(scope.at(gemm.product.a)), b(scope.at(gemm.product.b));
+  const Floats a(scope.floats(gemm.product.a)), b(scope.floats(gemm.product.b));
   const int64_t split = scope.planted("split_k_partials_in_bf16") && depth > 1 ? depth / 2 : depth;
   const auto tf32 = [&](ValueId v) { return reads_tf32(scope.products, scope.at(v).type.dtype); };
   Gemm kernel(gemm.product, depth, split, std::move(epilogue), tf32(gemm.product.a), tf32(gemm.product.b));

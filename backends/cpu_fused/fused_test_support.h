@@ -10,6 +10,7 @@
 #include "backends/cpu_fused/cpu_fused_backend.h"
 #include "backends/rewrite/pattern.h"
 #include "graph/op_tests/op_tests.h"
+#include "graph/rebuild.h"
 
 namespace fusesmith::backends {
 
@@ -20,14 +21,54 @@ struct FusedRun {
 
 // Inputs, then states.
 inline std::vector<TensorPtr> draw_inputs(const Graph& graph, uint64_t seed = 1) {
+  Case drawn;
+  drawn.seed = seed;
   std::vector<TensorPtr> sources;
   const auto draw = [&](const auto& source) {
-    sources.push_back(
-        std::make_shared<const Tensor>(materialize(source.fill, source.type, seed, source.name, 0)));
+    sources.push_back(std::make_shared<const Tensor>(data_of(drawn, source)));
   };
   std::for_each(graph.inputs().begin(), graph.inputs().end(), draw);
   std::for_each(graph.states().begin(), graph.states().end(), draw);
   return sources;
+}
+
+// Layouts to try on every source of a graph, as far as its type allows.
+enum class TestLayout : uint8_t { padded_rows, padded_outside, reversed, heads_inside, expanded, misaligned };
+inline constexpr TestLayout kTestLayouts[] = {TestLayout::padded_rows, TestLayout::padded_outside,
+                                              TestLayout::reversed,    TestLayout::heads_inside,
+                                              TestLayout::expanded,    TestLayout::misaligned};
+
+inline MemoryLayout test_layout(TestLayout which, const TensorType& type, bool may_expand) {
+  const auto rank = static_cast<size_t>(type.rank());
+  MemoryLayout layout{.offset = 3, .align = size_of(type.dtype)};
+  if (rank == 0 || which == TestLayout::misaligned) return layout;
+  layout.pad.assign(rank, 0);
+  if (which == TestLayout::padded_rows) layout.pad.back() = 5;
+  if (which == TestLayout::padded_outside && rank > 1) layout.pad[rank - 2] = 2;
+  for (int64_t axis = 0; axis < type.rank(); ++axis) layout.order.push_back(axis);
+  if (which == TestLayout::reversed) std::reverse(layout.order.begin(), layout.order.end());
+  if (which == TestLayout::heads_inside && rank > 2)
+    std::swap(layout.order[rank - 2], layout.order[rank - 3]);
+  if (which == TestLayout::expanded && may_expand) layout.expand = {0};
+  return layout;
+}
+
+// The graph with dense sources and data that repeats if the layout needs that, and the same with the layout.
+struct LaidOut {
+  Graph dense, laid_out;
+};
+inline LaidOut lay_out(const Graph& graph, TestLayout which) {
+  std::vector<Input> inputs = graph.inputs();
+  std::vector<State> states = graph.states();
+  for (Input& input : inputs) {
+    input.layout = test_layout(which, input.type, input.type.dtype != Dtype::i32);
+    input.repeat = input.layout->expand;
+  }
+  for (State& state : states) state.layout = test_layout(which, state.type, false);
+  const Graph laid_out = *rebuild(graph, inputs, states, graph.outputs());
+  for (Input& input : inputs) input.layout.reset();
+  for (State& state : states) state.layout.reset();
+  return {*rebuild(graph, inputs, states, graph.outputs()), laid_out};
 }
 
 // The last of so many steps on the same inputs.

@@ -33,14 +33,16 @@ struct GateValues {
 }  // namespace
 
 void run_fused(const Gate& gate, const RegionScope& scope, Tensor& out) {
-  const Floats gates(scope.at(gate.gate.value)), values(scope.at(gate.value.value));
+  const Floats gates(scope.floats(gate.gate.value)), values(scope.floats(gate.value.value));
   const GateValues shown(gate, scope);
+  const PlacedTensor* const in_memory = scope.place(gate.gate.value);
+  const int64_t skipped = in_memory && scope.planted("gate_offset_ignored") ? in_memory->offset() : 0;
   std::vector<float> copy;
   write_floats(out, [&](std::span<float> y) {
     for (int64_t r = 0; r < gate.rows; ++r) {
       const auto at = static_cast<size_t>(r * gate.columns);
       const std::span<float> row = y.subspan(at, static_cast<size_t>(gate.columns));
-      std::copy_n(gates.data() + gate.gate.first + r * gate.gate.pitch, row.size(), row.begin());
+      std::copy_n(gates.data() - skipped + gate.gate.first + r * gate.gate.pitch, row.size(), row.begin());
       shown.gate(at, row);
       activate(gate.activation, row);
       shown.activated(at, row);

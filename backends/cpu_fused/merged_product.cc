@@ -63,7 +63,7 @@ SumOrder sum_order(const MergedProduct& merged, OnCpu) {
 void run_fused(const MergedProduct& merged, const RegionScope& scope, Outputs outs) {
   check(outs.size() == merged.parts.size(), "merged_product: expected an output for each part");
   const AxisOffsets m(merged.m), k(merged.k);
-  std::vector<float> rows = packed_rows(Floats(scope.at(merged.x)), m, k);
+  std::vector<float> rows = packed_rows(scope.floats(merged.x), m, k);
   InnerValue(detailed(scope.probe), "left of product", rows.size())(0, rows);
   std::vector<PartValues> shown;
   for (const auto& part : merged.parts) shown.emplace_back(detailed(scope.probe), part, m.count, k.count);

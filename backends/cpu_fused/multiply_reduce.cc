@@ -37,7 +37,7 @@ SumOrder sum_order(const MultiplyReduce& reduction, OnCpu) {
 }
 
 void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out) {
-  const Floats a(scope.at(reduction.a)), b(scope.at(reduction.b));
+  const Floats a(scope.floats(reduction.a)), b(scope.floats(reduction.b));
   const AxisOffsets kept(reduction.kept), summed(reduction.summed);
   int64_t count = summed.count;
   if (scope.planted("reduction_tail_skipped") && count > kLanes) count -= count % kLanes;

@@ -136,12 +136,28 @@ class ShownSteps {
   std::vector<Block> copies_;
 };
 
+// One element for each of the chain's shape.
+std::vector<float> spread_operand(const PointwiseChain::Operand& operand, const RegionScope& scope,
+                                  const Shape& shape) {
+  const PlacedTensor* const in_memory = scope.place(operand.value);
+  if (!in_memory) return spread(scope.at(operand.value), operand.strides, shape);
+  if (in_memory->type().dtype == Dtype::i32)
+    return spread(scope.elements<int32_t>(operand.value), operand.strides, shape);
+  if (in_memory->type().dtype == Dtype::boolean)
+    return spread(scope.elements<uint8_t>(operand.value), operand.strides, shape);
+  const auto beyond = reinterpret_cast<uintptr_t>(in_memory->elements()) % 16;
+  const auto skipped = scope.planted("chain_vector_load_aligned_down")
+                           ? static_cast<int64_t>(beyond) / size_of(in_memory->type().dtype)
+                           : 0;
+  return spread(scope.floats(operand.value).data() - skipped, operand.strides, shape);
+}
+
 }  // namespace
 
 void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& out) {
   std::vector<std::vector<float>> operands;
   for (const auto& operand : chain.operands) {
-    operands.push_back(spread(scope.at(operand.value), operand.strides, chain.shape));
+    operands.push_back(spread_operand(operand, scope, chain.shape));
   }
   const StepFaults faults{scope.planted("explicit_cast_skipped"), scope.planted("where_branches_swapped")};
   std::vector<Block> blocks(chain.steps.size());

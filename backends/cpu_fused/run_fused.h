@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "backends/common/floats.h"
 #include "backends/common/tf32.h"
 #include "backends/inner_values.h"
 #include "backends/region_faults.h"
@@ -21,8 +22,21 @@ struct RegionScope : RegionFaults {
   // For the names of inner values. Null without a probe.
   const Graph* graph = nullptr;
   const Region* region = nullptr;
+  // The inputs that the region reads by the strides of their layouts; null if there are none.
+  const PlacedSources* placed = nullptr;
+  std::span<const ValueId> strided = {};
 
+  // Dense.
   const Tensor& at(ValueId value) const { return *values[static_cast<size_t>(value)]; }
+
+  // For operands that the op reads by strides: null if it is dense, and its elements from element 0 on.
+  const PlacedTensor* place(ValueId value) const;
+  Floats floats(ValueId value) const;
+  template <class T>
+  const T* elements(ValueId value) const {
+    const PlacedTensor* const in_memory = place(value);
+    return in_memory ? reinterpret_cast<const T*>(in_memory->elements()) : at(value).as<T>().data();
+  }
 };
 
 struct OnCpu {};  // the tag of SumOrder

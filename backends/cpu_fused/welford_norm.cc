@@ -29,6 +29,11 @@ Statistics neighbours_first(std::span<const float> row) {
   return lanes[0];
 }
 
+// Injected fault: the row with the padding that follows it.
+std::span<const float> with_padding(const Floats& x, size_t start, size_t pitch) {
+  return x.span().subspan(start, std::min(pitch, x.size() - start));
+}
+
 float reciprocal_deviation(const Statistics& statistics, float eps, const RegionScope& scope) {
   const bool unbiased = scope.planted("layer_norm_unbiased_variance") && statistics.count > 1;
   const float variance = statistics.squares / (unbiased ? statistics.count - 1 : statistics.count);
@@ -39,22 +44,25 @@ float reciprocal_deviation(const Statistics& statistics, float eps, const Region
 }  // namespace
 
 void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out) {
-  const Floats x(scope.at(norm.x));
+  const Floats x(scope.floats(norm.x));
   std::optional<Floats> weight, bias;
   if (norm.weight) weight.emplace(scope.at(*norm.weight));
   if (norm.bias) bias.emplace(scope.at(*norm.bias));
   const bool by_moments = scope.planted("layer_norm_moments");
+  const bool padded = norm.pitch > norm.columns && scope.planted("layer_norm_statistics_of_padding");
   const bool order_by_row = scope.planted("welford_order_by_row");
   const size_t columns = static_cast<size_t>(norm.columns), rows = static_cast<size_t>(norm.rows);
   const InnerValue means(scope.probe, "mean", rows), rstds(scope.probe, "rstd", rows);
-  const InnerValue results(detailed(scope.probe), "layer_norm", x.size(), true);
+  const InnerValue results(detailed(scope.probe), "layer_norm", static_cast<size_t>(out.size()), true);
   write_floats(out, [&](std::span<float> y) {
     for (size_t at = 0; at < y.size(); at += columns) {
-      const auto row = x.span().subspan(at, columns);
+      const size_t start = at / columns * static_cast<size_t>(norm.pitch);
+      const auto row = x.span().subspan(start, columns);
+      const auto measured = padded ? with_padding(x, start, static_cast<size_t>(norm.pitch)) : row;
       const bool odd = at / columns % 2 == 1;
       const Statistics statistics = by_moments            ? moments(row)
                                     : order_by_row && odd ? neighbours_first(row)
-                                                          : welford(row);
+                                                          : welford(measured);
       const float own_scale = reciprocal_deviation(statistics, static_cast<float>(norm.eps), scope);
       const float mean = means(at / columns, statistics.mean), scale = rstds(at / columns, own_scale);
       for (size_t j = 0; j < columns; ++j) {

@@ -48,13 +48,13 @@ class DemoProgram : public Program {
   const Plan& plan() const override { return plan_; }
 
   Trace run(std::span<const TensorPtr> inputs) override {
-    return run_plan(graph_, plan_, inputs, [&](const Region& region, std::span<TensorPtr> values) {
+    return run_plan(graph_, plan_, inputs, layouts_, [&](const Region& region, std::span<TensorPtr> values) {
       for (const int node : region.nodes) run_one(node, values);
     });
   }
 
   std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) override {
-    return repeat_plan(*this, inputs, trace);
+    return repeat_plan(*this, graph_, inputs, trace, layouts_);
   }
 
  private:
@@ -81,6 +81,7 @@ class DemoProgram : public Program {
 
   Graph graph_;
   F32Products products_;
+  LayoutRuns layouts_;
   Plan plan_;
 };
 

@@ -31,6 +31,7 @@ std::optional<AddNorm> norm_of(const MatchContext& context, int n) {
   const Shape& shape = context.shape(node.first_output);
   norm.columns = shape.back();
   norm.rows = element_count(shape) / norm.columns;
+  norm.x_pitch = norm.addend_pitch = norm.columns;
   return norm;
 }
 

@@ -11,6 +11,8 @@
 
 namespace fusesmith::backends {
 
+// Strides are those of dense operands until read_in_place (strided_operands.h) has put those of layouts in.
+
 // A node computed as in the graph.
 struct SingleNode {
   int node = 0;
@@ -96,12 +98,13 @@ struct FusedAttention {
   int64_t query_tile = 16, key_tile = 32;
 };
 
-// LayerNorm over rows of `columns` elements, statistics by Welford's method.
+// LayerNorm over rows of `columns` elements, statistics by Welford's method. Row r of x starts at r pitch.
 struct WelfordNorm {
   ValueId x = -1;
   std::optional<ValueId> weight, bias;
   double eps = 0;
   int64_t rows = 1, columns = 1;
+  int64_t pitch = 1;
 };
 
 // The norm of each row of x + addend, of length `columns`: LayerNorm by Welford's method, or RMSNorm. The
@@ -113,6 +116,7 @@ struct AddNorm {
   std::optional<ValueId> weight, bias;
   double eps = 0;
   int64_t rows = 1, columns = 1;
+  int64_t x_pitch = 1, addend_pitch = 1;  // from row to row
 };
 
 // activation(gate) * value, element by element in f32. Element (r, c) of an operand has the offset first +
@@ -164,11 +168,12 @@ struct Identity {
   ValueId input = -1;
 };
 
-// Element i of the output, in row-major order over `sizes`, is the input element with offset i . strides,
-// bit for bit.
+// Element i of the output, in row-major order over `sizes`, is the input element with offset first + i .
+// strides, bit for bit. `first` is 0 but for a slice of an input that has a layout.
 struct ViewCopy {
   ValueId input = -1;
   Shape sizes, strides;
+  int64_t first = 0;
 };
 
 // Triangle multiplication (AlphaFold 2, supplement, algorithms 11 and 12) of the two halves of the last axis
@@ -192,6 +197,8 @@ struct CacheUpdate {
   ValueId rows = -1;
   int64_t count = 0, first = 0;
   std::optional<ValueId> indices;  // i32[count], in range and distinct
+  // From slice to slice and from run to run; 0 where the state is dense.
+  int64_t slice_pitch = 0, run_pitch = 0;
   // injected fault: nodes that run later read the old state from overwritten memory
   bool old_value_lost = false;
 };

@@ -17,6 +17,7 @@ std::optional<Match> match(const MatchContext& context, int n) {
   norm.eps = op->eps;
   norm.columns = context.shape(norm.x).back();
   norm.rows = element_count(context.shape(norm.x)) / norm.columns;
+  norm.pitch = norm.columns;
   Match found{{n}, {"layer_norm_welford"}, {}, norm};
   found.contract.arithmetic.variance = Arithmetic::Variance::welford;
   return found;
