@@ -195,9 +195,26 @@ Json graph_json(const Graph& graph) {
   test_case.graph = graph;
   Json json = Json::parse(to_json(test_case))["graph"];
   for (const char* list : {"inputs", "states"}) {
-    for (Json& source : json[list]) source.erase("fill");
+    for (Json& source : json[list]) {
+      for (const char* key : {"fill", "repeat", "layout"}) source.erase(key);
+    }
   }
   return json;
+}
+
+// How the case asks inputs and states to lie in memory, as strides.
+Json layouts_json(const Graph& graph) {
+  Json layouts = Json::object();
+  for (ValueId v = 0; v < graph.source_count(); ++v) {
+    const auto& layout = graph.layout(v);
+    if (!layout) continue;
+    const Strides strides = strides_of(*layout, graph.type(v).shape);
+    layouts[graph.name(v)] = {{"strides", strides.of_axes},
+                              {"offset", layout->offset},
+                              {"extent", strides.extent},
+                              {"align", layout->align}};
+  }
+  return layouts;
 }
 
 class RemoteBackend : public Backend {
@@ -268,10 +285,13 @@ class RemoteBackend : public Backend {
 Json compile_request(const Graph& graph, const CompileOptions& options) {
   Json types = Json::object();
   for (ValueId v = 0; v < graph.value_count(); ++v) types[graph.name(v)] = to_string(graph.type(v));
-  return {{"type", "compile"},
-          {"graph", graph_json(graph)},
-          {"types", types},
-          {"options", {{"tf32", options.tf32}}}};
+  Json request = {{"type", "compile"},
+                  {"graph", graph_json(graph)},
+                  {"types", types},
+                  {"options", {{"tf32", options.tf32}}}};
+  Json layouts = layouts_json(graph);
+  if (!layouts.empty()) request["layouts"] = std::move(layouts);
+  return request;
 }
 
 std::unique_ptr<Backend> make_remote_backend(WorkerSpec spec, std::string_view doc) {

@@ -18,7 +18,8 @@ struct Layout {
   std::map<std::string_view, uint32_t> matched;                               // by pattern
   std::map<std::pair<std::string_view, std::string_view>, uint32_t> refused;  // by pattern and guard
   std::vector<std::string_view> ops;
-  uint32_t made = 0, read = 0, op_pairs = 0, styles = 0;
+  std::map<std::string_view, uint32_t> layouts;  // by pattern
+  uint32_t made = 0, read = 0, op_pairs = 0, styles = 0, op_layouts = 0;
 
   Layout() {
     for_each_op([&]<class T>(std::type_identity<T>) { ops.push_back(T::info.name); });
@@ -42,6 +43,17 @@ struct Layout {
     }
     styles = next();
     for (std::string_view style : kDataStyles) cells.push_back({"styles", {style}});
+    for (const Pattern& pattern : all_patterns()) {
+      layouts[pattern.name] = next();
+      for (Dtype dtype : kDtypes) {
+        for (std::string_view of : kLayoutClasses)
+          cells.push_back({"layouts", {pattern.name, name(dtype), of}});
+      }
+    }
+    op_layouts = next();
+    for (std::string_view op : ops) {
+      for (std::string_view of : kLayoutClasses) cells.push_back({"op_layouts", {op, of}});
+    }
   }
 
   uint32_t next() const { return static_cast<uint32_t>(cells.size()); }
@@ -74,6 +86,13 @@ uint32_t within_rewrite(Dtype dtype, ShapeClass shape) {
 
 uint32_t within_dtypes(size_t op, Dtype dtype) {
   return static_cast<uint32_t>(op * kDtypes.size()) + static_cast<uint32_t>(dtype);
+}
+
+// An event for each thing that the value's layout does, counted from the row's first cell; none without one.
+void add_layout_events(CoverageEvents& events, const Graph& graph, ValueId value, size_t row) {
+  if (!graph.layout(value)) return;
+  for (const LayoutClass of : classes_of(graph.layout(value), graph.type(value)))
+    events.push_back(static_cast<uint32_t>(row) + static_cast<uint32_t>(of));
 }
 
 uint32_t place_in_row(const Graph& graph, std::span<const ValueId> inputs, ValueId output) {
@@ -112,6 +131,7 @@ void add_graph_events(CoverageEvents& events, const Graph& graph, std::string_vi
     events.push_back(cells.made + within_dtypes(op, graph.type(node.first_output).dtype));
     for (ValueId v : node.inputs) {
       events.push_back(cells.read + within_dtypes(op, graph.type(v).dtype));
+      add_layout_events(events, graph, v, cells.op_layouts + op * kLayoutClasses.size());
       if (const auto producer = graph.producer(v)) {
         const size_t from = graph.nodes()[static_cast<size_t>(*producer)].op.index();
         events.push_back(cells.op_pairs + static_cast<uint32_t>(from * cells.ops.size() + op));
@@ -130,7 +150,12 @@ void add_plan_events(CoverageEvents& events, const Graph& graph, const Plan& pla
     const uint32_t place = place_in_row(graph, region.inputs, region.outputs.front());
     for (const std::string& pattern : region.patterns) {
       const auto row = cells.matched.find(pattern);
-      if (row != cells.matched.end()) events.push_back(row->second + place);
+      if (row == cells.matched.end()) continue;
+      events.push_back(row->second + place);
+      for (ValueId v : region.inputs) {
+        const auto dtype = static_cast<size_t>(graph.type(v).dtype);
+        add_layout_events(events, graph, v, cells.layouts.at(pattern) + dtype * kLayoutClasses.size());
+      }
     }
   }
   for (const Refusal& refusal : plan.refusals) {

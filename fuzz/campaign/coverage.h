@@ -1,6 +1,7 @@
 // Coverage: what campaigns can meet, and how often one met it: rewrites by pattern, guard, dtype and shape
-// class; ops by the dtypes they make and read and by the op they read from; styles of data. One flat list of
-// cells holds it all, so that to count a case is one increment for each event in it.
+// class; ops by the dtypes they make and read and by the op they read from; styles of data; memory layouts by
+// pattern and by op. One flat list of cells holds it all, so that to count a case is one increment for each
+// event in it.
 #pragma once
 
 #include <array>
@@ -30,13 +31,15 @@ struct CoverageTable {
   std::string_view name;
   size_t depth;
 };
-inline constexpr std::array<CoverageTable, 6> kCoverageTables = {{
-    {"matched", 3},   // pattern, dtype of the first output, shape class
-    {"refused", 4},   // pattern, guard, dtype, shape class
-    {"made", 2},      // op, dtype of its first output
-    {"read", 2},      // op, dtype of an input
-    {"op_pairs", 2},  // op, op that reads its result
-    {"styles", 1},    // style of the data of generated cases
+inline constexpr std::array<CoverageTable, 8> kCoverageTables = {{
+    {"matched", 3},     // pattern, dtype of the first output, shape class
+    {"refused", 4},     // pattern, guard, dtype, shape class
+    {"made", 2},        // op, dtype of its first output
+    {"read", 2},        // op, dtype of an input
+    {"op_pairs", 2},    // op, op that reads its result
+    {"styles", 1},      // style of the data of generated cases
+    {"layouts", 3},     // pattern, dtype of an input that has a layout, what the layout does (LayoutClass)
+    {"op_layouts", 2},  // op, the same of what it reads
 }};
 
 struct CoverageCell {

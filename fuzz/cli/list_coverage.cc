@@ -107,6 +107,23 @@ Table op_table(const Coverage& coverage) {
   return table;
 }
 
+// How often each pattern read an input whose layout does this.
+Table layout_table(const Coverage& coverage) {
+  Words heading = {"pattern"};
+  heading.insert(heading.end(), kLayoutClasses.begin(), kLayoutClasses.end());
+  Table table(heading);
+  for (const Pattern& pattern : all_patterns()) {
+    Words row = {std::string(pattern.name)};
+    for (std::string_view of : kLayoutClasses) {
+      int64_t times = 0;
+      for (Dtype dtype : kDtypes) times += coverage.sum("layouts", {pattern.name, name(dtype), of});
+      row.push_back(std::to_string(times));
+    }
+    table.add(std::move(row));
+  }
+  return table;
+}
+
 std::string counts_text(const Counted& counted_cases, size_t columns) {
   const Coverage& coverage = counted_cases.coverage;
   Table styles({"style of data", "cases"});
@@ -114,8 +131,8 @@ std::string counts_text(const Counted& counted_cases, size_t columns) {
     styles.add({std::string(style), std::to_string(coverage.sum("styles", {style}))});
   const std::string gaps = gaps_text(coverage_gaps(coverage, counted_cases.cases));
   return counted(counted_cases.cases, "case") + "\n\n" + rewrite_table(coverage).text(0, columns) + "\n" +
-         op_table(coverage).text(0, columns) + "\n" + styles.text() + "\n" +
-         (gaps.empty() ? "No coverage gaps.\n" : gaps);
+         op_table(coverage).text(0, columns) + "\n" + layout_table(coverage).text(0, columns) + "\n" +
+         styles.text() + "\n" + (gaps.empty() ? "No coverage gaps.\n" : gaps);
 }
 
 Words words(std::span<const std::string_view> views) { return {views.begin(), views.end()}; }
@@ -126,17 +143,16 @@ std::string all_text() {
   return table.text() + "\nCounted by dtype: " + list_text(dtype_names(kFloatDtypes)) +
          "; and by shape class: " + list_text(words(kShapeClasses)) +
          "\n\nOps and pairs of ops: " + list_text(op_names()) +
-         "\n\nStyles of data: " + list_text(words(kDataStyles)) + "\n";
+         "\n\nStyles of data: " + list_text(words(kDataStyles)) +
+         "\n\nMemory layouts, by pattern and by op: " + list_text(words(kLayoutClasses)) + "\n";
 }
 
 Json all_json() {
   Json patterns = Json::object();
   for (const Pattern& pattern : all_patterns()) patterns[std::string(pattern.name)] = pattern.guards;
-  return {{"patterns", patterns},
-          {"dtypes", dtype_names(kFloatDtypes)},
-          {"shape_classes", kShapeClasses},
-          {"ops", op_names()},
-          {"styles", kDataStyles}};
+  return {{"patterns", patterns},           {"dtypes", dtype_names(kFloatDtypes)},
+          {"shape_classes", kShapeClasses}, {"ops", op_names()},
+          {"styles", kDataStyles},          {"layout_classes", kLayoutClasses}};
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "fuzz/export/numpy_ops.h"
 #include "graph/op_samples.h"
 #include "graph/op_tests/op_tests.h"
+#include "graph/rebuild.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -200,6 +201,38 @@ TEST(TorchScript, ComputesEveryOp) {
   for_each_op_case([&](Graph graph, const Op& op, Dtype dtype) {
     if (!std::holds_alternative<Sdpa>(op) || dtype == Dtype::f32) checks.add(std::move(graph));
   });
+  checks.run();
+}
+
+// A permuted and padded input, one with a stride of 0, and an unaligned mask.
+Graph laid_out(Dtype dtype) {
+  Builder b;
+  const MemoryLayout permuted{.order = {1, 0}, .pad = {2, 3}, .offset = 5}, expanded{.expand = {0}},
+      misaligned{.offset = 1, .align = 1};
+  const ValueId x = b.input({"x", {dtype, {3, 4}}, Normal{}, {}, permuted});
+  const ValueId y = b.input({"y", {dtype, {3, 4}}, Normal{}, {0}, expanded});
+  const ValueId mask = b.input({"m", {Dtype::boolean, {4}}, Bernoulli{}, {}, misaligned});
+  b.output(b.node(Where{}, {mask, b.node(Add{}, {x, y}, "sum"), y}, "out"));
+  return *b.build();
+}
+
+TEST(TorchScript, PlacesInputsAsTheirLayoutsSay) {
+  Case test_case;
+  test_case.graph = laid_out(Dtype::f32);
+  const auto script = export_torch({test_case, "case.json"});
+  ASSERT_TRUE(script.ok()) << script.problem();
+  for (const char* line : {"x = placed(x, (1, 5), 5, 35, 256)\n", "y = placed(y, (0, 1), 0, 4, 256)\n",
+                           "m = placed(m, (1,), 1, 4, 1)\n"})
+    EXPECT_NE(script->text.find(line), std::string::npos) << line << script->text;
+  test_case.graph = *rebuild(test_case.graph,
+                             {{"x", {Dtype::f32, {3, 4}}, Normal{}},
+                              {"y", {Dtype::f32, {3, 4}}, Normal{}},
+                              {"m", {Dtype::boolean, {4}}, Bernoulli{}}},
+                             {}, test_case.graph.outputs());
+  EXPECT_EQ(export_torch({test_case, "case.json"})->text.find("placed"), std::string::npos);
+  if (!has_module("torch")) return;
+  ScriptChecks checks("torch", export_torch);
+  for (const Dtype dtype : kFloatDtypes) checks.add(laid_out(dtype));
   checks.run();
 }
 

@@ -52,6 +52,22 @@ def tensor(dtype, shape, words):
 
 )";
 
+// Of cases with memory layouts.
+constexpr std::string_view kPlaced = R"(def placed(x, strides, offset, extent, align):
+    """The same elements in a buffer of their own, between elements that hold NaN, -1 or true. The buffer starts at a
+    multiple of `align` bytes, and below 256 at none of twice as many."""
+    size = x.element_size()
+    count = offset + extent + 2048 // size
+    memory = torch.full((count * size,), 1 if x.dtype == torch.bool else 255, dtype=torch.uint8, device=x.device)
+    memory = memory.view(x.dtype)
+    start = (-memory.data_ptr() % 512 + (align if align < 256 else 0)) // size + offset
+    stored = x[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)]
+    memory.as_strided(stored.shape, strides, start).copy_(stored)
+    return memory.as_strided(x.shape, strides, start)
+
+
+)";
+
 constexpr std::string_view kRun = R"(def compiled(backend, **options):
     torch._dynamo.reset()
     with torch._inductor.config.patch(**options):
@@ -138,7 +154,7 @@ constexpr std::string_view kTaken[] = {
     "STEPS",   "cast",      "widened",   "softcap",     "rope",          "hidden_keys",
     "print",   "range",     "all",       "zip",         "type",          "str",
     "list",    "step",      "f64",       "collect_env", "Exception",     "error",
-    "int",     "tuple"};
+    "int",     "tuple",     "placed",    "slice"};
 
 // The body of the function `graph`.
 class TorchWriter {
@@ -213,6 +229,26 @@ std::string run_text(const Case& test_case, const ScriptSources& sources, std::s
   return text + "    return results\n\n\n";
 }
 
+// A line for each source that has a memory layout.
+std::string placed_text(const Graph& graph, std::span<const ScriptVariable> sources) {
+  std::string text;
+  for (ValueId value = 0; value < graph.source_count(); ++value) {
+    const auto& layout = graph.layout(value);
+    if (!layout) continue;
+    const ScriptVariable& variable = sources[static_cast<size_t>(value)];
+    const Strides strides = strides_of(*layout, graph.type(value).shape);
+    const auto call = [&](const std::string& operand) {
+      return "placed(" + operand + ", " + python_shape(strides.of_axes) + ", " +
+             std::to_string(layout->offset) + ", " + std::to_string(strides.extent) + ", " +
+             std::to_string(layout->align) + ")";
+    };
+    text += variable.name + " = " +
+            (variable.is_list ? "[" + call("x") + " for x in " + variable.name + "]" : call(variable.name)) +
+            "\n";
+  }
+  return text;
+}
+
 std::string labels_text(const Case& test_case, std::span<const ValueId> returned, int64_t steps) {
   std::string names;
   for (ValueId value : returned)
@@ -250,12 +286,14 @@ Result<Exported> export_torch(const ExportSource& source) {
   if (!data->npz.empty())
     exported.text.replace(exported.text.find("import torch\n"), 0, "import numpy as np\n")
         .insert(exported.text.find("from math"), "import os\n");
+  const std::string layouts = placed_text(graph, sources->sources);
+  if (!layouts.empty()) exported.text += kPlaced;
   exported.text += torch_definitions(writer.helpers()) + "def graph(" + comma_separated(parameters) + "):\n" +
                    writer.text() + "    return [" + comma_separated(names.of(returned)) + "]\n\n\n" +
                    run_text(source.test_case, *sources, returned) + std::string(kRun) +
                    elements_text(graph, shown) +
                    labels_text(source.test_case, returned, sources->loops ? source.test_case.steps : 1) +
-                   data->lines + std::string(kMain);
+                   data->lines + layouts + std::string(kMain);
   exported.data = std::move(data->npz);
   return exported;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fuzz/generate/layouts.h"
 #include "fuzz/generate/pieces/pieces.h"
 #include "fuzz/generate/single_op.h"
 
@@ -75,6 +76,7 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
   result.graph = scene.finish();
   scene.parts.style = kDataStyles[static_cast<size_t>(scene.style)];
   result.policy.tf32 = choices.flip(0.1);
+  if (choices.flip(kLayoutShare)) result.graph = with_layouts(choices, std::move(result.graph), scene.exact);
   if (parts) *parts = std::move(scene.parts);
   return result;
 }

@@ -1,5 +1,6 @@
 #include "fuzz/generate/single_op.h"
 
+#include "fuzz/generate/layouts.h"
 #include "fuzz/generate/pieces/pieces.h"
 
 namespace fusesmith::fuzz {
@@ -44,6 +45,8 @@ Case generate_single_op(Choices& choices, const GeneratorOptions& options, CaseP
     break;
   }
   result.policy.tf32 = choices.flip(0.1);
+  const bool exact = options.data == DataMix::lattice;
+  if (choices.flip(kLayoutShare)) result.graph = with_layouts(choices, std::move(result.graph), exact);
   return result;
 }
 

@@ -86,14 +86,30 @@ std::string list_ops(const Graph& graph, const std::vector<int>& nodes) {
   return list_text(ops);
 }
 
+// ", reading x by its strides and y from a dense copy"; empty if no input has a layout.
+std::string layouts_text(const Graph& graph, const Region& region) {
+  const auto names = [&](const std::vector<ValueId>& values) {
+    std::vector<std::string> words;
+    for (ValueId v : values) words.push_back(graph.name(v));
+    return list_text(words);
+  };
+  std::string text;
+  if (!region.strided.empty()) text += names(region.strided) + " by strides";
+  if (!region.copied.empty())
+    text += (text.empty() ? "" : " and ") + names(region.copied) + " from a dense copy";
+  return text.empty() ? "" : ", reading " + text;
+}
+
 std::string computes_text(const Case& test_case, const RegionVerdict& region, const Region* planned,
                           const std::string& backend) {
   const std::string where = region.name + " (" + std::string(name(region.dtype)) + ")";
   const std::string ops = planned ? list_ops(test_case.graph, planned->nodes) : region.op;
-  if (region.patterns.empty()) return backend + " computes " + where + " with its kernel for " + ops;
+  const std::string layouts = planned ? layouts_text(test_case.graph, *planned) : "";
+  if (region.patterns.empty())
+    return backend + " computes " + where + " with its kernel for " + ops + layouts;
   const std::string patterns = list_text(region.patterns);
   return backend + " computes " + where + " in one fused kernel, made by the rewrite " + patterns +
-         (ops == patterns ? "" : " from: " + ops);
+         (ops == patterns ? "" : " from: " + ops) + layouts;
 }
 
 ElementFacts element_of(const Case& test_case, const CaseRun& run, const RegionVerdict& region) {

@@ -68,6 +68,7 @@ class Graph:
         self.nodes = graph["nodes"]
         self.types = {name: Type(text) for name, text in request["types"].items()}
         self.options = request.get("options", {})
+        self.layouts = request.get("layouts", {})
         self.outputs = list(graph["outputs"])
         self.next_states = [state["next"] for state in graph.get("states", [])]
 

@@ -63,6 +63,11 @@ def own_arithmetic(node, types):
     return own
 
 
+def stored_once(tensor, strides):
+    """The elements that have memory of their own."""
+    return tensor[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)]
+
+
 class TorchExecutor(Executor):
     def __init__(self, text):
         super().__init__()
@@ -86,7 +91,7 @@ class TorchExecutor(Executor):
             torch._inductor.config.emulate_precision_casts = True
         self.program = None
         self.graph = None
-        self.on_device = self.retired_on_device = None  # the inputs on the GPU, now and in the run before
+        self.copies = self.retired_copies = None  # inputs on the GPU or with layouts, now and in the run before
 
     def versions(self):
         return {**super().versions(), "torch": self.torch.__version__}
@@ -102,7 +107,7 @@ class TorchExecutor(Executor):
         torch = self.torch
         # The documented switch for both devices; a case's policy says whether tf32 is allowed.
         torch.set_float32_matmul_precision("high" if graph.options.get("tf32") else "highest")
-        self.graph, self.on_device = graph, None
+        self.graph, self.copies = graph, None
         results = graph.all_values() if self.mode == "eager" else graph.results()
         self.program = Program(graph, results, self.ops.LOWERINGS)
         if self.mode != "eager":
@@ -124,6 +129,7 @@ class TorchExecutor(Executor):
         """torch.compile compiles in the first run; and only a run tells which kernels are missing."""
         types = [self.graph.types[name] for name in self.graph.inputs]
         zeros = [self.torch.zeros(kind.shape, dtype=self.ops.DTYPES[kind.dtype]) for kind in types]
+        zeros = [self.placed(name, tensor) for name, tensor in zip(self.graph.inputs, zeros, strict=True)]
         try:
             self.call(zeros)
         except (NotImplementedError, RuntimeError) as error:
@@ -139,15 +145,33 @@ class TorchExecutor(Executor):
     def load(self, arrays, same_buffers):
         super().load(arrays, same_buffers)
         tensors = [self.to_torch(name) for name in self.graph.inputs]
-        if "cuda" not in self.switches:
+        if "cuda" not in self.switches and not self.graph.layouts:
             return tensors
-        if same_buffers and self.on_device:
-            for old, new in zip(self.on_device, tensors, strict=True):
-                old.copy_(new)
+        if same_buffers and self.copies:
+            for old, new in zip(self.copies, tensors, strict=True):
+                stored_once(old, old.stride()).copy_(stored_once(new, old.stride()))
         else:
-            self.retired_on_device = self.on_device
-            self.on_device = [tensor.cuda() for tensor in tensors]
-        return self.on_device
+            self.retired_copies = self.copies
+            self.copies = [self.placed(name, tensor) for name, tensor in zip(self.graph.inputs, tensors, strict=True)]
+        return self.copies
+
+    def placed(self, name, tensor):
+        """On the device, and in memory as the case asks. What lies between is NaN, -1 or true."""
+        torch = self.torch
+        if "cuda" in self.switches:
+            tensor = tensor.cuda()
+        layout = self.graph.layouts.get(name)
+        if layout is None:
+            return tensor
+        size, strides = tensor.element_size(), layout["strides"]
+        count = layout["offset"] + layout["extent"] + 2048 // size
+        byte = 1 if tensor.dtype == torch.bool else 255
+        memory = torch.full((count * size,), byte, dtype=torch.uint8, device=tensor.device).view(tensor.dtype)
+        beyond = layout["align"] if layout["align"] < 256 else 0
+        start = (-memory.data_ptr() % 512 + beyond) // size + layout["offset"]
+        stored = stored_once(tensor, strides)
+        memory.as_strided(stored.shape, strides, start).copy_(stored)
+        return memory.as_strided(tensor.shape, strides, start)
 
     def to_torch(self, name):
         """Shares memory with the buffer."""
