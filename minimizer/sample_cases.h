@@ -140,13 +140,26 @@ inline Case transposed_operands() {
   return case_of(b);
 }
 
+// Sources that are permuted, padded, at an offset, expanded and badly aligned.
+inline Case laid_out() {
+  Builder b;
+  const TensorType type{Dtype::bf16, {4, 6}};
+  const ValueId x = b.input({"x", type, Normal{}, {0}, MemoryLayout{{1, 0}, {3, 2}, 5, {0}, 4}});
+  const ValueId y = b.input({"y", type, Normal{}, {}, MemoryLayout{.pad = {0, 7}}});
+  const ValueId s = b.state({"s", type, Normal{}, -1, MemoryLayout{.align = 2}});
+  const ValueId sum = b.node(Add{}, {b.node(Add{}, {x, y}, "a"), s}, "sum");
+  b.output(sum);
+  b.next_state(0, sum);
+  return case_of(b);
+}
+
 inline std::vector<Case> sample_cases() {
   BlockSizes narrow;
   narrow.dtype = Dtype::f16;
-  return {transformer_block(),  transformer_block(narrow),
-          embedded_head(),      embedded_head(Dtype::bf16),
-          masked_mix(),         stepping(),
-          transposed_operands()};
+  return {transformer_block(),   transformer_block(narrow),
+          embedded_head(),       embedded_head(Dtype::bf16),
+          masked_mix(),          stepping(),
+          transposed_operands(), laid_out()};
 }
 
 // Bits for every value, as a trace would have them: i / 8 in floats, in range for every index.

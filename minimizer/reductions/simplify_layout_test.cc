@@ -2,23 +2,10 @@
 
 #include "minimizer/minimize.h"
 #include "minimizer/reductions.h"
+#include "minimizer/sample_cases.h"
 
 namespace fusesmith::minimizer {
 namespace {
-
-Case with_layouts() {
-  Builder b;
-  const ValueId x =
-      b.input({"x", {Dtype::bf16, {4, 6}}, Normal{}, {0}, MemoryLayout{{1, 0}, {3, 2}, 5, {0}, 4}});
-  const ValueId y = b.input({"y", {Dtype::bf16, {4, 6}}, Normal{}, {}, MemoryLayout{.pad = {0, 7}}});
-  const ValueId s = b.state({"s", {Dtype::bf16, {4, 6}}, Normal{}, -1, MemoryLayout{.align = 2}});
-  const ValueId sum = b.node(Add{}, {b.node(Add{}, {x, y}, "a"), s}, "sum");
-  b.output(sum);
-  b.next_state(0, sum);
-  Case made;
-  made.graph = *b.build();
-  return made;
-}
 
 // What is left of the layouts where a case fails if this holds.
 Graph minimized(bool (*fails)(const Graph&)) {
@@ -26,7 +13,7 @@ Graph minimized(bool (*fails)(const Graph&)) {
     if (!fails(candidate.graph)) return std::nullopt;
     return Probe{"fails", {}, {}};
   };
-  return minimize(with_layouts(), predicate, {}).test_case.graph;
+  return minimize(laid_out(), predicate, {}).test_case.graph;
 }
 
 const Input* input(const Graph& graph, const std::string& fill_of) {
@@ -63,7 +50,7 @@ TEST(SimplifyLayout, KeepsThePartThatFails) {
 }
 
 TEST(SimplifyLayout, EveryProposalIsAValidSmallerCase) {
-  const Case test_case = with_layouts();
+  const Case test_case = laid_out();
   const Probe probe{"fails", {}, {}};
   const auto proposals = kSimplifyLayout.propose({test_case, probe});
   EXPECT_GT(proposals.size(), 10u);
