@@ -159,7 +159,7 @@ constexpr FaultInfo kFaults[] = {
      "A permute that does not change the shape, because sizes are equal, is ignored.", kBoth,
      "left,right,store"},
     {"permute_of_dense_strides", "permute_folding",
-     "A permute is applied to the strides that a dense tensor would have.", kCpu, "left,right,store"},
+     "A permute is applied to the strides that a dense tensor would have.", kCpu, "input,left,right,store"},
     {"permute_inverted", "permute_folding",
      "dims are read as where an axis goes instead of where it comes from.", kBoth, "left,right,store"},
     {"permute_batch_stride_unpermuted", "permute_folding",

@@ -17,7 +17,9 @@ struct Line {
   int64_t slice, pitch;  // bytes of a slice, and from slice to slice
 
   std::byte* at(int64_t i) const { return start + i * pitch; }
-  void move(int64_t from, int64_t to) const { std::memcpy(at(to), at(from), static_cast<size_t>(slice)); }
+  void copy(int64_t from, const Line& other, int64_t to) const {
+    std::memcpy(other.at(to), at(from), static_cast<size_t>(slice));
+  }
 };
 
 // Moves [begin, end) of the slices that move along.
@@ -25,18 +27,18 @@ void move_along(const Line& line, const SliceMoves& moves, int64_t begin, int64_
   const auto& [from, to, count] = moves.along;
   for (int64_t k = begin; k < end; ++k) {
     const int64_t i = moves.last_first ? count - 1 - k : k;
-    line.move(from + i, to + i);
+    line.copy(from + i, line, to + i);
   }
 }
 
 void shift(const Line& line, const SliceMoves& moves, bool out_of_order, std::vector<std::byte>& aside) {
-  const size_t around = static_cast<size_t>(moves.around.count * line.slice);
-  aside.resize(around);
-  if (around > 0) std::memcpy(aside.data(), line.at(moves.around.from), around);
+  aside.resize(static_cast<size_t>(moves.around.count * line.slice));
+  const Line kept{aside.data(), line.slice, line.slice};
+  for (int64_t i = 0; i < moves.around.count; ++i) line.copy(moves.around.from + i, kept, i);
   const int64_t count = moves.along.count, middle = out_of_order ? count / 2 : 0;
   move_along(line, moves, middle, count);
   move_along(line, moves, 0, middle);
-  if (around > 0) std::memcpy(line.at(moves.around.to), aside.data(), around);
+  for (int64_t i = 0; i < moves.around.count; ++i) kept.copy(i, line, moves.around.to + i);
 }
 
 // Where the new rows go.

@@ -73,6 +73,30 @@ TEST(Layouts, KernelsReadByStrides) {
     EXPECT_TRUE(strided.contains(name)) << name;
 }
 
+// Slices that go around are as far apart as the others.
+TEST(Layouts, StatesAreShiftedBySeveralSlices) {
+  for (const int64_t shift : {-3, -2, 2, 5}) {
+    for (const bool laid_out : {true, false}) {
+      Builder b;
+      State state{"s", {Dtype::bf16, {2, 7, 3}}, Normal{}, -1, {}};
+      if (laid_out) state.layout = MemoryLayout{.pad = {1, 2, 5}};
+      const ValueId s = b.state(std::move(state));
+      const ValueId rolled = b.node(Roll{1, shift}, {s}, "rolled");
+      b.output(rolled);
+      b.next_state(0, rolled);
+      const Graph graph = *b.build();
+      Plan plan;
+      const Trace trace = checked_run(graph, &plan);
+      EXPECT_EQ(plan.regions[0].patterns, std::vector<std::string>{"cache_update_in_place"});
+      EXPECT_EQ(plan.regions[0].strided.size(), laid_out ? 1U : 0U);
+      std::vector<TensorPtr> values = draw_inputs(graph);
+      values.resize(2);
+      run_node(graph, 0, values);
+      EXPECT_TRUE(*trace.values[1] == *values[1]) << shift;
+    }
+  }
+}
+
 TEST(Layouts, PlansNameWhatTheyCopy) {
   Builder b;
   const ValueId x = b.input({"x", {Dtype::f32, {2, 3, 4}}, Normal{}, {}, MemoryLayout{.order = {1, 0, 2}}});
@@ -112,20 +136,22 @@ TEST(Layouts, PlacedTensorsKeepElementsPaddingAndAlignment) {
   }
 }
 
-// A program whose kernel reads padding, and one whose kernel writes it.
+// A program whose kernel reads padding, one whose kernel writes it, and one that is wrong every third time.
+enum class Mistake : uint8_t { reads, writes, sometimes };
 class BadProgram : public Program {
  public:
-  BadProgram(const Graph& graph, bool writes)
-      : graph_(graph), plan_{{make_region(graph, {0})}, {}}, writes_(writes) {}
+  BadProgram(const Graph& graph, Mistake mistake)
+      : graph_(graph), plan_{{make_region(graph, {0})}, {}}, mistake_(mistake) {}
   const Plan& plan() const override { return plan_; }
   Trace run(std::span<const TensorPtr> inputs) override {
     return run_plan(graph_, plan_, inputs, layouts_, [&](const Region&, std::span<TensorPtr> values) {
       run_node(graph_, 0, values);
       std::byte* const after =
           const_cast<std::byte*>(layouts_.placed->find(0)->elements()) + 2 * sizeof(float);
-      if (writes_) return void(*after = std::byte{1});
+      if (mistake_ == Mistake::writes) return void(*after = std::byte{1});
+      if (mistake_ == Mistake::sometimes && ++runs_ % 3 != 0) return;
       Tensor out = *values[1];
-      out.bytes[0] = *after;
+      out.bytes[0] = mistake_ == Mistake::reads ? *after : ~out.bytes[0];
       values[1] = std::make_shared<const Tensor>(std::move(out));
     });
   }
@@ -137,22 +163,26 @@ class BadProgram : public Program {
   Graph graph_;
   Plan plan_;
   LayoutRuns layouts_;
-  bool writes_;
+  Mistake mistake_;
+  int runs_ = 0;
 };
 
-TEST(Layouts, ReadsAndWritesOfPaddingAreFound) {
+TEST(Layouts, ReadsAndWritesOfPaddingAreToldFromChance) {
   Builder b;
   const ValueId x = b.input({"x", {Dtype::f32, {3, 2}}, Normal{}, {}, MemoryLayout{.pad = {0, 1}}});
   b.output(b.node(Relu{}, {x}, "y"));
   const Graph graph = *b.build();
   const auto inputs = draw_inputs(graph);
-  for (const bool writes : {false, true}) {
-    BadProgram program(graph, writes);
+  using Kind = Disagreement::Kind;
+  const std::pair<Mistake, Kind> mistakes[] = {
+      {Mistake::reads, Kind::poison}, {Mistake::writes, Kind::guard}, {Mistake::sometimes, Kind::repeat}};
+  for (const auto& [mistake, kind] : mistakes) {
+    BadProgram program(graph, mistake);
     const Trace trace = program.run(inputs);
     const auto found = program.recheck(inputs, trace);
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->kind, writes ? Disagreement::Kind::guard : Disagreement::Kind::poison);
-    EXPECT_EQ(found->value, writes ? x : 1);
+    EXPECT_EQ(found->kind, kind);
+    EXPECT_EQ(found->value, mistake == Mistake::writes ? x : 1);
   }
 }
 

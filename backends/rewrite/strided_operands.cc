@@ -103,6 +103,7 @@ bool restride(FusedGemm& gemm, Reader& reader) {
     keep_leading_dimension(dense.m, p.m, &ProductAxis::a);
   if (gemm.addend && reader.reads(*gemm.addend) && reader.planted("addend_row_stride_ignored"))
     keep_leading_dimension(dense.m, p.m, &ProductAxis::addend);
+  if (reader.planted("permute_of_dense_strides")) p = dense;
   return true;
 }
 
@@ -215,7 +216,8 @@ bool restride(PointwiseChain& chain, Reader& reader) {
     }
     if (!restride(chain.shape, chain.operands[i].strides, others, reader)) return false;
   }
-  if (reader.planted("chain_operand_read_densely")) chain = dense;
+  if (reader.planted("chain_operand_read_densely") || reader.planted("permute_of_dense_strides"))
+    chain = dense;
   return true;
 }
 
