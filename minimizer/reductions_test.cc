@@ -37,11 +37,13 @@ bool reaches_far(const Edit& edit) {
          std::holds_alternative<Rename>(edit);
 }
 
-std::set<std::string> filled_by(const Edits& edits) {
+// The inputs and states whose data or layout an edit names.
+std::set<std::string> sources_of(const Edits& edits) {
   std::set<std::string> names;
   for (const Edit& edit : edits) {
     if (const auto* fill = std::get_if<SetFill>(&edit)) names.insert(fill->source);
     if (const auto* zero = std::get_if<ZeroElements>(&edit)) names.insert(zero->source);
+    if (const auto* layout = std::get_if<SetLayout>(&edit)) names.insert(layout->source);
   }
   return names;
 }
@@ -51,11 +53,11 @@ void expect_law(const Case& before, const Case& after, const Edits& edits) {
   ASSERT_TRUE(again.ok()) << again.problem();
   EXPECT_EQ(*again, after);
   if (std::any_of(edits.begin(), edits.end(), reaches_far)) return;
-  const std::set<std::string> filled = filled_by(edits);
+  const std::set<std::string> named = sources_of(edits);
   for (const Input& input : after.graph.inputs()) {
     const auto old = before.graph.find(input.name);
     ASSERT_TRUE(old.has_value()) << input.name;
-    if (!before.graph.is_input(*old) || filled.count(input.name) > 0) continue;
+    if (!before.graph.is_input(*old) || named.count(input.name) > 0) continue;
     EXPECT_EQ(input, before.graph.inputs()[static_cast<size_t>(*old)]);
   }
   for (const Node& node : after.graph.nodes())
