@@ -32,7 +32,8 @@ struct WorkerModes {
 };
 const std::vector<WorkerModes>& worker_modes() {
   static const std::vector<WorkerModes> modes = {
-      {"torch:", {"eager", "aot_eager", "aot_eager_decomp_partition", "inductor"}},
+      {"torch:",
+       {"eager", "aot_eager", "aot_eager_decomp_partition", "inductor", "inductor+emulate_precision_casts"}},
       {"ort:", {"off", "basic", "extended", "all"}},
       {"jax:", {"op_by_op", "jit"}}};
   return modes;
@@ -132,7 +133,10 @@ bool add_modes(const OtherModes& modes, std::vector<Ablation>& ablations) {
     const std::string options = name.find('+') == std::string::npos ? "" : name.substr(name.find('+'));
     for (const std::string_view mode : all) {
       const std::string changed = std::string(prefix) + std::string(mode) + options;
-      if (changed == name || modes.stopped()) continue;
+      const size_t own = mode.find('+');
+      const bool has_option =
+          own != std::string_view::npos && options.find(mode.substr(own)) != std::string::npos;
+      if (changed == name || has_option || modes.stopped()) continue;
       ablations.push_back({changed + " in place of " + name, modes.outcome(changed)});
       passes = passes || ablations.back().outcome == Outcome::passes;
     }

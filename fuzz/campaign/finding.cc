@@ -19,6 +19,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
+constexpr double kMinimizeSeconds = 120;
+constexpr double kMinimizeShare =
+    0.6;  // of the time that there is; the rest is for what is tried with the result
+
 double seconds_since(Clock::time_point then) {
   return std::chrono::duration<double>(Clock::now() - then).count();
 }
@@ -123,7 +127,7 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
   if (!options.minimize || left() <= 0) return stopped() ? std::nullopt : write_report(folder, report);
 
   MinimizeOptions minimize_options;
-  minimize_options.max_seconds = left();
+  minimize_options.max_seconds = std::min(kMinimizeSeconds, left() * kMinimizeShare);
   Shrunk shrunk = shrink(*start, found, options.judging, minimize_options, options.stop, on_other);
   if (stopped()) return {};  // without report.md: a resumed campaign does it again
   const auto min = (folder / "min.json").string();

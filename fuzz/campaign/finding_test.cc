@@ -71,7 +71,8 @@ TEST(Finding, WithoutTimeItIsReportedButNotMinimized) {
   const std::string file = folder.file("case.json", to_json(test_case));
   JudgeFlags flags;
   flags.baseline = "cpu", flags.candidate = "demo";
-  FindingOptions options{Judging(flags)};
+  FindingOptions options;
+  options.judging = Judging(flags);
   options.flags = " --candidate=demo";
   options.max_seconds = 0;
   const std::string signature = options.judging.run(test_case).verdict.signature_text();

@@ -2,6 +2,7 @@
 // what is left when they have ended, at the end.
 #include <algorithm>
 #include <future>
+#include <limits>
 
 #include "fuzz/base/interrupt.h"
 #include "fuzz/campaign/campaign_run.h"
@@ -70,9 +71,9 @@ std::optional<Problem> Campaign::finish(const std::string& signature) {
 // Seconds that a finding may take which is begun now; 0 if it is only judged again and reported as found.
 double Campaign::time_to_finish() const {
   const double limit = options_.max_total_time;
-  if (limit <= 0) return kFinishSeconds;
+  if (limit <= 0) return std::numeric_limits<double>::infinity();
   const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  return std::clamp(limit + std::clamp(limit / 10, kLeastGrace, kMostGrace) - passed, 0.0, kFinishSeconds);
+  return std::max(0.0, limit + std::clamp(limit / 10, kLeastGrace, kMostGrace) - passed);
 }
 
 // In the order of their names; those that are met meanwhile as well.

@@ -1,6 +1,7 @@
 #include "fuzz/campaign/shrinking.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "fuzz/base/table.h"
 #include "fuzz/report/symptoms.h"
@@ -101,6 +102,11 @@ Predicate interestingness_test(const Judging& judging, const Stop& stop, const s
 
 Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judging, MinimizeOptions options,
               const Stop& stop, const OnOther& on_other) {
+  constexpr double kWithRuns = 1.5;  // times the limit, after which the result is run only once more
+  const auto begun = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  };
   const Judging by_case = without_options(judging);
   const std::string signature = seen.run.verdict.signature_text();
   Verdict latest;  // of the last candidate that failed
@@ -108,7 +114,7 @@ Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judgin
                                                [&](const Verdict& verdict) { latest = verdict; });
   if (on_other) options.on_other = [&](const std::string&, const Case& other) { on_other(latest, other); };
   Shrunk shrunk{minimize(with_options(start, judging.options), fails, options, probe_of(seen.run)), {}};
-  const Stop hurry = [&] { return (stop && stop()) || shrunk.result.seconds >= options.max_seconds; };
+  const Stop hurry = [&] { return (stop && stop()) || seconds() >= kWithRuns * options.max_seconds; };
   shrunk.seen = reproduce(shrunk.result.test_case, signature, by_case, kMostTrials, hurry);
   return shrunk;
 }

@@ -95,7 +95,7 @@ std::string environment_section(const Environment& environment) {
 
 std::string snippet_section(const FindingReport& report) {
   if (report.snippet.empty()) return "";
-  const bool torch = script_format(report) == "torch";
+  const bool torch = report.snippet.find("import torch") != std::string::npos;
   return "## Without fusesmith\n\nThis runs the graph with " +
          std::string(torch ? "PyTorch" : "ONNX Runtime") + " alone:\n\n" +
          markdown_block(report.snippet, "python") + "\n";

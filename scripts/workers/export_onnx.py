@@ -46,6 +46,16 @@ def export(request):
     return model.SerializeToString(deterministic=True)
 
 
+def numbers_of(model):
+    """The bits of its constants, and the attributes of its nodes: what a text may round."""
+    from onnx import helper, numpy_helper
+
+    constants = [numpy_helper.to_array(tensor).tobytes() for tensor in model.graph.initializer]
+    attributes = [(attribute.name, str(helper.get_attribute_value(attribute)))
+                  for node in model.graph.node for attribute in node.attribute]
+    return constants, attributes
+
+
 def model_text(request):
     """Empty if the parser of ONNX does not read the same model from it."""
     import onnx
@@ -61,7 +71,8 @@ def model_text(request):
         onnx.checker.check_model(parsed)
     except (onnx.parser.ParseError, onnx.checker.ValidationError):
         return ""
-    return text if onnx.printer.to_text(parsed) == text else ""
+    is_same = onnx.printer.to_text(parsed) == text and numbers_of(parsed) == numbers_of(model)
+    return text if is_same else ""
 
 
 def answer(request, _payload):
