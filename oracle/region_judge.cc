@@ -37,8 +37,7 @@ class RegionJudge {
 
   // The deviations of the reading that run() reports.
   Deviations reported(const RegionVerdict& verdict) const {
-    const bool is_strict = options_.strict_policy && !verdict.deviations.empty();
-    if (is_strict || verdict.symptom == Symptom::explicit_cast_skipped) return {};
+    if (options_.strict_policy && !verdict.deviations.empty()) return {};
     if (verdict.outside == 0 && verdict.declared) return verdict.deviations;
     Deviations used;
     nearest_allowed(read({}), used);
@@ -173,7 +172,7 @@ class RegionJudge {
   }
 
   // Lawful only if an explicit cast's rounding is left out: a defect, whatever else is allowed. The evidence
-  // is what the graph asks for.
+  // is from the reading with everything that is allowed, so that it is an element that the cast makes wrong.
   bool skipped_cast(RegionVerdict& verdict, const Comparison& strict) const {
     const Deviations casts = undeclared(true);
     if (casts.empty()) return false;
@@ -182,8 +181,10 @@ class RegionJudge {
     if (!lawful) lawful = lawful_subset(declared);
     if (!lawful) lawful = lawful_subset(joined(declared, undeclared(false)));
     if (!lawful) return false;
-    accept(verdict, read(*lawful), without_needless(*lawful), false);
-    fill(verdict, strict);
+    Deviations used = without_needless(*lawful);
+    std::erase_if(used, [&](const Deviation& d) { return all_declared({d}); });
+    accept(verdict, read(*lawful), std::move(used), false);
+    fill(verdict, options_.strict_policy ? strict : nearest_allowed(strict));
     verdict.verdict = VerdictClass::defect;
     verdict.symptom = Symptom::explicit_cast_skipped;
     return true;
@@ -244,6 +245,24 @@ Reading reported_reading(const Graph& graph, const Region& region, const Trace& 
   return {RegionJudge(graph, region, trace, options).reported(verdict)};
 }
 
+namespace {
+
+// The node of an opaque program that tells its failures apart, since it is one region in all: the one that
+// computes the failing value, or the cast whose rounding is skipped, whichever ops read it.
+std::optional<int> failing_node(const Graph& graph, const RegionVerdict& verdict) {
+  if (verdict.symptom == Symptom::explicit_cast_skipped) {
+    for (const Deviation& deviation : verdict.deviations) {
+      const auto value = graph.find(deviation.value);
+      const auto node = value ? graph.producer(*value) : std::nullopt;
+      if (node && std::holds_alternative<Cast>(graph.nodes()[static_cast<size_t>(*node)].op)) return node;
+    }
+  }
+  const auto failing = graph.find(verdict.worst.value);
+  return failing ? graph.producer(*failing) : std::nullopt;
+}
+
+}  // namespace
+
 RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, const Trace& trace,
                            const RegionJudgeOptions& options) {
   const Region& region = plan.regions[index];
@@ -266,14 +285,14 @@ RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, c
     RegionJudge(graph, region, trace, options).run(verdict);
     verdict.all_elements = verdict.elements;
   }
-  // An opaque program has one region in all: the op that computes the failing value tells its failures apart.
-  const auto failing = verdict.symptom != Symptom::none ? graph.find(verdict.worst.value) : std::nullopt;
-  const auto producer = failing && region.patterns.empty() ? graph.producer(*failing) : std::nullopt;
-  if (producer) {
-    const Node& node = graph.nodes()[static_cast<size_t>(*producer)];
+  if (verdict.symptom == Symptom::none || !region.patterns.empty()) return verdict;
+  if (const auto index_of_node = failing_node(graph, verdict)) {
+    const Node& node = graph.nodes()[static_cast<size_t>(*index_of_node)];
     verdict.name = node.name;
     verdict.op = semantic_name(node.op);
-    verdict.dtype = graph.type(*failing).dtype;
+    const auto failing = graph.find(verdict.worst.value);
+    const bool is_its_output = failing && graph.producer(*failing) == index_of_node;
+    verdict.dtype = graph.type(is_its_output ? *failing : node.first_output).dtype;
   }
   return verdict;
 }

@@ -141,6 +141,33 @@ TEST(RegionJudge, ASkippedCastBesideADroppedRounding) {
   }
 }
 
+// The rounding of m may be left out, which changes its output more than the skipped cast changes the other.
+TEST(RegionJudge, ASkippedCastShowsAnElementThatItMakesWrong) {
+  Builder b;
+  const TensorType narrow = {Dtype::bf16, {1}};
+  const ValueId x = b.input("x", narrow, Normal{}), y = b.input("y", narrow, Normal{});
+  const ValueId z = b.input("z", narrow, Normal{}), wide = b.input("wide", {Dtype::f32, {1}}, Normal{});
+  b.output(b.node(Add{}, {b.node(Mul{}, {x, y}, "m"), z}, "sum"));
+  const ValueId cast = b.node(Cast{Dtype::bf16}, {wide}, "c");
+  Fixture f = make_fixture(b, b.node(Cast{Dtype::f32}, {cast}, "w"));
+  f.inputs[0].set(0, 1 + 0x1p-7), f.inputs[1].set(0, 1 + 0x1p-7), f.inputs[2].set(0, -1 - 0x1p-6);
+  f.inputs[3].set(0, 1 + 0x1p-20);
+  const Trace trace = f.run({"m", "c"});
+  Plan plan = f.plan();
+  plan.regions[0].contract.any_rounding = true;
+  const RegionVerdict verdict = judge_region(f.graph, plan, 0, trace, {});
+  EXPECT_EQ(verdict.symptom, Symptom::explicit_cast_skipped);
+  EXPECT_EQ(verdict.worst.value, "w");
+  EXPECT_EQ(verdict.outside, 1) << "sum is allowed";
+  EXPECT_EQ(names(verdict), std::vector<std::string>{"drop c"}) << "what is allowed is not the failure";
+  EXPECT_EQ(verdict.component(), "cast.bf16") << "not what happens to read it";
+  EXPECT_EQ(verdict.name, "c");
+  EXPECT_EQ(verdict.dtype, Dtype::bf16);
+  RegionVerdict reading;
+  reading.deviations = reported_reading(f.graph, plan.regions[0], trace, verdict, false).deviations;
+  EXPECT_EQ(names(reading), std::vector<std::string>{"may drop m"}) << "intervals of exports";
+}
+
 TEST(RegionJudge, OneElementOneStepOff) {
   const Fixture f = gate();
   for (int64_t element : {0, 137, 299}) {

@@ -41,6 +41,12 @@ class IdleWorkers {
     return hello_;
   }
 
+  void end() {
+    std::vector<std::unique_ptr<WorkerProcess>> ended;
+    const std::lock_guard guard(mutex_);
+    ended.swap(idle_);
+  }
+
   void put_back(std::unique_ptr<WorkerProcess> worker) {
     const std::lock_guard guard(mutex_);
     if (worker->goes_on() && idle_.size() < kMostIdle) idle_.push_back(std::move(worker));
@@ -250,6 +256,8 @@ class RemoteBackend : public Backend {
     return hello.is_object() ? one_line(hello.value("device", "")) : "";
   }
 
+  void end_idle() const { pool_->end(); }
+
   Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
     auto worker = pool_->take(options.deadlines.compile);
     Reply reply;
@@ -292,6 +300,10 @@ Json compile_request(const Graph& graph, const CompileOptions& options) {
   Json layouts = layouts_json(graph);
   if (!layouts.empty()) request["layouts"] = std::move(layouts);
   return request;
+}
+
+void end_idle_workers(const Backend& backend) {
+  if (const auto* remote = dynamic_cast<const RemoteBackend*>(&backend)) remote->end_idle();
 }
 
 std::unique_ptr<Backend> make_remote_backend(WorkerSpec spec, std::string_view doc) {

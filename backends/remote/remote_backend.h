@@ -14,6 +14,9 @@ namespace fusesmith::backends {
 // Its programs throw WorkerError, from compile() on.
 std::unique_ptr<Backend> make_remote_backend(WorkerSpec spec, std::string_view doc);
 
+// Ends the processes that are kept for its next program, if it is one of workers.
+void end_idle_workers(const Backend& backend);
+
 // The header of the request to compile.
 nlohmann::json compile_request(const Graph& graph, const CompileOptions& options);
 

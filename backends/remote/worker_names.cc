@@ -31,15 +31,6 @@ std::string environment(const char* name, const std::string& otherwise) {
   return value && *value ? value : otherwise;
 }
 
-// FUSESMITH_WORKERS, else where they are installed, else the source tree that this was built from.
-std::string workers_folder() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path installed = program.parent_path().parent_path() / "share" / "fusesmith" / "workers";
-  const bool is_there = !error && fs::exists(installed, error);
-  return environment("FUSESMITH_WORKERS", is_there ? installed.string() : FUSESMITH_WORKERS_SOURCE);
-}
-
 // Words at spaces; '...' and "..." group, a backslash takes the next character as it is (not within '...').
 Result<std::vector<std::string>> split_command(std::string_view text) {
   std::vector<std::string> words;
@@ -69,6 +60,14 @@ Result<std::vector<std::string>> split_command(std::string_view text) {
 }
 
 }  // namespace
+
+std::string workers_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path installed = program.parent_path().parent_path() / "share" / "fusesmith" / "workers";
+  const bool is_there = !error && fs::exists(installed, error);
+  return environment("FUSESMITH_WORKERS", is_there ? installed.string() : FUSESMITH_WORKERS_SOURCE);
+}
 
 std::span<const WorkerKind> worker_kinds() { return kKinds; }
 

@@ -32,6 +32,9 @@ std::span<const WorkerKind> worker_kinds();
 // Null where the name is none of a worker.
 const WorkerKind* worker_kind(std::string_view name);
 
+// FUSESMITH_WORKERS, else where they are installed, else the source tree that this was built from.
+std::string workers_folder();
+
 // The command that runs a Python script of the folder of workers.
 std::vector<std::string> script_command(std::string_view script);
 

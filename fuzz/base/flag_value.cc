@@ -33,6 +33,13 @@ Problem refuse(const Flag& flag, const std::string& why) {
   return {"--" + std::string(flag.name) + ": " + why};
 }
 
+// "cpu", ..., "torch:...".
+std::vector<std::string> with_prefixes(const Flag& flag) {
+  std::vector<std::string> words = flag.choices;
+  for (const std::string_view prefix : flag.prefixes) words.push_back(std::string(prefix) + "...");
+  return words;
+}
+
 std::optional<Problem> check_choice(const Flag& flag, const std::string& word) {
   for (const auto& [choice, why] : flag.missing_choices) {
     if (word == choice) return refuse(flag, word + ": " + std::string(why));
@@ -41,9 +48,9 @@ std::optional<Problem> check_choice(const Flag& flag, const std::string& word) {
   if (std::any_of(flag.prefixes.begin(), flag.prefixes.end(), begins)) return {};
   const auto& choices = flag.choices;
   if (choices.empty() || std::find(choices.begin(), choices.end(), word) != choices.end()) return {};
-  return refuse(flag, std::string("expected ") + (choices.size() > 1 ? "one of " : "") + list_text(choices) +
-                          "; got " + (word.empty() ? "nothing" : "'" + word + "'") +
-                          suggestion(word, choices));
+  return refuse(flag, std::string("expected ") + (choices.size() > 1 ? "one of " : "") +
+                          list_text(with_prefixes(flag)) + "; got " +
+                          (word.empty() ? "nothing" : "'" + word + "'") + suggestion(word, choices));
 }
 
 // A limit as the message shows it: 2^64, rounded up from its predecessor, stands for that.

@@ -96,6 +96,20 @@ TEST(Flags, ProblemsSayWhatWasExpected) {
   }
 }
 
+TEST(Flags, AChoiceThatIsNoneNamesThePrefixesAsWell) {
+  std::string backend;
+  FlagTable table;
+  table.command = "test";
+  table.flags.push_back({.name = "backend",
+                         .target = &backend,
+                         .value = "NAME",
+                         .doc = "A backend.",
+                         .choices = {"cpu", "demo"},
+                         .prefixes = {"torch:", "ort:"}});
+  const auto parsed = parse_flags(table, std::vector<std::string>{"--backend=nope"});
+  EXPECT_EQ(parsed.problem(), "--backend: expected one of cpu, demo, torch:..., ort:...; got 'nope'");
+}
+
 TEST(Flags, AFlagWithoutItsValueSaysWhatItWanted) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--jobs"}, "--jobs: expected a whole number from 1 to 64, got nothing"},

@@ -24,8 +24,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view kName = "fuzz";
 
 constexpr int kMaxOutOfMemory = 20;  // cases in a row
-constexpr int kFinishingShare = 4;   // one thread in so many minimizes findings, or one
-constexpr int kMostAttempts = 3;     // to finish a finding whose files cannot be written
 constexpr int kAttemptsAtEnd = 6;    // to write what is left, 1 s apart
 constexpr double kSaveEvery = 2;     // seconds
 
@@ -58,7 +56,6 @@ Campaign::Campaign(const CampaignOptions& options, Console& console, WorkDirecto
       stats_(directory.stats()) {
   if (!host_) judging_.watch = finishing_.watch = &watch_;
   judging_.options.stop = finishing_.options.stop = InterruptGuard::interrupted;
-  if (!stats_.status) stats_.status.emplace();
   if (!stats_.status) stats_.status.emplace();
   stats_.seed = options.seed;
   stats_.shard = options.shard;
@@ -155,55 +152,6 @@ void Campaign::announce(const std::string& what, const std::string& signature) {
   to_finish_.push_back(signature);
 }
 
-// One finding, if there is one to minimize and report.
-std::optional<Problem> Campaign::follow_up() {
-  std::string signature;
-  {
-    const std::lock_guard guard(mutex_);
-    const bool busy = finishing_now_ > 0 && kFinishingShare * (finishing_now_ + 1) > threads_;
-    if (to_finish_.empty() || busy || cannot_write_) return {};
-    signature = std::move(to_finish_.front());
-    to_finish_.pop_front();
-    ++finishing_now_;
-  }
-  auto problem = finish(signature);
-  const std::lock_guard guard(mutex_);
-  --finishing_now_;
-  if (!problem || end_) return problem;
-  // A file cannot be read or written: again once the directory can be saved, at last by finish_rest.
-  if (++attempts_to_finish_[signature] <= kMostAttempts) to_finish_later_.push_back(signature);
-  return {};
-}
-
-FindingOptions Campaign::finding_options(const std::string& signature) const {
-  FindingOptions options;
-  options.judging = without_issue_of(finishing_, signature);
-  options.flags = options_.judge.beside_case().text();
-  options.program = console_.program;
-  options.commit = console_.commit;
-  options.minimize = options_.minimize != 0;
-  options.stop = [this] { return InterruptGuard::interrupted() || watch_.failed(); };
-  if (host_) options.environment = host_->environment();
-  return options;
-}
-
-void Campaign::keep_other(const Finished& finished) {
-  if (!finished.found) return;
-  const std::string& other = finished.outcome.signature;
-  const auto added = directory_.add_finding(other, finished.found->case_text, finished.found->verdict_text);
-  if (added && *added == WorkDirectory::Added::written)
-    announce("finding, seen while another was minimized", other);
-}
-
-std::optional<Problem> Campaign::finish(const std::string& signature) {
-  if (host_) return finish_in_worker(signature);
-  return on_device(std::string(kFinishingPrefix) + signature, [&] {
-    return finish_finding(
-        directory_.finding(signature), signature, finding_options(signature),
-        [&](const Verdict& verdict, const Case& test_case) { keep_other(finished_of(verdict, test_case)); });
-  });
-}
-
 // `work`, again for some seconds where it cannot write, as long as nobody wants the campaign to end.
 std::optional<Problem> Campaign::patiently(const std::function<std::optional<Problem>()>& work) const {
   auto problem = work();
@@ -213,19 +161,6 @@ std::optional<Problem> Campaign::patiently(const std::function<std::optional<Pro
     problem = work();
   }
   return problem;
-}
-
-// What the workers had no time for.
-std::optional<Problem> Campaign::finish_rest() {
-  if (auto problem = save()) return problem;
-  for (;;) {
-    const std::vector<std::string> left = directory_.unfinished_findings();
-    if (left.empty() || InterruptGuard::interrupted()) return {};
-    for (const std::string& signature : left) {
-      if (InterruptGuard::interrupted()) return {};
-      if (auto problem = finish(signature)) return problem;
-    }
-  }
 }
 
 void Campaign::add_sample() {

@@ -1,5 +1,5 @@
-// The campaign behind the `fuzz` command, for campaign.cc (cases, findings, the end), supervision.cc (worker
-// processes) and suspects.cc (devices that fail in this process).
+// The campaign behind the `fuzz` command, for campaign.cc (cases, the end), finishing.cc (findings),
+// supervision.cc (worker processes) and suspects.cc (devices that fail in this process).
 #pragma once
 
 #include <atomic>
@@ -41,12 +41,8 @@ class Campaign {
  private:
   Result<Finished> judge(uint64_t position);
   Result<Finished> keep(Finished finished);
-  void keep_other(const Finished& finished);
   std::optional<Problem> count(uint64_t position, const Finished& finished);
   void announce(const std::string& what, const std::string& signature);
-  std::optional<Problem> follow_up();
-  std::optional<Problem> finish(const std::string& signature);
-  std::optional<Problem> finish_rest();
   std::optional<Problem> run_workers();
   std::optional<Problem> work();
   bool over() const;
@@ -57,7 +53,6 @@ class Campaign {
   CampaignCase case_at(uint64_t position) const;
   std::string name(uint64_t position) const;
   bool is_ahead(const std::string& name) const;
-  FindingOptions finding_options(const std::string& signature) const;
   Stats snapshot();
   Stats saved_snapshot();         // with what people watch, which is written beside stats.json
   void add_status(Stats& stats);  // under the mutex
@@ -66,6 +61,15 @@ class Campaign {
   std::optional<Problem> restore_corpus();
   std::string lost_text() const;
   std::optional<Problem> patiently(const std::function<std::optional<Problem>()>& work) const;
+
+  // finishing.cc: minimizes and reports findings
+  std::optional<Problem> follow_up();
+  FindingOptions finding_options(const std::string& signature) const;
+  void keep_other(const Finished& finished);
+  std::optional<Problem> finish(const std::string& signature);
+  double time_to_finish() const;
+  std::optional<Problem> finish_each();
+  std::optional<Problem> finish_rest();
 
   // supervision.cc: with worker processes
   Result<Finished> judge_in_worker(uint64_t position);
@@ -120,6 +124,7 @@ class Campaign {
   uint64_t first_counter_ = 0;
   size_t skipped_ = 0;                 // corpus cases that are in the counts already
   int finishing_now_ = 0;              // threads that minimize a finding
+  size_t left_to_finish_ = 0;          // findings that wait for that when no more cases are judged
   uint64_t end_ahead_ = UINT64_MAX;    // the first position that is not wanted
   int out_of_memory_ = 0;              // cases in a row
   std::optional<End> end_;             // what stopped the campaign before its time

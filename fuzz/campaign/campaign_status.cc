@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/remote/worker_names.h"
 #include "fuzz/campaign/campaign_run.h"
 #include "fuzz/campaign/coverage_gaps.h"
 
@@ -30,7 +31,9 @@ void Campaign::add_status(Stats& stats) {
   for (const auto& [uuid, gpu] : stats.gpus) {
     if (!gpu.quarantined.empty()) status.quarantined.push_back(uuid);
   }
-  if (finishing_now_ > 0) status.threads["minimize"] = finishing_now_;
+  if (finishing_now_ > 0) status.threads[kMinimizeStage] = finishing_now_;
+  status.findings_waiting =
+      static_cast<int64_t>(to_finish_.size() + to_finish_later_.size() + left_to_finish_);
   if (options_.max_total_time > 0) status.time_left_s = std::max(0.0, options_.max_total_time - here);
   if (end_ahead_ != UINT64_MAX && status.rate_mean > 0) {
     const uint64_t done = stats.next - first_counter_ + static_cast<uint64_t>(stats.corpus_done) - skipped_;
@@ -41,7 +44,8 @@ void Campaign::add_status(Stats& stats) {
 
 Stats Campaign::saved_snapshot() {
   Stats stats = snapshot();
-  const CoverageGaps gaps = coverage_gaps(stats.met, stats.cases);
+  const CoverageGaps gaps =
+      coverage_gaps(stats.met, stats.cases, !backends::worker_kind(options_.judge.candidate));
   const size_t left =
       gaps.rare.size() + gaps.guards.size() + gaps.ops.size() + static_cast<size_t>(gaps.pairs_missing);
   stats.status->gaps = static_cast<int64_t>(left);

@@ -14,12 +14,15 @@
 
 namespace fusesmith::fuzz {
 
+inline constexpr const char* kMinimizeStage = "minimize";
+
 struct CampaignStatus {
   bool running = true;
   double rate_now = 0, rate_mean = 0;  // cases a second: of the last 30 s, and of this call of the command
   std::map<std::string, int64_t>
-      threads;       // of worker processes, by what they are at: compile, run, judge, minimize
-  int64_t gaps = 0;  // left in the coverage (fuzz/campaign/coverage_gaps.h)
+      threads;                   // of worker processes, by what they are at: compile, run, judge, minimize
+  int64_t findings_waiting = 0;  // to be minimized
+  int64_t gaps = 0;              // left in the coverage (fuzz/campaign/coverage_gaps.h)
   std::optional<double>
       last_finding_s;           // when the newest one was met, in seconds of the campaign's elapsed time
   int64_t worker_restarts = 0;  // of all calls

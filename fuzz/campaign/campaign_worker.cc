@@ -132,6 +132,7 @@ class Server {
     options.environment = environment_of({judging_.baseline, judging_.candidate}, setup_.commit, setup_.gpus);
     options.minimize = request.minimize;
     options.why_not_minimized = request.text;
+    options.max_seconds = request.max_seconds;
     options.stop = judging_.options.stop;
     const auto tell_other = [&](const Verdict& verdict, const Case& test_case) {
       WorkerReply other = telling(WorkerReply::Kind::other_finding);

@@ -61,10 +61,11 @@ std::string first_few(std::vector<std::string> words, size_t all) {
 
 int64_t wanted_matches(int64_t cases) { return std::clamp<int64_t>(cases * kWanted / kCases, 1, kWanted); }
 
-CoverageGaps coverage_gaps(const Coverage& coverage, int64_t cases) {
+CoverageGaps coverage_gaps(const Coverage& coverage, int64_t cases, bool rewrites) {
   CoverageGaps gaps;
   gaps.wanted = wanted_matches(cases);
   for (const Pattern& pattern : all_patterns()) {
+    if (!rewrites) break;
     for (Dtype dtype : kFloatDtypes) {
       const int64_t matched = coverage.sum("matched", {pattern.name, name(dtype)});
       if (matched < gaps.wanted) gaps.rare.push_back({pattern.name, dtype, matched});

@@ -31,7 +31,8 @@ struct CoverageGaps {
 // but once.
 int64_t wanted_matches(int64_t cases);
 
-CoverageGaps coverage_gaps(const Coverage& coverage, int64_t cases);
+// `rewrites`: whether the candidate is one of the backends that rewrite graphs by patterns.
+CoverageGaps coverage_gaps(const Coverage& coverage, int64_t cases, bool rewrites = true);
 
 // A few lines, each with the first few gaps of a kind; empty where there are none.
 std::string gaps_text(const CoverageGaps& gaps);

@@ -1,9 +1,14 @@
 #include "fuzz/campaign/finding.h"
 
+#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "backends/remote/worker_names.h"
 #include "fuzz/base/files.h"
 #include "fuzz/base/table.h"
+#include "fuzz/campaign/ablations.h"
+#include "fuzz/export/snippet.h"
 #include "fuzz/report/finding_json.h"
 #include "fuzz/report/finding_markdown.h"
 
@@ -12,8 +17,15 @@ namespace fusesmith::fuzz {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
 
 constexpr double kMinimizeSeconds = 120;
+constexpr double kMinimizeShare =
+    0.6;  // of the time that there is; the rest is for what is tried with the result
+
+double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
 
 std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -45,6 +57,30 @@ FindingReport report_of(const std::string& signature, JudgedCase found, const Fi
   return report;
 }
 
+// The issue of the libraries that the failure belongs to, as known.json of the workers has it.
+std::string known_issue(const JudgedCase& judged) {
+  const Verdict& verdict = judged.seen.run.verdict;
+  if (!verdict.signature || !worker_kind(verdict.signature->backend)) return "";
+  std::vector<std::string_view> ops;
+  for (const Node& node : judged.test_case.graph.nodes()) ops.push_back(name(node.op));
+  const KnownIssue* issue = shipped_known_issues().find(*verdict.signature, ops, verdict.reason);
+  if (!issue) return "";
+  return issue->text() + (issue->filed.empty() || issue->why.empty() ? "" : ". " + issue->why);
+}
+
+// What is said of its smallest case, when that is known.
+void add_notes(FindingReport& report) {
+  const JudgedCase& smallest = report.smallest();
+  const Verdict& verdict = smallest.seen.run.verdict;
+  report.known_issue = known_issue(smallest);
+  if (!verdict.signature) return;
+  const std::string& other = verdict.signature->backend == verdict.candidate.backend
+                                 ? verdict.baseline.backend
+                                 : verdict.candidate.backend;
+  report.snippet = snippet(smallest.test_case, verdict.signature->backend);
+  if (report.snippet.empty()) report.snippet = snippet(smallest.test_case, other);
+}
+
 }  // namespace
 
 Judging without_issue_of(Judging judging, const std::string& signature) {
@@ -68,9 +104,13 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
   const auto start = read_case_file(file);
   if (!start) return Problem{start.problem()};
   const auto stopped = [&] { return options.stop && options.stop(); };
-  Reproduction seen = reproduce(*start, signature, options.judging, kMostTrials, options.stop);
+  const auto begun = Clock::now();
+  const auto left = [&] { return options.max_seconds - seconds_since(begun); };
+  const Stop hurry = [&] { return stopped() || left() <= 0; };
+  Reproduction seen = reproduce(*start, signature, options.judging, kMostTrials, hurry);
   FindingReport report = report_of(signature, {file, *start, std::move(seen)}, options);
   const Reproduction& found = report.found.seen;
+  add_notes(report);
   // What does not fail again keeps the evidence that the campaign wrote.
   if (found.fails() || !recorded_class(folder)) {
     if (auto problem = write_verdict(folder, report)) return problem;
@@ -81,24 +121,32 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
         "it did not fail in this way when it was judged again, " + counted(found.rate.runs, "time");
     return write_report(folder, report);
   }
-  if (!options.minimize) return write_report(folder, report);
+  if (options.minimize && left() <= 0 && !stopped())
+    report.how_small += ", because the time of the campaign was over; run " + shell_quoted(report.program) +
+                        " minimize " + shell_quoted(file) + report.flags;
+  if (!options.minimize || left() <= 0) return stopped() ? std::nullopt : write_report(folder, report);
 
   MinimizeOptions minimize_options;
-  minimize_options.max_seconds = kMinimizeSeconds;
+  minimize_options.max_seconds = std::min(kMinimizeSeconds, left() * kMinimizeShare);
   Shrunk shrunk = shrink(*start, found, options.judging, minimize_options, options.stop, on_other);
   if (stopped()) return {};  // without report.md: a resumed campaign does it again
   const auto min = (folder / "min.json").string();
   if (auto problem = write_file(min, to_json(shrunk.result.test_case))) return problem;
   report.how_small = "minimized: " + shrink_text(shrunk);
   report.minimized = {min, std::move(shrunk.result.test_case), std::move(shrunk.seen)};
+  add_notes(report);
   if (auto problem = write_both(folder, report)) return problem;
 
   // Both files stand without the neighbours until these are judged, so that nothing is lost where one of them
   // makes the device fail.
   const JudgedCase& smallest = *report.minimized;
   if (!smallest.seen.fails()) return {};
-  report.ablations = ablations_of(smallest.test_case, smallest.seen, options.judging, options.stop);
-  report.neighbours = neighbours_of(smallest.test_case, smallest.seen, options.judging, options.stop);
+  if (hurry()) return {};
+  report.ablations = ablations_of(smallest.test_case, smallest.seen, options.judging, hurry);
+  NeighbourOptions neighbour_options;
+  neighbour_options.max_seconds = std::clamp(left(), 0.0, neighbour_options.max_seconds);
+  report.neighbours =
+      neighbours_of(smallest.test_case, smallest.seen, options.judging, options.stop, neighbour_options);
   if (stopped()) return {};
   return write_both(folder, report);
 }

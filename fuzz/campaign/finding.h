@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,8 @@ struct FindingOptions {
   std::function<bool()> stop;                   // asked between queries of the minimizer; true ends it early
   std::optional<Environment> environment = {};  // for the report; empty: that of this process
   std::string why_not_minimized = {};           // for the report, where `minimize` is false
+  // For all of it; 0: the case is judged once more and reported as it was found.
+  double max_seconds = std::numeric_limits<double>::infinity();
 };
 
 // A finding stays one if its issue became known after it was written to the work directory.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/base/files.h"
+#include "fuzz/campaign/live_status.h"
 #include "fuzz/cli/test_support.h"
 #include "fuzz/generate/generator.h"
 
@@ -57,6 +58,47 @@ TEST(Finding, WhatNeverFailsAgainKeepsItsFirstVerdict) {
                               {Judging(flags), "", "fusesmith", "unknown", true, {}}));
   EXPECT_EQ(*read_file(folder / "verdict.json"), text);
   EXPECT_THAT(*read_file(folder / "report.md"), HasSubstr("it did not fail in this way"));
+}
+
+// The time limit of a campaign has passed: the finding is judged once more and reported as it was found.
+TEST(Finding, WithoutTimeItIsReportedButNotMinimized) {
+  const TemporaryFolder folder;
+  Builder builder;
+  const ValueId x = builder.input("x", {Dtype::bf16, {4, 9}}, Constant{0});
+  builder.output(builder.node(Relu{}, {builder.node(Softmax{}, {x}, "p")}, "y"));
+  Case test_case;
+  test_case.graph = *builder.build();
+  const std::string file = folder.file("case.json", to_json(test_case));
+  JudgeFlags flags;
+  flags.baseline = "cpu", flags.candidate = "demo";
+  FindingOptions options;
+  options.judging = Judging(flags);
+  options.flags = " --candidate=demo";
+  options.max_seconds = 0;
+  const std::string signature = options.judging.run(test_case).verdict.signature_text();
+  ASSERT_FALSE(finish_finding(folder.string(), signature, options));
+  EXPECT_FALSE(read_file(folder / "min.json").ok());
+  const Json report = Json::parse(*read_file(folder / "verdict.json")).at("report");
+  EXPECT_EQ(report.at("runs"), 1);
+  const std::string text = *read_file(folder / "report.md");
+  EXPECT_THAT(text,
+              HasSubstr("not minimized, because the time of the campaign was over; run fusesmith minimize"));
+  EXPECT_THAT(text, HasSubstr("minimize " + file + " --candidate=demo"));
+
+  options.max_seconds = 60;
+  ASSERT_FALSE(finish_finding(folder.string(), signature, options));
+  EXPECT_TRUE(read_file(folder / "min.json").ok());
+}
+
+// Minimization shows while it goes on, and what waits for it.
+TEST(LiveStatus, SaysWhatIsMinimized) {
+  Stats stats;
+  stats.cases = 4;
+  stats.status.emplace().threads[kMinimizeStage] = 1;
+  stats.status->findings_waiting = 3;
+  EXPECT_THAT(status_line(stats), HasSubstr(", minimizing 1 finding, 3 to minimize"));
+  stats.status->threads.clear();
+  EXPECT_THAT(status_line(stats), testing::Not(HasSubstr("minimizing")));
 }
 
 }  // namespace

@@ -249,11 +249,16 @@ std::set<std::string> rules_of(const Trials& trials) {
   return rules;
 }
 
-std::string component_of(const Json& region) {
+// "" of a region that no pattern formed.
+std::string pattern_of(const Json& region) {
   const auto patterns = region.find("patterns");
-  if (patterns != region.end() && patterns->is_array() && !patterns->empty() && (*patterns)[0].is_string())
-    return (*patterns)[0].get<std::string>();
-  return text_member(region, "op");
+  const bool has = patterns != region.end() && patterns->is_array() && !patterns->empty();
+  return has && (*patterns)[0].is_string() ? (*patterns)[0].get<std::string>() : "";
+}
+
+std::string component_of(const Json& region) {
+  const std::string pattern = pattern_of(region);
+  return pattern.empty() ? text_member(region, "op") : pattern;
 }
 
 // Smaller cases first, then those that were met more often.
@@ -273,6 +278,10 @@ CauseTraits traits_of(const FindingRecord& record) {
   traits.place = text_member(record.judged().at("failing_region"), "backend") + "/" + component;
   traits.failure = text_member(record.judged(), "verdict") + "-" + symptom;
   traits.wrong_value = gives_wrong_value(symptom);
+  if (symptom == name(Symptom::explicit_cast_skipped) && pattern_of(region).empty()) {
+    traits.place = text_member(record.judged().at("failing_region"), "backend") + "/cast";
+    traits.wrong_value = false;
+  }
   const Trials trials(record.verdict);
   traits.rules = rules_of(trials);
   if (record.smallest) traits.needs = needs_of(*record.smallest, component, trials);

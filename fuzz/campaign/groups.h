@@ -13,7 +13,9 @@ namespace fusesmith::fuzz {
 
 // What two findings are compared by.
 struct CauseTraits {
-  std::string place;         // the backend and the failing pattern or op; of no region, the signature
+  // The backend and the failing pattern or op; of no region, the signature. A cast that a compiler skips is
+  // one cause, whichever ops read it and in whichever dtype.
+  std::string place;
   std::string failure;       // verdict and symptom
   bool wrong_value = false;  // the symptom is that of a value out of its interval
   // What the case does not fail without: kinds of ops that no other op can stand for, tiles, a batch; not

@@ -81,6 +81,27 @@ FindingRecord tried(FindingRecord record, const std::string& what, const std::st
   return record;
 }
 
+// A compiler skips casts whichever op reads them; a fused kernel that skips its own is another cause.
+TEST(Groups, CastsThatACompilerSkipsAreOne) {
+  const auto skipped = [](const std::string& op, const std::string& dtype, const char* nodes) {
+    FindingRecord record = finding("", dtype, "explicit_cast_skipped", nodes);
+    record.signature = op + dtype;
+    Json& region = record.verdict["candidate"]["regions"][0];
+    region["op"] = op;
+    region["patterns"] = Json::array();
+    return record;
+  };
+  EXPECT_EQ(groups({skipped("cast.bf16", "bf16", kGelu), skipped("cast.f16", "f16", kPermuted),
+                    skipped("add", "f16", kSoftmax)})
+                .size(),
+            1U);
+  EXPECT_EQ(
+      groups({skipped("cast.bf16", "bf16", kGelu), finding("gate", "bf16", "explicit_cast_skipped", kGelu),
+              finding("chain", "bf16", "explicit_cast_skipped", kGelu)})
+          .size(),
+      3U);
+}
+
 TEST(Groups, OpsThatOthersCanStandForDoNotMatter) {
   const std::string where = R"({"name": "z", "op": ")", of = R"(", "inputs": ["x"]},)";
   const FindingRecord silu = finding("chain", "f32", "out_of_bounds", where + "silu" + of + kGelu),

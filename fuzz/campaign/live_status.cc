@@ -44,7 +44,11 @@ std::string status_line(const Stats& stats) {
   if (status.last_finding_s && !stats.findings.empty())
     text += " (last " + time_text(std::max(0.0, stats.elapsed_s - *status.last_finding_s)) + " ago)";
   if (!stats.known.empty()) text += ", " + counted(static_cast<int64_t>(stats.known.size()), "known issue");
-  for (const auto& [stage, threads] : status.threads) text += ", " + std::to_string(threads) + " " + stage;
+  for (const auto& [stage, threads] : status.threads) {
+    text += stage == kMinimizeStage ? ", minimizing " + counted(threads, "finding")
+                                    : ", " + std::to_string(threads) + " " + stage;
+  }
+  if (status.findings_waiting > 0) text += ", " + std::to_string(status.findings_waiting) + " to minimize";
   if (status.gaps > 0) text += ", " + counted(status.gaps, "gap");
   if (status.worker_restarts > 0) text += ", " + counted(status.worker_restarts, "worker restart");
   if (!status.quarantined.empty())

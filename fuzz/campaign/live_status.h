@@ -36,8 +36,8 @@ class LiveStatus {
   size_t width_ = 0;  // of the status line on the screen
 };
 
-// "0:24, 12345 cases, 512/s (mean 498/s), 2 findings (last 0:03 ago), 5 run, 3 judge, 12 gaps, 1 worker
-// restart, 1:20 left, 41% identical, 59% reassociation".
+// "0:24, 12345 cases, 512/s (mean 498/s), 2 findings (last 0:03 ago), 5 run, 3 judge, minimizing 1 finding,
+// 2 to minimize, 12 gaps, 1 worker restart, 1:20 left, 41% identical, 59% reassociation".
 std::string status_line(const Stats& stats);
 
 }  // namespace fusesmith::fuzz

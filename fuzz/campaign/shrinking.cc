@@ -1,6 +1,7 @@
 #include "fuzz/campaign/shrinking.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "fuzz/base/table.h"
 #include "fuzz/report/symptoms.h"
@@ -64,7 +65,12 @@ bool both_give_wrong_values(const Verdict& a, const Verdict& b) {
          is_wrong_value(region_b->symptom);
 }
 
-// The outcome of a case that differs a little from the failing one.
+std::string size_text(const Measure& measure) {
+  return counted(measure.nodes, "node") + ", " + counted(measure.elements, "element");
+}
+
+}  // namespace
+
 Trial trial_of(const Reproduction& seen, const Judging& judging, const Stop& stop) {
   const Judging by_case = without_options(judging.quick());
   const int trials = trials_for(seen.rate);
@@ -83,60 +89,6 @@ Trial trial_of(const Reproduction& seen, const Judging& judging, const Stop& sto
   };
 }
 
-// Nothing if no input is drawn otherwise.
-std::optional<Case> with_normal_data(const Case& test_case) {
-  Edits edits;
-  for (const Input& input : test_case.graph.inputs()) {
-    if (is_float(input.type.dtype) && !(input.fill == Fill(Normal{})))
-      edits.push_back(SetFill{input.name, Normal{}});
-  }
-  if (edits.empty()) return std::nullopt;
-  auto other = apply_edits(test_case, edits);
-  if (other) ++other->seed;
-  return other;
-}
-
-// The modes of the workers that fusesmith has for libraries (docs/workers.md), from the one that changes
-// least.
-struct WorkerModes {
-  std::string_view prefix;
-  std::vector<std::string_view> modes;
-};
-const std::vector<WorkerModes>& worker_modes() {
-  static const std::vector<WorkerModes> modes = {
-      {"torch:", {"eager", "aot_eager", "aot_eager_decomp_partition", "inductor"}},
-      {"ort:", {"off", "basic", "extended", "all"}},
-      {"jax:", {"op_by_op", "jit"}}};
-  return modes;
-}
-
-// Which of the other modes of the failing worker fail as well: what changes the graph between them is to
-// blame.
-void add_modes(const Case& test_case, const Reproduction& seen, const Judging& judging, const Stop& stop,
-               std::vector<Ablation>& ablations) {
-  const auto& failing = seen.run.verdict.failing_region;
-  if (!failing) return;
-  const bool is_candidate = failing->role == BackendRole::candidate;
-  const std::string& name = is_candidate ? judging.candidate : judging.baseline;
-  for (const auto& [prefix, modes] : worker_modes()) {
-    if (!name.starts_with(prefix)) continue;
-    const std::string options = name.find('+') == std::string::npos ? "" : name.substr(name.find('+'));
-    for (const std::string_view mode : modes) {
-      Judging other = judging;
-      std::string& changed = is_candidate ? other.candidate : other.baseline;
-      changed = std::string(prefix) + std::string(mode) + options;
-      if (changed != name && !(stop && stop()))
-        ablations.push_back({changed + " in place of " + name, trial_of(seen, other, stop)(test_case)});
-    }
-  }
-}
-
-std::string size_text(const Measure& measure) {
-  return counted(measure.nodes, "node") + ", " + counted(measure.elements, "element");
-}
-
-}  // namespace
-
 Predicate interestingness_test(const Judging& judging, const Stop& stop, const std::string& signature,
                                int trials, const std::function<void(const Verdict&)>& on_finding) {
   return [=](const Case& test_case) -> std::optional<Probe> {
@@ -150,6 +102,11 @@ Predicate interestingness_test(const Judging& judging, const Stop& stop, const s
 
 Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judging, MinimizeOptions options,
               const Stop& stop, const OnOther& on_other) {
+  constexpr double kWithRuns = 1.5;  // times the limit, after which the result is run only once more
+  const auto begun = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  };
   const Judging by_case = without_options(judging);
   const std::string signature = seen.run.verdict.signature_text();
   Verdict latest;  // of the last candidate that failed
@@ -157,35 +114,14 @@ Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judgin
                                                [&](const Verdict& verdict) { latest = verdict; });
   if (on_other) options.on_other = [&](const std::string&, const Case& other) { on_other(latest, other); };
   Shrunk shrunk{minimize(with_options(start, judging.options), fails, options, probe_of(seen.run)), {}};
-  shrunk.seen = reproduce(shrunk.result.test_case, signature, by_case, kMostTrials, stop);
+  const Stop hurry = [&] { return (stop && stop()) || seconds() >= kWithRuns * options.max_seconds; };
+  shrunk.seen = reproduce(shrunk.result.test_case, signature, by_case, kMostTrials, hurry);
   return shrunk;
 }
 
 Neighbours neighbours_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
                          const Stop& stop, const NeighbourOptions& options) {
   return find_neighbours(test_case, trial_of(seen, judging, stop), options);
-}
-
-std::vector<Ablation> ablations_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
-                                   const Stop& stop) {
-  const Trial trial = trial_of(seen, judging, stop);
-  std::vector<Ablation> ablations;
-  const RegionVerdict* region = seen.run.verdict.failing();
-  if (region && !region->patterns.empty()) {
-    Case other = test_case;
-    auto& off = other.policy.skip_patterns;
-    off.insert(off.end(), region->patterns.begin(), region->patterns.end());
-    ablations.push_back({"rewrite " + list_text(region->patterns) + " off", trial(other)});
-  }
-  if (const auto other = with_normal_data(test_case))
-    ablations.push_back({"normally distributed data of another seed", trial(*other)});
-  if (test_case.steps > 1) {
-    Case other = test_case;
-    other.steps = 1;
-    ablations.push_back({"one step", trial(other)});
-  }
-  add_modes(test_case, seen, judging, stop, ablations);
-  return ablations;
 }
 
 std::string shrink_text(const Shrunk& shrunk) {

@@ -34,14 +34,12 @@ using OnOther = std::function<void(const Verdict& verdict, const Case& test_case
 Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judging, MinimizeOptions options,
               const Stop& stop = {}, const OnOther& on_other = {});
 
+// The outcome of a case that differs a little from the one that was seen to fail. `seen` must outlive it.
+Trial trial_of(const Reproduction& seen, const Judging& judging, const Stop& stop = {});
+
 // The neighbours of a minimized case that was seen to fail. Takes a few seconds at most.
 Neighbours neighbours_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
                          const Stop& stop = {}, const NeighbourOptions& options = {});
-
-// Whether the minimized case still fails without the rewrites that made its failing region, with normally
-// distributed data of another seed, and in one step: what is not the cause.
-std::vector<Ablation> ablations_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
-                                   const Stop& stop = {});
 
 // "31 nodes, 20480 elements -> 2 nodes, 96 elements; 120 queries in 0.4 s, failing in 7 of 20 runs".
 std::string shrink_text(const Shrunk& shrunk);

@@ -71,6 +71,7 @@ Json status_json(const CampaignStatus& status) {
   Json json = {{"running", status.running},
                {"cases_per_second", {{"now", status.rate_now}, {"mean", status.rate_mean}}},
                {"threads", status.threads},
+               {"findings_waiting", status.findings_waiting},
                {"gaps", status.gaps},
                {"worker_restarts", status.worker_restarts},
                {"quarantined_gpus", status.quarantined}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/remote/worker_names.h"
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/coverage_gaps.h"
 #include "fuzz/campaign/groups.h"
@@ -54,12 +55,15 @@ std::string findings_text(const WorkDirectory& directory, const JudgeFlags& flag
   const Groups groups = groups_of(*records);
   Table table({"finding", "cases", "further", "smallest case"});
   bool uncounted = false;
+  std::vector<std::string> not_minimized;
   for (const auto& members : groups) {
     const FindingRecord& face = (*records)[members[0]];
     int64_t cases = 0;
     for (const size_t member : members) {
       cases += (*records)[member].cases;
       uncounted = uncounted || (*records)[member].cases == 0;
+      if ((*records)[member].file.filename() == "case.json")
+        not_minimized.push_back((*records)[member].file.string());
     }
     table.add(
         {face.signature, std::to_string(cases), std::to_string(members.size() - 1), face.file.string()});
@@ -73,6 +77,11 @@ std::string findings_text(const WorkDirectory& directory, const JudgeFlags& flag
               ? "A finding with 0 cases was found while another one was minimized, or while the campaign "
                 "was\nending.\n"
               : "") +
+         (not_minimized.empty()
+              ? ""
+              : counted(static_cast<int64_t>(not_minimized.size()), "finding") +
+                    " not minimized; report.md says why. To minimize one:\n  " + shell_quoted(program) +
+                    " minimize " + shell_quoted(not_minimized[0]) + flags.beside_case().text() + "\n") +
          "\nEach folder has a report.md. Next:\n  " + shell_quoted(program) + " explain " +
          shell_quoted(first.file.string()) + flags.beside_case().text() + "\n  " + shell_quoted(program) +
          " report " + shell_quoted(directory.path().string()) + " --output=report.html\n";
@@ -100,8 +109,9 @@ std::string summary_text(const Stats& stats, const WorkDirectory& directory, con
   if (stats.metamorphic_cases > 0) text += metamorphic_text(stats) + "\n\n";
   if (!stats.unsupported.empty())
     text += counts_table("unsupported, because", "cases", stats.unsupported).text() + "\n";
-  text += counts_table("pattern", "regions", stats.patterns).text() + "\n";
-  if (const std::string gaps = gaps_text(coverage_gaps(stats.met, stats.cases)); !gaps.empty())
+  const bool rewrites = !backends::worker_kind(flags.candidate);
+  if (rewrites) text += counts_table("pattern", "regions", stats.patterns).text() + "\n";
+  if (const std::string gaps = gaps_text(coverage_gaps(stats.met, stats.cases, rewrites)); !gaps.empty())
     text += gaps + "All counts: " + shell_quoted(program) + " list coverage " +
             shell_quoted(directory.path().string()) + "\n\n";
   if (stats.invalid > 0)

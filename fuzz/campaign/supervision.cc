@@ -40,7 +40,7 @@ std::optional<Problem> Campaign::finish_in_worker(const std::string& signature) 
     const auto other = [this](const Finished& finished) { keep_other(finished); };
     std::string why;
     for (const bool minimize : {options_.minimize != 0, false}) {
-      const auto done = host_->finish(signature, minimize, other, why);
+      const auto done = host_->finish(signature, minimize, time_to_finish(), other, why);
       if (!done) return Problem{done.problem()};
       if (*done) return {};
       why = "a case that was tried to minimize it failed in another way: " + why;

@@ -325,9 +325,9 @@ HostJudged WorkerHost::judge_alone(const WorkerRequest& request, Running& seen_o
   return judged;
 }
 
-Result<bool> WorkerHost::finish(const std::string& signature, bool minimize, const OnOther& other,
-                                std::string& why) {
-  const WorkerRequest request{WorkerRequest::Kind::finish, signature, why, minimize};
+Result<bool> WorkerHost::finish(const std::string& signature, bool minimize, double max_seconds,
+                                const OnOther& other, std::string& why) {
+  const WorkerRequest request{WorkerRequest::Kind::finish, signature, why, minimize, max_seconds};
   const auto finished = [&](CaseWorker& worker, int thread) -> Result<bool> {
     const auto reply = ask(worker, thread, request, other);
     if (reply && reply->kind == Kind::problem) return Problem{reply->text};

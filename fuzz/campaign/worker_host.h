@@ -60,7 +60,8 @@ class WorkerHost {
   // Whether it was finished; not if the process ended, which is tried twice: `why` tells how. If `why` is
   // set, it is not minimized for this reason. `other` is called with each finding that was met meanwhile. The
   // problem is a file.
-  Result<bool> finish(const std::string& signature, bool minimize, const OnOther& other, std::string& why);
+  Result<bool> finish(const std::string& signature, bool minimize, double max_seconds, const OnOther& other,
+                      std::string& why);
 
   // Runs cases one after the other in a process of their own, and starts another where one ends it.
   class Alone {

@@ -42,7 +42,8 @@ struct WorkerRequest {
   };
   Kind kind = Kind::judge;
   std::string name, text;
-  bool minimize = true;  // finish
+  bool minimize = true;    // finish
+  double max_seconds = 0;  // finish: FindingOptions::max_seconds
 };
 
 // A verdict without its regions.

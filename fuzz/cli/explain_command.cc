@@ -69,6 +69,10 @@ std::string text_of(const Case& test_case, const Explained& explained, size_t co
                      "\n" + wrapped(sentence(verdict)) + "\n";
   text += shown_step_text(verdict);
   if (verdict.failing_region) text += wrapped("Evidence: " + evidence_text(verdict) + ".") + "\n";
+  if (const std::string other = other_failure_text(verdict); !other.empty())
+    text += wrapped(verdict.failing_region->role == BackendRole::candidate ? "The baseline " + other
+                                                                           : "The candidate " + other) +
+            "\n";
   if (run.candidate) text += wrapped("What happened: " + explanation.what_happened) + "\n";
   text += stand_in_text(test_case, definitions);
   text += regions_text(verdict.candidate, region_differences(run), columns) + reasons_text(verdict.candidate);

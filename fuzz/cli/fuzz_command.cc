@@ -28,7 +28,9 @@ void add_limits(CampaignOptions& options, std::vector<Flag>& flags) {
   flags.push_back({.name = "max_total_time",
                    .target = &options.max_total_time,
                    .value = "TIME",
-                   .doc = "Start no new case after this time, in seconds or as 90s, 5m or 2h; 0: no limit.",
+                   .doc = "Start no new case after this time, in seconds or as 90s, 5m or 2h; 0: no limit. "
+                          "Findings are minimized for a tenth of it longer, at least 10 s and at most 2 min; "
+                          "those that are left are reported as they were found.",
                    .unit = Flag::Unit::seconds});
   flags.push_back({.name = "max_findings",
                    .target = &options.max_findings,

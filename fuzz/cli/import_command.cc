@@ -145,7 +145,9 @@ void print_json(const backends::ScriptReply& reply, const std::vector<ImportedFi
 // Exit code: 0, 1, 70, 73.
 int run(ImportFlags& flags, Console& console) {
   if (flags.output.empty())
-    return fail(console, kName, flags.split > 0 ? "needs --output=DIR" : "needs --output=CASE.json");
+    return fail(console, kName,
+                flags.split > 0 ? "needs --output=DIR, the folder to write the cases to"
+                                : "needs --output=CASE.json, the file to write");
   backends::ScriptRequest request{"import_model.py"};
   for (const std::string& size : flags.dim) request.arguments.push_back("--dim=" + size);
   request.arguments.push_back("--split=" + std::to_string(flags.split));

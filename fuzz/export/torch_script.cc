@@ -1,8 +1,7 @@
 // The format `torch`: a script that runs the graph with PyTorch alone, eager and compiled, and shows where
 // the results differ and which of them is right.
 #include "fuzz/export/script.h"
-#include "fuzz/export/torch_ops.h"
-#include "graph/expand.h"
+#include "fuzz/export/torch_graph.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -156,53 +155,6 @@ constexpr std::string_view kTaken[] = {
     "list",    "step",      "f64",       "collect_env", "Exception",     "error",
     "int",     "tuple",     "placed",    "slice"};
 
-// The body of the function `graph`.
-class TorchWriter {
- public:
-  TorchWriter(const Graph& graph, Identifiers& names) : graph_(graph), names_(names) {}
-
-  void add_node(const Node& node) {
-    TorchOperands operands{names_.of(node.inputs), {}, graph_.type(node.first_output)};
-    for (ValueId value : node.inputs) operands.types.push_back(graph_.type(value));
-    const auto* attention = std::get_if<Sdpa>(&node.op);
-    if (attention && (attention->softcap != 0 || attention->scale_on == Sdpa::ScaleOn::both))
-      return add_composite(node, operands);
-    add_line(results_text(node, names_), node.op, operands, types_text(graph_, node));
-  }
-
-  const std::string& text() const { return text_; }
-  const std::set<std::string_view>& helpers() const { return helpers_; }
-
- private:
-  void add_line(const std::string& result, const Op& op, const TorchOperands& operands,
-                const std::string& types) {
-    text_ += "    " + result + " = " + torch_code(op, operands, helpers_) + "  # " + types + "\n";
-  }
-
-  // The nodes that define it.
-  void add_composite(const Node& node, const TorchOperands& operands) {
-    const Graph inner = *expansion(node.op, operands.types);
-    const std::string& result = names_.of(node.first_output);
-    text_ += "    # " + result + " = " + call_text(node.op, operands.names, Attributes::telling) + ":\n";
-    std::vector<std::string> words = operands.names;
-    for (ValueId value = inner.source_count(); value < inner.value_count(); ++value)
-      words.push_back(value == inner.outputs()[0] ? result : names_.fresh(result + "_" + inner.name(value)));
-    for (const Node& part : inner.nodes()) {
-      TorchOperands inputs{{}, {}, inner.type(part.first_output)};
-      for (ValueId value : part.inputs) {
-        inputs.names.push_back(words[static_cast<size_t>(value)]);
-        inputs.types.push_back(inner.type(value));
-      }
-      add_line(words[static_cast<size_t>(part.first_output)], part.op, inputs, to_string(inputs.output));
-    }
-  }
-
-  const Graph& graph_;
-  Identifiers& names_;
-  std::string text_;
-  std::set<std::string_view> helpers_;
-};
-
 // The function `run`, which returns the results of all steps.
 std::string run_text(const Case& test_case, const ScriptSources& sources, std::span<const ValueId> returned) {
   const Graph& graph = test_case.graph;
@@ -275,8 +227,7 @@ Result<Exported> export_torch(const ExportSource& source) {
     shown.clear();
   const std::vector<ValueId> returned = returned_values(graph, shown);
 
-  TorchWriter writer(graph, names);
-  for (const Node& node : graph.nodes()) writer.add_node(node);
+  const TorchWriter writer(graph, names);
   std::vector<std::string> parameters;
   for (const ScriptVariable& variable : sources->sources) parameters.push_back(variable.name);
 

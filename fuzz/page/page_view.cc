@@ -123,13 +123,21 @@ Json environments_view(const Json& groups) {
 }  // namespace
 
 Json page_view(const Json& facts) {
+  const auto word = [](const char* singular, int64_t count) {
+    return std::string(singular) + (count == 1 ? "" : "s");
+  };
+  const auto group_count = static_cast<int64_t>(facts.at("groups").size());
+  const auto campaign_count = static_cast<int64_t>(facts.at("campaigns").size());
   Json view = {{"version", facts.at("version")},
                {"commit", facts.at("commit")},
                {"date", facts.at("date")},
                {"cases", grouped(facts.at("cases").get<int64_t>())},
                {"finding_count", grouped(facts.at("findings").get<int64_t>())},
-               {"group_count", grouped(static_cast<int64_t>(facts.at("groups").size()))},
-               {"campaign_count", grouped(static_cast<int64_t>(facts.at("campaigns").size()))},
+               {"finding_word", word("finding", facts.at("findings").get<int64_t>())},
+               {"group_count", grouped(group_count)},
+               {"group_word", word("group", group_count)},
+               {"campaign_count", grouped(campaign_count)},
+               {"campaign_word", word("campaign", campaign_count)},
                {"campaigns", Json::array()},
                {"groups", Json::array()}};
   for (const Json& campaign : facts.at("campaigns")) view["campaigns"].push_back(campaign_view(campaign));

@@ -9,8 +9,9 @@
 namespace fusesmith::fuzz {
 namespace {
 
-constexpr size_t kLiteralDigits = 32;  // shown
-constexpr size_t kMaxColumn = 56;      // of aligned comments
+constexpr int64_t kLiteralElements = 4;  // shown in decimal; of more elements,
+constexpr size_t kLiteralDigits = 32;    // so many hexadecimal digits
+constexpr size_t kMaxColumn = 56;        // of aligned comments
 
 constexpr std::string_view kKeywords[] = {
     "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
@@ -124,6 +125,7 @@ std::string attributes_text(const Op& op, Attributes which) {
       [&]<class T>(const T& x) {
         return fields_text(x, [&](const auto& field) {
           if constexpr (std::same_as<std::decay_t<decltype(field.domain)>, Axis>) return true;
+          if (std::string_view(field.name) == "eps") return true;
           return which == Attributes::all || field.required || !(x.*field.member == T{}.*field.member);
         });
       },
@@ -136,8 +138,14 @@ std::string call_text(const Op& op, const std::vector<std::string>& operands, At
          (operands.empty() || attributes.empty() ? "" : ", ") + attributes + ")";
 }
 
-std::string fill_text(const Fill& fill) {
+std::string fill_text(const Fill& fill, const TensorType& type) {
   if (const auto* literal = std::get_if<Literal>(&fill)) {
+    if (element_count(type) <= kLiteralElements) {
+      const Tensor tensor = materialize(fill, type, 0, "", 0);
+      std::vector<std::string> words;
+      for (int64_t i = 0; i < tensor.size(); ++i) words.push_back(stored_text(type.dtype, tensor.value(i)));
+      return "literal(" + comma_separated(words) + ")";
+    }
     const bool cut = literal->bits.size() > kLiteralDigits;
     return "literal(\"" + literal->bits.substr(0, kLiteralDigits) + (cut ? "...\")" : "\")");
   }
@@ -172,11 +180,11 @@ std::vector<CodeLine> code_lines(const Graph& graph, Attributes which) {
   std::vector<CodeLine> lines;
   ValueId value = 0;
   for (const Input& input : graph.inputs())
-    lines.push_back(
-        {names.of(value++) + " = " + fill_text(input.fill), to_string(input.type) + memory_text(input)});
+    lines.push_back({names.of(value++) + " = " + fill_text(input.fill, input.type),
+                     to_string(input.type) + memory_text(input)});
   for (const State& state : graph.states()) {
     lines.push_back(
-        {names.of(value++) + " = state(" + fill_text(state.fill) + ")",
+        {names.of(value++) + " = state(" + fill_text(state.fill, state.type) + ")",
          to_string(state.type) + memory_text(state) + ", in the next step " + names.of(state.next)});
   }
   for (const Node& node : graph.nodes()) {

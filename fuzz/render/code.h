@@ -12,7 +12,7 @@
 
 namespace fusesmith::fuzz {
 
-// Which attributes a call names: all, or the axes and those that differ from their default.
+// Which attributes a call names: all, or the axes, eps and those that differ from their default.
 enum class Attributes : uint8_t { all, telling };
 
 // The names of values as identifiers of Python: ASCII, unique, no keyword and none of the `taken` names. An
@@ -42,8 +42,8 @@ std::string stored_text(Dtype dtype, double element);
 std::string attributes_text(const Op& op, Attributes which);
 // "softmax(x, axis=-1)".
 std::string call_text(const Op& op, const std::vector<std::string>& operands, Attributes which);
-// "normal(mean=0, stddev=1)"; a literal's digits are cut.
-std::string fill_text(const Fill& fill);
+// "normal(mean=0, stddev=1)"; of a literal, the elements in decimal if they are few, else its first digits.
+std::string fill_text(const Fill& fill, const TensorType& type);
 
 // "y", or "y_0, y_1".
 std::string results_text(const Node& node, const Identifiers& names);

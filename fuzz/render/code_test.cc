@@ -49,6 +49,14 @@ TEST(Code, NamesAttributesThatTellMore) {
   EXPECT_EQ(attributes_text(MaskedFill{-infinity}, Attributes::telling), "value=-inf");
 }
 
+TEST(Code, NamesEpsAndElementsInDecimal) {
+  EXPECT_EQ(attributes_text(LayerNorm{}, Attributes::telling), "eps=1e-05");
+  EXPECT_EQ(fill_text(Literal{"3e00"}, {Dtype::f16, {1}}), "literal(1.5)");
+  EXPECT_EQ(fill_text(Literal{"3fc07fc0"}, {Dtype::bf16, {2}}), "literal(1.5, nan)");
+  EXPECT_EQ(fill_text(Literal{std::string(5 * 8, '0')}, {Dtype::f32, {5}}),
+            "literal(\"" + std::string(32, '0') + "...\")");
+}
+
 TEST(Code, IdentifiersAreUniqueAndNoKeywords) {
   Builder b;
   for (const char* name : {"a.b", "a_b", "a/b", "lambda", "0", "np", "-"})

@@ -6,6 +6,7 @@
 #include "fuzz/base/escape.h"
 #include "fuzz/base/table.h"
 #include "fuzz/report/symptoms.h"
+#include "fuzz/report/verdict_text.h"
 #include "oracle/ordinal.h"
 
 namespace fusesmith::fuzz {
@@ -105,6 +106,9 @@ std::string computes_text(const Case& test_case, const RegionVerdict& region, co
   const std::string where = region.name + " (" + std::string(name(region.dtype)) + ")";
   const std::string ops = planned ? list_ops(test_case.graph, planned->nodes) : region.op;
   const std::string layouts = planned ? layouts_text(test_case.graph, *planned) : "";
+  if (region.patterns.empty() && planned && planned->nodes.size() > 1)
+    return backend + " compiles " + ops +
+           " together and does not return the values between them; what fails is " + where + layouts;
   if (region.patterns.empty())
     return backend + " computes " + where + " with its kernel for " + ops + layouts;
   const std::string patterns = list_text(region.patterns);
@@ -140,6 +144,13 @@ std::string wrong_value_text(const ElementFacts& element) {
   return got + " where " + interval_text(element.lowest, element.highest) + " is correct";
 }
 
+// "cast0, cast1": the casts that a region leaves out.
+std::string skipped_casts(const RegionVerdict& region) {
+  std::vector<std::string> values;
+  for (const Deviation& deviation : region.deviations) values.push_back(deviation.value);
+  return list_text(values);
+}
+
 std::string title_of(const Case& test_case, const Verdict& verdict, const FindingFacts& facts,
                      const Region* planned) {
   const RegionVerdict* region = verdict.failing();
@@ -154,6 +165,8 @@ std::string title_of(const Case& test_case, const Verdict& verdict, const Findin
   std::string text = region->component() + " (" + std::string(name(region->dtype)) + "): ";
   if (!is_disagreement(*region) && (region->symptom == Symptom::out_of_bounds || is_special(region->symptom)))
     text += wrong_value_text(*facts.element);
+  else if (region->symptom == Symptom::explicit_cast_skipped)
+    text += "the rounding of " + skipped_casts(*region) + " is skipped: " + wrong_value_text(*facts.element);
   else
     text += what_happens(region->symptom);
   if (region->symptom == Symptom::undeclared_rounding || region->symptom == Symptom::declared_rounding) {
@@ -186,7 +199,8 @@ std::vector<std::string> ruled_out(const JudgedCase& judged, const std::vector<A
   for (const Ablation& ablation : ablations) lines.push_back(ablation_text(ablation));
   if (!region) return lines;
   const BackendVerdict& other = verdict.of(other_role(verdict.failing_region->role));
-  if (!other.regions.empty() && other.verdict < VerdictClass::timeout)
+  if (!other.regions.empty() && other.verdict <= VerdictClass::precision_policy &&
+      other_failure_text(verdict).empty())
     lines.push_back("Not the graph itself: " + other.backend +
                     " computes the same graph, and each of its regions is within its own bounds.");
   if (!is_disagreement(*region))
@@ -214,6 +228,7 @@ FindingFacts facts_of(const JudgedCase& judged, const std::vector<Ablation>& abl
   facts.other_backend = verdict.of(other_role(role)).backend;
   const RegionVerdict* region = verdict.failing();
   const Region* planned = failing_plan_region(run);
+  facts.other_fails = other_failure_text(verdict);
   facts.nodes = failing_nodes(run);
   if (region) {
     facts.computes = computes_text(judged.test_case, *region, planned, facts.backend);

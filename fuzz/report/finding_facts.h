@@ -27,6 +27,7 @@ struct FindingFacts {
   std::string title;     // one line, as of an issue
   std::string computes;  // what the failing region computes; empty: no region fails
   std::string backend, other_backend;
+  std::string other_fails;              // one sentence; empty: the other backend does not fail
   std::optional<ElementFacts> element;  // of a region that left its interval
   std::string argument, why_sure;       // "exact data", and what that means; empty: no region fails
   int64_t outside = 0, elements = 0, all_elements = 0;  // fewer elements were judged if they are a sample

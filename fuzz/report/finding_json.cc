@@ -76,6 +76,8 @@ Json report_json(const FindingReport& report) {
     Json& entry = json["environment"][name];
     entry = entry.is_string() ? Json(entry.get<std::string>() + "; " + value) : Json(value);
   }
+  json["known_issue"] = report.known_issue;
+  json["snippet"] = report.snippet;
   json["commands"] = commands_of(report);
   json["minimization"] = report.how_small;
   return json;

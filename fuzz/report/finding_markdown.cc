@@ -93,6 +93,14 @@ std::string environment_section(const Environment& environment) {
   return text + "\n";
 }
 
+std::string snippet_section(const FindingReport& report) {
+  if (report.snippet.empty()) return "";
+  const bool torch = report.snippet.find("import torch") != std::string::npos;
+  return "## Without fusesmith\n\nThis runs the graph with " +
+         std::string(torch ? "PyTorch" : "ONNX Runtime") + " alone:\n\n" +
+         markdown_block(report.snippet, "python") + "\n";
+}
+
 std::string regions_text(const JudgedCase& judged, Regions which) {
   const Verdict& verdict = judged.seen.run.verdict;
   const auto differences = region_differences(judged.seen.run);
@@ -168,7 +176,7 @@ std::string what_is_wrong(const FindingFacts& facts, const Verdict& verdict) {
   }
   if (element.ulps_outside > 0)
     text += "; the result is " + counted(element.ulps_outside, "ulp") + " outside";
-  return text + ".";
+  return text + "." + (facts.other_fails.empty() ? "" : " " + facts.other_fails);
 }
 
 std::string how_sure(const FindingFacts& facts) {
@@ -194,7 +202,9 @@ std::string report_markdown(const FindingReport& report) {
                      markdown_escaped(how_sure(facts)) + "\n\n";
   if (const std::string step = shown_step_text(verdict); !step.empty())
     text += markdown_escaped(step) + "\n\n";
-  text += code_block(smallest) + "\n" + commands_section(report) + fails_and_passes(report);
+  if (!report.known_issue.empty()) text += "Known issue: " + markdown_escaped(report.known_issue) + "\n\n";
+  text += code_block(smallest) + "\n" + snippet_section(report) + commands_section(report) +
+          fails_and_passes(report);
   if (!facts.ruled_out.empty()) text += "## What was ruled out\n\n" + bullets(facts.ruled_out) + "\n";
   text += other_comparisons(facts) + environment_section(report.environment);
   text += "## Regions\n\nSignature: " + markdown_code(report.signature) + "\n\n" +

@@ -31,6 +31,8 @@ struct FindingReport {
   std::optional<JudgedCase> minimized = {};
   std::optional<Neighbours> neighbours = {};  // of the minimized case
   std::vector<Ablation> ablations = {};       // of the smallest case
+  std::string known_issue = {};               // that it belongs to, in one line; empty: none that is known
+  std::string snippet = {};  // Python that runs the smallest case without fusesmith; empty: there is none
   Environment environment = {};
   std::string flags = {};  // of the commands in the report, what case files do not hold
   std::string program = "fusesmith";

@@ -61,6 +61,33 @@ TEST(FindingReport, SaysWhatIsWrongAndHowSureThatIs) {
       "is 28 ulps outside.");
 }
 
+TEST(FindingReport, SaysThatTheBaselineFailsAsWell) {
+  const Case test_case = softmax(2, 9, Dtype::bf16);
+  JudgeFlags flags;
+  flags.baseline = "demo", flags.candidate = "demo";
+  FindingReport report{"a-signature", {"work/case.json", test_case, {}}, "not minimized"};
+  report.found.seen = reproduce(test_case, "", Judging(flags));
+  const FindingFacts facts = facts_of(report.found, {});
+  EXPECT_THAT(
+      what_is_wrong(facts, report.found.seen.run.verdict),
+      HasSubstr("outside. demo fails as well: region 'y' (softmax, bf16) of demo: y[0] is 0.125, allowed"));
+  EXPECT_THAT(facts.ruled_out, testing::Each(Not(HasSubstr("Not the graph itself"))));
+  const FindingReport other = demo_report(test_case);
+  EXPECT_EQ(facts_of(other.found, {}).other_fails, "");
+  EXPECT_THAT(facts_of(other.found, {}).ruled_out, testing::Contains(HasSubstr("Not the graph itself")));
+}
+
+TEST(FindingReport, NamesTheKnownIssueAndHasALibrarysCode) {
+  FindingReport report = demo_report(softmax(1, 9, Dtype::bf16));
+  report.known_issue = "demo-softmax (https://example.org/1)";
+  report.snippet = "import torch\n";
+  const std::string text = report_markdown(report);
+  EXPECT_THAT(text, HasSubstr("Known issue: demo-softmax (https"));
+  EXPECT_THAT(text, HasSubstr("## Without fusesmith"));
+  EXPECT_THAT(text, HasSubstr("```python\nimport torch\n"));
+  EXPECT_THAT(report_markdown(demo_report(softmax(1, 9, Dtype::bf16))), Not(HasSubstr("Known issue")));
+}
+
 TEST(FindingReport, IntervalsOfSeveralValuesAreShown) {
   const FindingFacts facts = facts_of(demo_report(softmax(1, 9, Dtype::f32)).found, {});
   ASSERT_TRUE(facts.element);

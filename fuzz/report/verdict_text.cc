@@ -150,12 +150,11 @@ std::string known_text(const Verdict& verdict) {
   return names.empty() ? "" : (names.size() == 1 ? ", known issue " : ", known issues ") + list_text(names);
 }
 
-std::string evidence_text(const Verdict& verdict) {
-  const RegionVerdict* failing = verdict.failing();
-  if (!failing) return "";
-  const RegionVerdict& region = *failing;
+namespace {
+
+std::string evidence_of(const RegionVerdict& region, const std::string& backend) {
   const ElementEvidence& worst = region.worst;
-  const std::string where = place(region) + " of " + verdict.of(verdict.failing_region->role).backend;
+  const std::string where = place(region) + " of " + backend;
   if (region.symptom == Symptom::guard_overwritten) return where + " writes outside its memory";
   const bool scaling = region.symptom == Symptom::scaling_differs;
   if (scaling || region.symptom == Symptom::exchange_differs) {
@@ -185,6 +184,24 @@ std::string evidence_text(const Verdict& verdict) {
          number_text(worst.lo) + ", " + number_text(worst.hi) + "] (exact " + number_text(worst.want) +
          ", bound " + short_number(worst.bound) + steps + "); " + std::to_string(region.outside) + " of " +
          counted(region.elements, region.sampled() ? "sampled element" : "element") + " outside";
+}
+
+}  // namespace
+
+std::string evidence_text(const Verdict& verdict) {
+  const RegionVerdict* failing = verdict.failing();
+  return failing ? evidence_of(*failing, verdict.of(verdict.failing_region->role).backend) : "";
+}
+
+std::string other_failure_text(const Verdict& verdict) {
+  if (!verdict.failing_region) return "";
+  const bool by_candidate = verdict.failing_region->role == BackendRole::candidate;
+  const BackendVerdict& other = by_candidate ? verdict.baseline : verdict.candidate;
+  const auto failed =
+      std::find_if(other.regions.begin(), other.regions.end(),
+                   [](const RegionVerdict& region) { return region.symptom != Symptom::none; });
+  if (failed == other.regions.end()) return "";
+  return other.backend + " fails as well: " + evidence_of(*failed, other.backend) + ".";
 }
 
 namespace {

@@ -38,6 +38,10 @@ std::string known_text(const Verdict& verdict);
 // is 1.25, allowed is [1, 1.1] (exact 1.05, bound 3e-07, 12 ulp outside); 37 of 128 elements outside".
 std::string evidence_text(const Verdict& verdict);
 
+// One sentence about the backend that does not have the failing region, if it fails on the same graph as
+// well: "cpu fails as well: region ...". Empty where it does not.
+std::string other_failure_text(const Verdict& verdict);
+
 // One sentence: what differs, whether that is within bounds, with which deviations, and where the
 // worst error lies.
 std::string sentence(const Verdict& verdict);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "backends/remote/worker_names.h"
 #include "fuzz/base/files.h"
 #include "fuzz/base/wildcard.h"
 #include "fuzz/run/backends.h"
@@ -234,6 +235,14 @@ std::vector<const KnownIssue*> KnownIssues::of_case(const std::string& file,
     if (!issue.case_file.empty() && of_these && is_file(issue.case_file)) found.push_back(&issue);
   }
   return found;
+}
+
+const KnownIssues& shipped_known_issues() {
+  static const KnownIssues issues = [] {
+    auto known = KnownIssues::read((fs::path(backends::workers_folder()) / "known.json").string());
+    return known ? std::move(*known) : KnownIssues();
+  }();
+  return issues;
 }
 
 }  // namespace fusesmith::fuzz

@@ -54,4 +54,7 @@ class KnownIssues {
   std::string folder_;  // of the file: paths of cases are relative to it
 };
 
+// Of the file that is installed with the workers: what is known of the libraries that these drive.
+const KnownIssues& shipped_known_issues();
+
 }  // namespace fusesmith::fuzz

@@ -31,7 +31,7 @@ SUBFOLDERS = {
         "report": ["base", "run", "render"],
         "export": ["base", "run", "render", "report"],
         "explain": ["base", "run", "report"],
-        "campaign": ["base", "generate", "run", "report"],
+        "campaign": ["base", "generate", "run", "report", "export"],
         "page": ["base", "run", "report", "campaign"],
         "merge": ["base", "run", "campaign"],
         "cli": ["base", "generate", "run", "render", "report", "export", "explain", "campaign", "merge", "page"],

@@ -1,0 +1,162 @@
+#include "fuzz/export/snippet.h"
+
+#include <cmath>
+
+#include "backends/remote/remote_backend.h"
+#include "backends/remote/script_call.h"
+#include "fuzz/export/script.h"
+#include "fuzz/export/torch_graph.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+constexpr std::string_view kTorch = "torch:", kOrt = "ort:";
+
+struct Sources {
+  std::vector<std::string> names;
+  std::vector<Tensor> tensors;
+};
+
+// Nothing if they are too large.
+std::optional<Sources> sources_of(const Case& test_case, const Identifiers& names) {
+  int64_t elements = 0;
+  for (const Input& input : test_case.graph.inputs()) elements += element_count(input.type);
+  for (const State& state : test_case.graph.states()) elements += element_count(state.type);
+  if (test_case.steps > 1 || elements > kMostSnippetElements) return {};
+  Sources sources{{}, make_inputs(test_case)};
+  for (const State& state : test_case.graph.states())
+    sources.tensors.push_back(materialize(state.fill, state.type, test_case.seed, state.name, 0));
+  for (size_t i = 0; i < sources.tensors.size(); ++i)
+    sources.names.push_back(names.of(static_cast<ValueId>(i)));
+  return sources;
+}
+
+// "[1.5, nan, -0.0]", which Python reads as the same elements.
+std::string elements_list(const Tensor& tensor) {
+  std::vector<std::string> words;
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    const double value = tensor.value(i);
+    words.push_back(value == 0 && std::signbit(value)              ? "-0.0"
+                    : tensor.type.dtype == Dtype::boolean && value ? "True"
+                    : tensor.type.dtype == Dtype::boolean          ? "False"
+                                                                   : stored_text(tensor.type.dtype, value));
+  }
+  return "[" + comma_separated(words) + "]";
+}
+
+bool has_special(const Sources& sources) {
+  for (const Tensor& tensor : sources.tensors) {
+    for (int64_t i = 0; i < tensor.size(); ++i) {
+      if (!std::isfinite(tensor.value(i))) return true;
+    }
+  }
+  return false;
+}
+
+std::string imports(const Sources& sources) {
+  return has_special(sources) ? "from math import inf, nan\n\n" : "";
+}
+
+// "torch:inductor+cuda": the mode, and the options after it.
+std::pair<std::string, std::string> torch_mode(const std::string& backend) {
+  const std::string mode = backend.substr(kTorch.size());
+  const size_t plus = mode.find('+');
+  return {mode.substr(0, plus), plus == std::string::npos ? "" : mode.substr(plus) + "+"};
+}
+
+std::string torch_snippet(const Case& test_case, const std::string& backend) {
+  constexpr std::string_view kTaken[] = {"torch", "F",    "DEVICE",  "graph",   "inf",  "nan",
+                                         "print", "cast", "widened", "softcap", "rope", "hidden_keys"};
+  Identifiers names(test_case.graph, kTaken);
+  const auto sources = sources_of(test_case, names);
+  if (!sources) return "";
+  const TorchWriter writer(test_case.graph, names);
+  const auto [mode, options] = torch_mode(backend);
+  const bool on_gpu = options.find("+cuda+") != std::string::npos;
+  std::string text = imports(*sources) + "import torch\nimport torch.nn.functional as F\n";
+  if (options.find("+emulate_precision_casts+") != std::string::npos)
+    text += "import torch._inductor.config\n\ntorch._inductor.config.emulate_precision_casts = True\n";
+  text += std::string("DEVICE = \"") + (on_gpu ? "cuda" : "cpu") + "\"\n\n\n" +
+          torch_definitions(writer.helpers()) + "def graph(" + comma_separated(sources->names) + "):\n" +
+          writer.text() + "    return " + comma_separated(names.of(test_case.graph.outputs())) + "\n\n\n";
+  for (size_t i = 0; i < sources->tensors.size(); ++i) {
+    const Tensor& tensor = sources->tensors[i];
+    text += sources->names[i] + " = torch.tensor(" + elements_list(tensor) +
+            ", dtype=" + std::string(torch_dtype(tensor.type.dtype)) + ", device=DEVICE).reshape(" +
+            python_shape(tensor.type.shape) + ")\n";
+  }
+  const std::string call = "(" + comma_separated(sources->names) + ")";
+  text += "print(\"eager:\", graph" + call + ")\n";
+  if (mode != "eager")
+    text += "print(\"" + mode + ":\", torch.compile(graph, backend=\"" + mode + "\")" + call + ")\n";
+  return text;
+}
+
+// The dtype in NumPy; empty if it has none.
+std::string_view numpy_dtype(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32:
+      return "np.float32";
+    case Dtype::f16:
+      return "np.float16";
+    case Dtype::i32:
+      return "np.int32";
+    case Dtype::boolean:
+      return "np.bool_";
+    case Dtype::bf16:
+      break;
+  }
+  return "";
+}
+
+// The model that the worker makes of the graph, as text.
+std::string model_text(const Graph& graph) {
+  backends::ScriptRequest request{"export_onnx.py", {"text"}};
+  request.header = backends::compile_request(graph, {}).dump();
+  const backends::ScriptReply reply = backends::call_script(request);
+  if (!reply.problem.empty()) return "";
+  const auto text = reply.header.find("text");
+  return text != reply.header.end() && text->is_string() ? text->get<std::string>() : "";
+}
+
+std::string onnx_snippet(const Case& test_case) {
+  const Graph& graph = test_case.graph;
+  const Identifiers names(graph);
+  const auto sources = sources_of(test_case, names);
+  if (!sources) return "";
+  for (ValueId value = 0; value < graph.source_count(); ++value)
+    if (numpy_dtype(graph.type(value).dtype).empty()) return "";
+  for (const ValueId value : graph.outputs())
+    if (numpy_dtype(graph.type(value).dtype).empty()) return "";
+  const std::string model = model_text(graph);
+  if (model.empty() || model.find("\"\"\"") != std::string::npos || model.find('\\') != std::string::npos)
+    return "";
+  std::string text = imports(*sources) +
+                     "import numpy as np\nimport onnx.parser\nimport onnxruntime as ort\n\n"
+                     "model = onnx.parser.parse_model(\"\"\"\n" +
+                     model + "\"\"\")\ninputs = {\n";
+  for (size_t i = 0; i < sources->tensors.size(); ++i) {
+    const Tensor& tensor = sources->tensors[i];
+    text += "    " + python_quoted(graph.name(static_cast<ValueId>(i))) + ": np.array(" +
+            elements_list(tensor) + ", " + std::string(numpy_dtype(tensor.type.dtype)) + ").reshape(" +
+            python_shape(tensor.type.shape) + "),\n";
+  }
+  return text +
+         "}\nfor level in (\"ORT_DISABLE_ALL\", \"ORT_ENABLE_BASIC\", \"ORT_ENABLE_EXTENDED\", "
+         "\"ORT_ENABLE_ALL\"):\n"
+         "    options = ort.SessionOptions()\n"
+         "    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)\n"
+         "    session = ort.InferenceSession(model.SerializeToString(), options, "
+         "providers=[\"CPUExecutionProvider\"])\n"
+         "    print(level, session.run(None, inputs))\n";
+}
+
+}  // namespace
+
+std::string snippet(const Case& test_case, const std::string& backend) {
+  if (backend.starts_with(kTorch)) return torch_snippet(test_case, backend);
+  return backend.starts_with(kOrt) ? onnx_snippet(test_case) : "";
+}
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,58 @@
+// Lines of Python for reports. scripts/export_sweep runs scripts of all formats; here it is their text.
+#include "fuzz/export/snippet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fuzz/cli/stand_in_script.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Case softmax(Dtype dtype, int64_t length) {
+  Builder builder;
+  const ValueId x = builder.input("x", {dtype, {1, length}}, Constant{-0.0});
+  builder.output(builder.node(Softmax{}, {x}, "y"));
+  Case test_case;
+  test_case.graph = *builder.build();
+  return test_case;
+}
+
+TEST(Snippet, RunsACaseWithPyTorchAlone) {
+  EXPECT_EQ(snippet(softmax(Dtype::bf16, 2), "torch:inductor"),
+            "import torch\n"
+            "import torch.nn.functional as F\n"
+            "DEVICE = \"cpu\"\n\n\n"
+            "def graph(x):\n"
+            "    y = F.softmax(x, dim=-1)  # bf16[1,2]\n"
+            "    return y\n\n\n"
+            "x = torch.tensor([-0.0, -0.0], dtype=torch.bfloat16, device=DEVICE).reshape((1, 2))\n"
+            "print(\"eager:\", graph(x))\n"
+            "print(\"inductor:\", torch.compile(graph, backend=\"inductor\")(x))\n");
+  EXPECT_THAT(
+      snippet(softmax(Dtype::f32, 2), "torch:inductor+cuda+emulate_precision_casts"),
+      testing::AllOf(HasSubstr("DEVICE = \"cuda\""), HasSubstr("config.emulate_precision_casts = True")));
+  EXPECT_THAT(snippet(softmax(Dtype::f32, 2), "torch:eager"), Not(HasSubstr("torch.compile")));
+}
+
+TEST(Snippet, HasTheModelAsText) {
+  const StandInScript script("export_onnx.py");
+  script.replies(R"({"text": "<ir_version: 10> graph (float[1,2] x) => (float[1,2] y) {}\n"})", "");
+  const std::string text = snippet(softmax(Dtype::f32, 2), "ort:all");
+  EXPECT_THAT(text, HasSubstr("parse_model(\"\"\"\n<ir_version: 10> graph (float[1,2] x)"));
+  EXPECT_THAT(text, HasSubstr("\"x\": np.array([-0.0, -0.0], np.float32).reshape((1, 2)),"));
+  EXPECT_EQ(snippet(softmax(Dtype::bf16, 2), "ort:all"), "") << "NumPy has no bf16";
+  script.replies(R"({"text": "\"\"\"\nimport os"})", "");
+  EXPECT_EQ(snippet(softmax(Dtype::f32, 2), "ort:all"), "");
+}
+
+TEST(Snippet, IsOfSmallCasesOfLibraries) {
+  EXPECT_EQ(snippet(softmax(Dtype::f32, kMostSnippetElements + 1), "torch:inductor"), "");
+  EXPECT_EQ(snippet(softmax(Dtype::f32, 2), "cpu_fused"), "");
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz
