@@ -1,6 +1,8 @@
 #include "fuzz/order/backend_kernel.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -8,6 +10,8 @@
 
 namespace fusesmith::fuzz {
 namespace {
+
+constexpr int kPlaceProbes = 24;
 
 void fill_with(Tensor& tensor, double x) {
   const float value = static_cast<float>(x);
@@ -22,12 +26,16 @@ void fill_with(Tensor& tensor, double x) {
 
 TensorPtr shared(Tensor tensor) { return std::make_shared<const Tensor>(std::move(tensor)); }
 
-// The first `count` of a random order of 0, 1, ..., size - 1.
-std::vector<int64_t> some_of(int64_t size, int64_t count, std::mt19937_64& random) {
-  std::vector<int64_t> all(static_cast<size_t>(size));
-  std::iota(all.begin(), all.end(), int64_t{0});
+// `count` of them in a random order.
+std::vector<int64_t> some_of(std::vector<int64_t> all, int64_t count, std::mt19937_64& random) {
   std::shuffle(all.begin(), all.end(), random);
   all.resize(static_cast<size_t>(count));
+  return all;
+}
+
+std::vector<int64_t> first_numbers(int64_t count) {
+  std::vector<int64_t> all(static_cast<size_t>(count));
+  std::iota(all.begin(), all.end(), int64_t{0});
   return all;
 }
 
@@ -40,6 +48,47 @@ BackendKernel::BackendKernel(const SumSpec& spec, const Graph& graph, std::uniqu
     spec_.batch = 1;
   }
   lay_out();
+  want(std::vector<bool>(static_cast<size_t>(element_count(graph_.type(result_))), true));
+}
+
+void BackendKernel::want(std::vector<bool> results) {
+  wanted_ = std::move(results);
+  places_.clear();
+  for (int64_t place = 0; place < probed_.places(); ++place) {
+    if (!results_at(place).empty()) places_.push_back(place);
+  }
+}
+
+// Results are told apart by what they give for random probes, each of which stands in all places.
+std::vector<std::vector<bool>> BackendKernel::places_of_orders(uint64_t seed) {
+  std::vector<uint64_t> answers(wanted_.size(), 0);  // hashes
+  std::mt19937_64 random(seed);
+  const ProbeDtype dtype = probe_dtype(spec_.dtype);
+  const auto terms = static_cast<uint64_t>(spec_.k);
+  for (int i = 0; i < kPlaceProbes && terms > 1; ++i) {
+    std::vector<int64_t> units = some_of(first_numbers(spec_.k), std::min(spec_.k, dtype.most_units), random);
+    std::sort(units.begin(), units.end());
+    const auto plus = static_cast<int64_t>(random() % terms),
+               minus = (plus + 1 + static_cast<int64_t>(random() % (terms - 1))) % spec_.k;
+    const Probe probe{plus, minus, std::make_shared<const std::vector<int64_t>>(std::move(units))};
+    const std::vector<double> y = results_of(with_probes({probe}, dtype.values, places_), dtype.values);
+    for (size_t result = 0; result < y.size(); ++result) {
+      const uint64_t mixed = (answers[result] ^ std::bit_cast<uint64_t>(y[result])) * 0x9e3779b97f4a7c15U;
+      answers[result] = mixed ^ (mixed >> 32);
+    }
+  }
+  std::map<uint64_t, std::vector<bool>> sets;
+  for (size_t result = 0; result < answers.size(); ++result) {
+    std::vector<bool>& set = sets[answers[result]];
+    set.resize(answers.size(), false);
+    set[result] = true;
+  }
+  std::vector<std::vector<bool>> all;
+  for (auto& [answer, set] : sets) all.push_back(std::move(set));
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::count(a.begin(), a.end(), true) > std::count(b.begin(), b.end(), true);
+  });
+  return all;
 }
 
 void BackendKernel::lay_out() {
@@ -93,23 +142,25 @@ std::vector<double> BackendKernel::results_of(Tensor probed, const ProbeValues& 
 }
 
 std::vector<size_t> BackendKernel::results_at(int64_t place) const {
-  if (!has_products()) return {static_cast<size_t>(place)};
+  if (!has_products()) {
+    const auto result = static_cast<size_t>(place);
+    return wanted_[result] ? std::vector<size_t>{result} : std::vector<size_t>{};
+  }
   const int64_t m = spec_.m, n = spec_.n, batch = place / probed_.outer, index = place % probed_.outer;
-  std::vector<size_t> results(static_cast<size_t>(by_columns_ ? m : n));
-  for (size_t i = 0; i < results.size(); ++i) {
-    const auto other = static_cast<int64_t>(i);
-    results[i] = static_cast<size_t>(batch * m * n + (by_columns_ ? other * n + index : index * n + other));
+  std::vector<size_t> results;
+  for (int64_t other = 0; other < (by_columns_ ? m : n); ++other) {
+    const auto result =
+        static_cast<size_t>(batch * m * n + (by_columns_ ? other * n + index : index * n + other));
+    if (wanted_[result]) results.push_back(result);
   }
   return results;
 }
 
 std::optional<std::vector<double>> BackendKernel::run(const std::vector<Probe>& probes,
                                                       const ProbeValues& values, bool backwards) {
-  std::vector<int64_t> places(probes.size());
-  std::iota(places.begin(), places.end(), int64_t{0});
-  if (backwards) {
-    for (int64_t& place : places) place = capacity() - 1 - place;
-  }
+  std::vector<int64_t> places;
+  for (size_t i = 0; i < probes.size(); ++i)
+    places.push_back(places_[backwards ? places_.size() - 1 - i : i]);
   const std::vector<double> y = results_of(with_probes(probes, values, places), values);
   std::vector<double> results;
   for (const int64_t place : places) {
@@ -121,10 +172,13 @@ std::optional<std::vector<double>> BackendKernel::run(const std::vector<Probe>& 
 }
 
 bool BackendKernel::same_everywhere(const Probe& probe, const ProbeValues& values) {
-  std::vector<int64_t> places(static_cast<size_t>(capacity()));
-  std::iota(places.begin(), places.end(), int64_t{0});
-  const std::vector<double> y = results_of(with_probes({probe}, values, places), values);
-  return std::all_of(y.begin(), y.end(), [&](double x) { return x == y[0]; });
+  const std::vector<double> y = results_of(with_probes({probe}, values, places_), values);
+  std::optional<double> first;
+  for (size_t result = 0; result < y.size(); ++result) {
+    if (wanted_[result] && first && y[result] != *first) return false;
+    if (wanted_[result]) first = y[result];
+  }
+  return true;
 }
 
 // Fills the batch's part of the tensors.
@@ -151,19 +205,46 @@ Operands BackendKernel::random_batch(ProductData data, uint64_t seed, std::vecto
   return in;
 }
 
+// A batch element that has wanted results, and their rows and columns.
+BackendKernel::Wanted BackendKernel::some_wanted(int64_t rows, int64_t columns,
+                                                 std::mt19937_64& random) const {
+  std::vector<int64_t> batches;
+  const auto at = [&](int64_t batch, int64_t row, int64_t column) {
+    return wanted_[static_cast<size_t>((batch * rows + row) * columns + column)];
+  };
+  const auto size = static_cast<std::ptrdiff_t>(rows * columns);
+  for (int64_t batch = 0; batch < spec_.batch; ++batch) {
+    const auto first = wanted_.begin() + batch * size;
+    if (std::find(first, first + size, true) != first + size) batches.push_back(batch);
+  }
+  Wanted wanted{batches[random() % batches.size()], {}, {}};
+  std::vector<bool> has_column(static_cast<size_t>(columns), false);
+  for (int64_t row = 0; row < rows; ++row) {
+    bool has_row = false;
+    for (int64_t column = 0; column < columns; ++column) {
+      if (!at(wanted.batch, row, column)) continue;
+      has_row = has_column[static_cast<size_t>(column)] = true;
+    }
+    if (has_row) wanted.rows.push_back(row);
+  }
+  for (int64_t column = 0; column < columns; ++column) {
+    if (has_column[static_cast<size_t>(column)]) wanted.columns.push_back(column);
+  }
+  return wanted;
+}
+
 ProductSample BackendKernel::random_product(ProductData data, uint64_t seed, int64_t most_elements) {
   std::mt19937_64 random(seed);
   std::vector<Tensor> tensors;
   for (ValueId input = 0; input < static_cast<ValueId>(graph_.inputs().size()); ++input)
     tensors.emplace_back(graph_.type(input));
-  const auto batch = static_cast<int64_t>(random() % static_cast<uint64_t>(spec_.batch));  // is looked at
+  Wanted wanted =
+      has_products() ? some_wanted(spec_.m, spec_.n, random) : some_wanted(spec_.m * spec_.n, 1, random);
   Operands all;
   for (int64_t i = 0; i < spec_.batch; ++i) {
     Operands in = random_batch(data, random(), tensors, i);
-    if (i == batch) all = std::move(in);
+    if (i == wanted.batch) all = std::move(in);
   }
-  ProductSample sample;
-  sample.relu = spec_.relu;
   std::vector<float> bias;
   if (tensors.size() > 2 && data != ProductData::cancelling) {  // there it would hide the rounding errors
     Operands drawn{1, spec_.n, 1, spec_.dtype, {}, {}};
@@ -172,26 +253,41 @@ ProductSample BackendKernel::random_product(ProductData data, uint64_t seed, int
     for (size_t i = 0; i < bias.size(); ++i)
       tensors[2].set(static_cast<int64_t>(i), static_cast<double>(bias[i]));
   }
-  const int64_t fewest = std::min<int64_t>(all.columns, 64),
-                rows = std::clamp<int64_t>(most_elements / fewest, 1, all.rows),
-                columns = std::clamp<int64_t>(most_elements / rows, 1, all.columns);
-  sample.operands = {rows, all.terms, columns, all.dtype, {}, {}};
-  const std::vector<int64_t> at_rows = some_of(all.rows, rows, random),
-                             at_columns = some_of(all.columns, columns, random);
+  const auto most_rows = static_cast<int64_t>(wanted.rows.size()),
+             most_columns = static_cast<int64_t>(wanted.columns.size());
+  const int64_t rows = std::clamp<int64_t>(most_elements / std::min<int64_t>(most_columns, 64), 1, most_rows),
+                columns = std::clamp<int64_t>(most_elements / rows, 1, most_columns);
+  wanted.rows = some_of(std::move(wanted.rows), rows, random);
+  wanted.columns = some_of(std::move(wanted.columns), columns, random);
   std::vector<TensorPtr> inputs;
   for (Tensor& tensor : tensors) inputs.push_back(shared(std::move(tensor)));
-  const std::vector<double> y = run_program(inputs);
-  for (const int64_t row : at_rows) {
+  return sample_of(all, bias, wanted, run_program(inputs));
+}
+
+ProductSample BackendKernel::sample_of(const Operands& all, const std::vector<float>& bias,
+                                       const Wanted& wanted, const std::vector<double>& y) const {
+  ProductSample sample;
+  sample.relu = spec_.relu;
+  sample.operands = {static_cast<int64_t>(wanted.rows.size()),
+                     all.terms,
+                     static_cast<int64_t>(wanted.columns.size()),
+                     all.dtype,
+                     {},
+                     {}};
+  for (const int64_t row : wanted.rows) {
     const auto first = all.a.begin() + row * all.terms;
     sample.operands.a.insert(sample.operands.a.end(), first, first + all.terms);
-    for (const int64_t column : at_columns)
-      sample.results.push_back(y[static_cast<size_t>((batch * all.rows + row) * all.columns + column)]);
+    for (const int64_t column : wanted.columns) {
+      const auto result = static_cast<size_t>((wanted.batch * all.rows + row) * all.columns + column);
+      sample.results.push_back(y[result]);
+      sample.wanted.push_back(wanted_[result]);
+    }
   }
   for (int64_t k = 0; k < all.terms; ++k) {
-    for (const int64_t column : at_columns)
+    for (const int64_t column : wanted.columns)
       sample.operands.b.push_back(all.b[static_cast<size_t>(k * all.columns + column)]);
   }
-  for (const int64_t column : at_columns) {
+  for (const int64_t column : wanted.columns) {
     if (!bias.empty()) sample.bias.push_back(bias[static_cast<size_t>(column)]);
   }
   return sample;

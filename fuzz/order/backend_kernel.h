@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <random>
 
 #include "backends/backend.h"
 #include "fuzz/order/sum_spec.h"
@@ -17,11 +18,16 @@ class BackendKernel : public SumKernel {
 
   const Plan& plan() const { return program_->plan(); }
 
+  // The results whose sums have the same order, as far as some probes tell: one set for most kernels.
+  std::vector<std::vector<bool>> places_of_orders(uint64_t seed);
+  // From now on only these results are looked at.
+  void want(std::vector<bool> results);
+
   int64_t terms() const override { return spec_.k; }
   Dtype dtype() const override { return spec_.dtype; }
   bool has_products() const override { return spec_.op != "reduce_sum"; }
   bool may_use_tf32() const override { return spec_.tf32 && spec_.dtype == Dtype::f32; }
-  int64_t capacity() const override { return probed_.places(); }
+  int64_t capacity() const override { return static_cast<int64_t>(places_.size()); }
   std::optional<std::vector<double>> run(const std::vector<Probe>& probes, const ProbeValues& values,
                                          bool backwards) override;
   bool same_everywhere(const Probe& probe, const ProbeValues& values) override;
@@ -45,9 +51,18 @@ class BackendKernel : public SumKernel {
                      const std::vector<int64_t>& places) const;
   std::vector<double> results_of(Tensor probed, const ProbeValues& values);
   std::vector<double> run_program(const std::vector<TensorPtr>& inputs);
-  // The results of one place of the probed operand.
+  // The wanted results of one place of the probed operand.
   std::vector<size_t> results_at(int64_t place) const;
   Operands random_batch(ProductData data, uint64_t seed, std::vector<Tensor>& tensors, int64_t batch) const;
+
+  // Rows and columns of the result of one batch element.
+  struct Wanted {
+    int64_t batch;
+    std::vector<int64_t> rows, columns;
+  };
+  Wanted some_wanted(int64_t rows, int64_t columns, std::mt19937_64& random) const;
+  ProductSample sample_of(const Operands& all, const std::vector<float>& bias, const Wanted& wanted,
+                          const std::vector<double>& y) const;
 
   SumSpec spec_;
   Graph graph_;
@@ -56,6 +71,8 @@ class BackendKernel : public SumKernel {
   std::vector<Layout> layouts_;  // of the operands
   bool by_columns_ = false;      // probes lie in b
   Layout probed_;
+  std::vector<bool> wanted_;
+  std::vector<int64_t> places_;  // with wanted results
 };
 
 }  // namespace fusesmith::fuzz

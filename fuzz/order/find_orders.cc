@@ -16,7 +16,31 @@ double declared_height(const SumSpec& spec, const Arithmetic& arithmetic) {
   return arithmetic.row_sums.any_order() ? 0 : arithmetic.row_sums.height(static_cast<double>(spec.k));
 }
 
+// Kernels may add in another way at the edges of the result. More ways than this are not looked into.
+constexpr size_t kMostParts = 8;
+
+std::vector<PartOrder> orders_of(BackendKernel& kernel, const OrderOptions& options) {
+  std::vector<PartOrder> parts;
+  for (std::vector<bool>& results : kernel.places_of_orders(options.seed)) {
+    parts.push_back({std::move(results), {}});
+    OrderReport& report = parts.back().report;
+    if (parts.size() > kMostParts) {
+      report.reason = "the tree depends on the place in more than " + std::to_string(kMostParts) + " ways";
+      break;
+    }
+    kernel.want(parts.back().results);
+    report = find_order(kernel, options);
+  }
+  return parts;
+}
+
 }  // namespace
+
+bool BackendOrder::is_known() const {
+  return !parts.empty() && std::all_of(parts.begin(), parts.end(), [](const PartOrder& part) {
+    return part.report.state == OrderReport::State::trusted;
+  });
+}
 
 BackendOrder order_on(const Backend& backend, const SumSpec& spec, const Graph& graph,
                       const Deadlines& deadlines, const OrderOptions& options) {
@@ -33,7 +57,7 @@ BackendOrder order_on(const Backend& backend, const SumSpec& spec, const Graph& 
     } else {
       BackendKernel kernel(spec, graph, std::move(*program));
       order.declared_height = declared_height(spec, kernel.plan().regions[0].contract.arithmetic);
-      order.report = find_order(kernel, options);
+      order.parts = orders_of(kernel, options);
     }
   } catch (const DeviceError& error) {
     if (error.kind() == DeviceError::Kind::unhealthy) throw;
@@ -53,9 +77,15 @@ std::string difference_between(const BackendOrder& a, const BackendOrder& b) {
   for (const BackendOrder* order : {&a, &b}) {
     if (!order->is_known()) return "the order of " + order->backend + " is not known";
   }
-  if (a.report.order.tree != b.report.order.tree) return "the trees differ";
-  if (a.report.order.arithmetic != b.report.order.arithmetic)
-    return "the arithmetic of the operations differs";
+  if (a.parts.size() != b.parts.size()) return "one has other orders in other places";
+  for (size_t i = 0; i < a.parts.size(); ++i) {
+    const auto same = std::find_if(b.parts.begin(), b.parts.end(),
+                                   [&](const PartOrder& part) { return part.results == a.parts[i].results; });
+    if (same == b.parts.end()) return "both have several orders, in other places";
+    const Order &first = a.parts[i].report.order, &second = same->report.order;
+    if (first.tree != second.tree) return "the trees differ";
+    if (first.arithmetic != second.arithmetic) return "the arithmetic of the operations differs";
+  }
   return "";
 }
 

@@ -94,6 +94,27 @@ Json arithmetic_json(const NodeArithmetic& arithmetic) {
   return json;
 }
 
+Json part_json(const PartOrder& part) {
+  const OrderReport& report = part.report;
+  Json json = {
+      {"results", part.size()},
+      {"first_result", std::find(part.results.begin(), part.results.end(), true) - part.results.begin()},
+      {"state", state_name(report.state)},
+      {"reason", report.reason},
+      {"probes", report.probes},
+      {"calls", report.calls}};
+  if (report.order.tree.nodes.empty()) return json;
+  json["sentence"] = to_string(report.order.tree);
+  json["height"] = report.order.tree.height();
+  json["arithmetic"] = arithmetic_json(report.order.arithmetic);
+  json["products"] = report.products;
+  json["equal_products"] = report.equal_products;
+  json["elements"] = report.elements;
+  json["equal_elements"] = report.equal_elements;
+  json["tree"] = sum_tree_json(report.order.tree);
+  return json;
+}
+
 }  // namespace
 
 Json sum_tree_json(const SumTree& tree) {
@@ -126,29 +147,13 @@ Result<SumTree> parse_sum_tree(std::string_view text) {
 }
 
 Json order_json(const BackendOrder& order) {
-  const OrderReport& report = order.report;
   Json json = {{"backend", order.backend}, {"versions", order.versions}, {"device", order.device}};
   json["seconds"] = order.seconds;
   json["known"] = order.is_known();
-  if (!order.unsupported.empty()) {
-    json["state"] = "unsupported";
-    json["reason"] = order.unsupported;
-    return json;
-  }
-  json["state"] = state_name(report.state);
-  json["reason"] = report.reason;
-  json["probes"] = report.probes;
-  json["calls"] = report.calls;
-  if (report.order.tree.nodes.empty()) return json;
-  json["sentence"] = to_string(report.order.tree);
-  json["height"] = report.order.tree.height();
+  json["unsupported"] = order.unsupported;
   json["declared_height"] = order.declared_height > 0 ? Json(order.declared_height) : Json();
-  json["arithmetic"] = arithmetic_json(report.order.arithmetic);
-  json["products"] = report.products;
-  json["equal_products"] = report.equal_products;
-  json["elements"] = report.elements;
-  json["equal_elements"] = report.equal_elements;
-  json["tree"] = sum_tree_json(report.order.tree);
+  json["parts"] = Json::array();
+  for (const PartOrder& part : order.parts) json["parts"].push_back(part_json(part));
   return json;
 }
 

@@ -30,25 +30,35 @@ std::string products_text(const Order& order) {
   return all ? "; products are rounded first" : "; some products are rounded first";
 }
 
-}  // namespace
-
-std::string order_text(const BackendOrder& order) {
-  std::string text = title(order) + "\n";
-  if (!order.unsupported.empty()) return text + line("not run", order.unsupported);
-  const OrderReport& report = order.report;
-  if (report.order.tree.nodes.empty()) return text + line("not known", report.reason);
-  text += line("tree", to_string(report.order.tree));
+std::string part_text(const OrderReport& report, double declared_height) {
+  if (report.order.tree.nodes.empty()) return line("not known", report.reason);
+  std::string text = line("tree", to_string(report.order.tree));
   text += line("arithmetic", to_string(report.order.arithmetic) + products_text(report.order));
-  text += line(
-      "height",
-      counted(report.order.tree.height(), "addition") +
-          (order.declared_height > 0 ? "; the contract allows " + short_number(order.declared_height) : ""));
+  text += line("height",
+               counted(report.order.tree.height(), "addition") +
+                   (declared_height > 0 ? "; the contract allows " + short_number(declared_height) : ""));
   text += line("probes", std::to_string(report.probes) + " in " + counted(report.calls, "call"));
   const std::string of = std::to_string(report.equal_elements) + " of " +
                          counted(report.elements, "element") + " of " +
                          counted(report.products, "random product") + " equal bit for bit";
   if (report.state == OrderReport::State::trusted) return text + line("trusted", of);
   return text + line("not known", report.reason + (report.elements > 0 ? ": " + of : ""));
+}
+
+}  // namespace
+
+std::string order_text(const BackendOrder& order) {
+  std::string text = title(order) + "\n";
+  if (!order.unsupported.empty()) return text + line("not run", order.unsupported);
+  for (const PartOrder& part : order.parts) {
+    if (order.parts.size() > 1) {
+      const auto first = std::find(part.results.begin(), part.results.end(), true) - part.results.begin();
+      text += line("results", std::to_string(part.size()) + " of " + std::to_string(part.results.size()) +
+                                  ", the first is number " + std::to_string(first));
+    }
+    text += part_text(part.report, order.declared_height);
+  }
+  return text;
 }
 
 std::string comparison_text(const BackendOrder& a, const BackendOrder& b) {

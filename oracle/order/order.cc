@@ -15,11 +15,19 @@ constexpr int64_t kTrials =
 // The same stored number; zeros of both signs are equal.
 bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-int64_t equal_elements(const Order& order, const ProductSample& sample) {
+struct Comparison {
+  int64_t elements = 0, equal = 0;
+};
+
+Comparison compare(const Order& order, const ProductSample& sample) {
   const std::vector<double> expected = expected_results(order, sample);
-  int64_t equal = 0;
-  for (size_t i = 0; i < expected.size(); ++i) equal += is_same(expected[i], sample.results[i]) ? 1 : 0;
-  return equal;
+  Comparison all;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (!sample.is_wanted(i)) continue;
+    ++all.elements;
+    all.equal += is_same(expected[i], sample.results[i]) ? 1 : 0;
+  }
+  return all;
 }
 
 class Finding {
@@ -28,7 +36,7 @@ class Finding {
       : kernel_(kernel), options_(options), stop_(stop) {}
 
   OrderReport run() {
-    if (find_tree() && find_arithmetic()) compare();
+    if (find_tree() && find_arithmetic()) compare_all();
     return std::move(report_);
   }
 
@@ -94,17 +102,19 @@ class Finding {
   // The first arithmetic that gives all bits of some products; else the nearest one.
   bool find_arithmetic() {
     std::vector<ProductSample> samples;
+    for (int64_t i = 0; i < kTrials; ++i) samples.push_back(product(options_.products + i));
     int64_t elements = 0;
-    for (int64_t i = 0; i < kTrials; ++i) {
-      samples.push_back(product(options_.products + i));
-      elements += static_cast<int64_t>(samples.back().results.size());
-    }
     int64_t best = -1;
     for (const NodeArithmetic& arithmetic :
          possible_arithmetic(report_.order.tree, kernel_.dtype(), kernel_.may_use_tf32())) {
       const Order order{report_.order.tree, arithmetic};
       int64_t equal = 0;
-      for (const ProductSample& sample : samples) equal += equal_elements(order, sample);
+      elements = 0;
+      for (const ProductSample& sample : samples) {
+        const Comparison compared = compare(order, sample);
+        equal += compared.equal;
+        elements += compared.elements;
+      }
       if (equal <= best) continue;
       best = equal;
       report_.order.arithmetic = arithmetic;
@@ -127,11 +137,10 @@ class Finding {
     for (SumNode& node : report_.order.tree.nodes) node.rounds_products = false;
   }
 
-  void compare() {
+  void compare_all() {
     for (int64_t i = 0; i < options_.products && !(stop_ && stop_()); ++i) {
       const ProductSample sample = product(i);
-      const auto elements = static_cast<int64_t>(sample.results.size());
-      const int64_t equal = equal_elements(report_.order, sample);
+      const auto [elements, equal] = compare(report_.order, sample);
       ++report_.products;
       report_.equal_products += equal == elements ? 1 : 0;
       report_.elements += elements;

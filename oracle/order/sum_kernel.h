@@ -48,6 +48,9 @@ struct ProductSample {
   std::vector<float> bias;  // of each column; empty: none
   bool relu = false;
   std::vector<double> results;  // [rows, columns]
+  std::vector<bool> wanted;     // which results to compare; empty: all
+
+  bool is_wanted(size_t result) const { return wanted.empty() || wanted[result]; }
 };
 
 class SumKernel {
