@@ -11,7 +11,7 @@
 namespace fusesmith::fuzz {
 namespace {
 
-constexpr int kPlaceProbes = 24;
+constexpr int kPlaceProbes = 32;  // of each kind
 
 void fill_with(Tensor& tensor, double x) {
   const float value = static_cast<float>(x);
@@ -59,19 +59,28 @@ void BackendKernel::want(std::vector<bool> results) {
   }
 }
 
+// A random probe; every other one has one of the last terms, which kernels like to treat apart.
+Probe BackendKernel::place_probe(int number, const ProbeDtype& dtype, std::mt19937_64& random) const {
+  std::vector<int64_t> units = some_of(first_numbers(spec_.k), std::min(spec_.k, dtype.most_units), random);
+  std::sort(units.begin(), units.end());
+  const auto terms = static_cast<uint64_t>(spec_.k);
+  auto plus = static_cast<int64_t>(random() % terms);
+  if (number % 2 == 1) plus = spec_.k - 1 - plus % std::min<int64_t>(spec_.k, 16);
+  const auto minus = (plus + 1 + static_cast<int64_t>(random() % (terms - 1))) % spec_.k;
+  return {plus, minus, std::make_shared<const std::vector<int64_t>>(std::move(units))};
+}
+
 // Results are told apart by what they give for random probes, each of which stands in all places.
 std::vector<std::vector<bool>> BackendKernel::places_of_orders(uint64_t seed) {
   std::vector<uint64_t> answers(wanted_.size(), 0);  // hashes
   std::mt19937_64 random(seed);
   const ProbeDtype dtype = probe_dtype(spec_.dtype);
-  const auto terms = static_cast<uint64_t>(spec_.k);
-  for (int i = 0; i < kPlaceProbes && terms > 1; ++i) {
-    std::vector<int64_t> units = some_of(first_numbers(spec_.k), std::min(spec_.k, dtype.most_units), random);
-    std::sort(units.begin(), units.end());
-    const auto plus = static_cast<int64_t>(random() % terms),
-               minus = (plus + 1 + static_cast<int64_t>(random() % (terms - 1))) % spec_.k;
-    const Probe probe{plus, minus, std::make_shared<const std::vector<int64_t>>(std::move(units))};
-    const std::vector<double> y = results_of(with_probes({probe}, dtype.values, places_), dtype.values);
+  const bool may_round = has_products() && spec_.dtype == Dtype::f32;
+  for (int i = 0; i < (may_round ? 2 : 1) * kPlaceProbes && spec_.k > 1; ++i) {
+    Probe probe = place_probe(i, dtype, random);
+    if (i >= kPlaceProbes) probe.units = nullptr;
+    const ProbeValues& values = i < kPlaceProbes ? dtype.values : kProductProbe;
+    const std::vector<double> y = results_of(with_probes({probe}, values, places_), values);
     for (size_t result = 0; result < y.size(); ++result) {
       const uint64_t mixed = (answers[result] ^ std::bit_cast<uint64_t>(y[result])) * 0x9e3779b97f4a7c15U;
       answers[result] = mixed ^ (mixed >> 32);

@@ -47,6 +47,7 @@ class BackendKernel : public SumKernel {
   };
 
   void lay_out();
+  Probe place_probe(int number, const ProbeDtype& dtype, std::mt19937_64& random) const;
   Tensor with_probes(const std::vector<Probe>& probes, const ProbeValues& values,
                      const std::vector<int64_t>& places) const;
   std::vector<double> results_of(Tensor probed, const ProbeValues& values);

@@ -122,11 +122,10 @@ class Revealing {
       to.terms.push_back(term);
   }
 
-  // 1 + 2^-12 squared is no f32: what is left of c c - c c tells which of both products was rounded.
+  // For each operation with a product and another operand.
   std::optional<Problem> probe_products(std::vector<ProductUse>& uses) {
     std::vector<int64_t> some_term(tree_.nodes.size(), -1);
     std::vector<Probe> probes;
-    std::vector<const RawTree::Node*> probed;
     for (const int at : bottom_up(tree_)) {
       const RawTree::Node& node = tree_.nodes[static_cast<size_t>(at)];
       some_term[static_cast<size_t>(at)] =
@@ -135,15 +134,14 @@ class Revealing {
       const int64_t other =
           node.nodes.empty() ? node.terms[1] : some_term[static_cast<size_t>(node.nodes[0])];
       probes.push_back({node.terms[0], other, nullptr});
-      probed.push_back(&node);
+      if (node.terms.size() == 2) probes.push_back({other, node.terms[0], nullptr});
     }
-    const auto results = run_all(probes, {1 + 0x1p-12f, 0, 1 + 0x1p-12f});
+    const auto results = run_all(probes, kProductProbe);
     if (!results) return Problem{results.problem()};
-    for (size_t i = 0; i < probed.size(); ++i) {
-      const std::vector<int64_t>& terms = probed[i]->terms;
-      uses[static_cast<size_t>(terms[0])].rounded = (*results)[i] <= 0;
-      if (terms.size() == 2) uses[static_cast<size_t>(terms[1])].rounded = (*results)[i] >= 0;
-    }
+    // What is left is positive where the product of `plus` was not rounded. Negative results are not looked
+    // at: a relu hides them.
+    for (size_t i = 0; i < probes.size(); ++i)
+      uses[static_cast<size_t>(probes[i].plus)].rounded = (*results)[i] <= 0;
     return {};
   }
 

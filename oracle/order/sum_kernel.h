@@ -32,6 +32,10 @@ struct ProbeDtype {
 };
 ProbeDtype probe_dtype(graph::Dtype dtype);
 
+// Shows whether products are rounded: 1 + 2^-12 squared is no f32, so that what is left of c c - c c tells
+// which of both was rounded.
+inline constexpr ProbeValues kProductProbe = {1 + 0x1p-12f, 0, 1 + 0x1p-12f};
+
 enum class ProductData : uint8_t {
   normal,
   spread,  // over 12 binary orders of magnitude
