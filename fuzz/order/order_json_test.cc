@@ -58,8 +58,8 @@ TEST(OrderJson, WhatIsNoTreeIsRefused) {
            R"({"nodes": [{"terms": [[0, 1, 2]]}, {"children": [0, 0]}]})",
        }) {
     const auto read = parse_sum_tree(text);
-    EXPECT_FALSE(read.ok()) << text;
-    if (!read) EXPECT_EQ(read.problem().find('\n'), std::string::npos);
+    ASSERT_FALSE(read.ok()) << text;
+    EXPECT_EQ(read.problem().find('\n'), std::string::npos);
   }
 }
 
