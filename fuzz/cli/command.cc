@@ -28,6 +28,7 @@
   COMMAND(list)                     \
   COMMAND(check_worker)             \
   COMMAND(calibrate)                \
+  COMMAND(reveal)                   \
   COMMAND(completion)               \
   COMMAND(man)
 
