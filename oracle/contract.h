@@ -42,6 +42,7 @@ struct Arithmetic {
     two_pass,  // mean first, then squared differences
     welford,   // one pass, running mean and squared differences, merged pairwise or not
     moments,   // E[x^2] - E[x]^2
+    two_pass_or_welford,
   };
   Variance variance = Variance::two_pass;
   double exp = 2;  // glibc documents 1 ulp for expf, erff and logf, 2 for tanhf; an ulp is at most 2 u
@@ -61,6 +62,8 @@ struct Arithmetic {
   bool flushes_subnormals = false;
   // layer_norm and group_norm may be computed as x * scale + shift with scale = r w, shift = b - mean r w.
   bool norms_scale_and_shift = false;
+  // A mean of n terms may be the sum of their quotients by n, or of their products with the rounded 1 / n.
+  bool means_of_quotients = false;
   // Products of f32 operands may round or truncate them to tf32 (10 explicit significand bits).
   bool tf32 = false;
   // The largest number of roundings between a term of a product's sum and the result, including the term's

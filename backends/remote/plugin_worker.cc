@@ -26,7 +26,15 @@ using Bytes = std::vector<std::byte>;
 Json default_contract() {
   return {{"roundings", "any"},
           {"arithmetic",
-           {{"exp", 4}, {"erf", 4}, {"tanh", 4}, {"log", 4}, {"rsqrt", 4}, {"variance", "welford"}}}};
+           {{"exp", 4},
+            {"erf", 4},
+            {"tanh", 4},
+            {"log", 4},
+            {"sqrt", 4},
+            {"rsqrt", 4},
+            {"div", 4},
+            {"variance", "two_pass_or_welford"},
+            {"means_of_quotients", true}}}};
 }
 
 Json error(const char* kind, const std::string& what) {

@@ -47,6 +47,7 @@ const std::map<std::string, bool Arithmetic::*>& flags() {
       {"tf32", &Arithmetic::tf32},
       {"flushes_subnormals", &Arithmetic::flushes_subnormals},
       {"norms_scale_and_shift", &Arithmetic::norms_scale_and_shift},
+      {"means_of_quotients", &Arithmetic::means_of_quotients},
   };
   return all;
 }
@@ -66,10 +67,13 @@ Arithmetic parse_arithmetic(const Json& json, const std::string& place, Arithmet
       arithmetic.*flag->second = value.get<bool>();
     } else if (key == "variance") {
       using Variance = Arithmetic::Variance;
-      const std::map<Json, Variance> forms = {
-          {"two_pass", Variance::two_pass}, {"welford", Variance::welford}, {"moments", Variance::moments}};
+      const std::map<Json, Variance> forms = {{"two_pass", Variance::two_pass},
+                                              {"welford", Variance::welford},
+                                              {"moments", Variance::moments},
+                                              {"two_pass_or_welford", Variance::two_pass_or_welford}};
       const auto form = forms.find(value);
-      if (form == forms.end()) refuse(place + ".variance", "expected two_pass, welford or moments");
+      if (form == forms.end())
+        refuse(place + ".variance", "expected two_pass, welford, two_pass_or_welford or moments");
       arithmetic.variance = form->second;
     } else {
       refuse(place, "unknown key \"" + key + "\"");

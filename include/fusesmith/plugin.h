@@ -80,8 +80,9 @@ FUSESMITH_PLUGIN_EXPORT int32_t fusesmith_plugin_device_type(void);
 
 /* Optional. Called once for each graph that is supported. Returns what the kernel may do that the graph does
  * not say, as the JSON object "contract" of docs/workers.md, or NULL for the default: any implicit rounding
- * may be left out, scalar functions have errors of at most 4 units of 2^-24, and a variance is computed by
- * Welford's formula. */
+ * may be left out, scalar functions, quotients and square roots have errors of at most 4 units of 2^-24, a
+ * variance is computed by Welford's formula or in two passes, and a mean as a quotient or a sum of quotients.
+ */
 FUSESMITH_PLUGIN_EXPORT const char* fusesmith_plugin_contract(const char* graph);
 
 #ifdef __cplusplus

@@ -161,6 +161,24 @@ TEST(DeclaredArithmetic, AMeanByAReciprocal) {
   EXPECT_GT(differ, 3);
 }
 
+// Exact sums, and the sums of the quotients of their terms, each of which is rounded.
+TEST(DeclaredArithmetic, AMeanOfQuotients) {
+  constexpr int kCount = 15;
+  int defects = 0;
+  for (int a = 1; a <= 40; ++a) {
+    std::vector<double> x;
+    float mean = 0;
+    for (int i = 0; i < kCount; ++i) {
+      x.push_back(a + i);
+      mean += static_cast<float>(a + i) * (1.0f / kCount);
+    }
+    OneNode node(ReduceMean{{0}, false}, {row(x)});
+    EXPECT_NE(node.judge({mean}, {.means_of_quotients = true}), "defect") << a;
+    defects += node.judge({mean}, {}) == "defect";
+  }
+  EXPECT_GT(defects, 3);
+}
+
 // Rows whose mean is exact and far from 0: x scale and shift cancel.
 TEST(DeclaredArithmetic, NormsByScaleAndShift) {
   constexpr size_t kWidth = 64;

@@ -251,6 +251,29 @@ TEST(LayerNorm, WelfordOnConstantRowsHasOneAnswer) {
   }
 }
 
+// The mean of equal values in two passes is not exact, which `welford` alone does not grant.
+TEST(LayerNorm, TwoPassOrWelfordGrantsBoth) {
+  int outside_welford = 0;
+  for (size_t n : kSizes) {
+    for (const Row& row : rows(n)) {
+      Shares shares;
+      for (Visit visit : kVisits) {
+        for (Join join : kJoins) {
+          const auto statistics = [&] { return two_pass(row.x, visit, join); };
+          check_row(row, Variance::two_pass_or_welford, statistics, "two_pass", shares);
+          const Bounded y = bound(Bounded(tensor_of(row.x)), {}, Variance::welford);
+          outside_welford += count_outside(y, normalise(row.x, statistics(), kEps, {}, false));
+        }
+        for (size_t lanes : {1, 2, 8, 32}) {
+          const auto statistics = [&] { return welford(row.x, visit, lanes); };
+          check_row(row, Variance::two_pass_or_welford, statistics, "welford", shares);
+        }
+      }
+    }
+  }
+  EXPECT_GT(outside_welford, 0);
+}
+
 TEST(LayerNorm, OverflowingSumsAreUnknown) {
   const std::vector<float> x(16, 0x1p126f);
   EXPECT_EQ(bound(Bounded(tensor_of(x)), {}, Variance::two_pass).error(0), kInf);

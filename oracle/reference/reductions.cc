@@ -99,14 +99,25 @@ Element bounded_sum(const Row& row, double additions) {
   return {sum.v, sum.inputs + roundings * (sum.magnitude + sum.inputs)};
 }
 
-Element mean_of(const Row& row, const RowSums& sums) {
+// The sum of quotients by n: each is rounded, as is 1 / n.
+double error_of_quotients(const Row& row, const Sum& sum, const Arithmetic& arithmetic) {
+  const auto n = static_cast<double>(row.x.size());
+  const double roundings = (arithmetic.row_sums.height(n) + 2) * kU / (1 - (n + 2) * kU) + n * 0x1p-53;
+  return (sum.inputs + roundings * (sum.magnitude + sum.inputs)) / n + n * arithmetic.smallest_term;
+}
+
+Element mean_of(const Row& row, const Arithmetic& arithmetic) {
   const size_t n = row.x.size();
   const auto count = static_cast<double>(n);
-  const Element sum = bounded_sum(row, sums.height(count));
+  const Element sum = bounded_sum(row, arithmetic.row_sums.height(count));
   if (!std::isfinite(sum.v)) return sum;
-  if (Sum(row).may_overflow()) return {sum.v / count, kInfinity};
+  const Sum terms(row);
+  if (terms.may_overflow()) return {sum.v / count, kInfinity};
   const double v = sum.v / count, e = sum.e / count;
-  return {v, is_power_of_two(n) ? e : e + (kU + 0x1p-52) * (std::fabs(v) + e)};
+  if (is_power_of_two(n)) return {v, e};
+  const double divided = e + (kU + 0x1p-52) * (std::fabs(v) + e);
+  if (!arithmetic.means_of_quotients) return {v, divided};
+  return {v, std::fmax(divided, error_of_quotients(row, terms, arithmetic))};
 }
 
 Element max_of(const Row& row) {
@@ -207,7 +218,7 @@ Bounded reference(const ReduceSum& op, BoundedSpan in, const TensorType& out, co
 }
 
 Bounded reference(const ReduceMean& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
-  return reduced(*in[0], op.axes, out, [&](const Row& row) { return mean_of(row, arithmetic.row_sums); });
+  return reduced(*in[0], op.axes, out, [&](const Row& row) { return mean_of(row, arithmetic); });
 }
 
 Bounded reference(const ReduceMax& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
@@ -228,7 +239,7 @@ std::vector<Bounded> reference(const VarMean& op, BoundedSpan in, TypeSpan out,
     const Element var = variance_of(row, s, static_cast<double>(op.correction), arithmetic);
     y[0].set(i, var.v, var.e);
     const bool finite = std::isfinite(s.mean) && std::isfinite(s.variance);
-    const Element mean = finite ? Element{s.mean, s.mean_error} : mean_of(row, arithmetic.row_sums);
+    const Element mean = finite ? Element{s.mean, s.mean_error} : mean_of(row, arithmetic);
     y[1].set(i, mean.v, mean.e);
   });
   return y;

@@ -2,11 +2,14 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "oracle/reference/sums.h"
 
 namespace fusesmith::oracle::ref {
 namespace {
+
+using Variance = Arithmetic::Variance;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -32,14 +35,16 @@ double welford_roundings(double n, const RowSums& sums) {
   return std::fmin(running(n), running(sums.steps_of_lane(n)) + 5 * sums.merges);
 }
 
-double mean_rounding(const RowView& row, double mean, double magnitude, const Arithmetic& arithmetic) {
+// `variance` is not two_pass_or_welford here and below.
+double mean_rounding(const RowView& row, double mean, double magnitude, const Arithmetic& arithmetic,
+                     Variance variance) {
   const double n = static_cast<double>(row.n);
-  const bool welford = arithmetic.variance == Arithmetic::Variance::welford;
+  const bool welford = variance == Variance::welford;
   if (welford && !row.dx && constant_row(row)) return 0;
   if (!(n * magnitude < max_finite(Dtype::f32))) return kInfinity;  // the sum may overflow
   if (welford) return welford_roundings(n, arithmetic.row_sums) * kU * magnitude;
   // A division that is not correctly rounded may be a product with the rounded 1 / n.
-  const bool divides = arithmetic.div <= 1 || is_power_of_two(row.n);
+  const bool divides = (arithmetic.div <= 1 && !arithmetic.means_of_quotients) || is_power_of_two(row.n);
   if (divides && !row.dx && exact_mean(row, mean, magnitude)) return 0;
   return (arithmetic.row_sums.height(n) + 3) * kU * magnitude;
 }
@@ -69,20 +74,28 @@ double welford_variance_rounding(double n, double mean, double variance, double 
 }
 
 double variance_rounding(double n, double mean, double variance, double mean_error,
-                         const Arithmetic& arithmetic) {
+                         const Arithmetic& arithmetic, Variance form) {
   const double shifted = mean_error * mean_error, height = arithmetic.row_sums.height(n);
-  switch (arithmetic.variance) {
-    case Arithmetic::Variance::two_pass:
+  switch (form) {
+    case Variance::two_pass:
       return (height + 6) * kU * (variance + shifted) + shifted;
-    case Arithmetic::Variance::moments: {
+    case Variance::moments: {
       const double square = variance + mean * mean;
       if (!(n * square < 1e38)) return kInfinity;  // a square may overflow
       return (height + 4) * kU * square + 2 * mean * mean_error + 2 * shifted;
     }
-    case Arithmetic::Variance::welford:
+    case Variance::welford:
+    case Variance::two_pass_or_welford:
       break;
   }
   return welford_variance_rounding(n, mean, variance, shifted, arithmetic.row_sums);
+}
+
+// The forms in which a kernel may have computed it.
+std::span<const Variance> forms_of(const Variance& variance) {
+  static constexpr Variance kEither[] = {Variance::two_pass, Variance::welford};
+  if (variance == Variance::two_pass_or_welford) return kEither;
+  return {&variance, 1};
 }
 
 }  // namespace
@@ -106,14 +119,19 @@ Statistics statistics(const RowView& row, const Arithmetic& arithmetic) {
     cross += 2 * std::fabs(c) * dc + dc * dc;
   }
   s.variance = squares / n;
-  const double rounding = mean_rounding(row, s.mean, magnitude, arithmetic);
-  // The f64 error of the reference; an inexact mean may also lose subnormals.
-  s.mean_error = rounding > 0 ? rounding + n * 0x1p-53 * magnitude + mean_dx + n * 0x1p-149 : mean_dx;
-  const bool exact = arithmetic.variance == Arithmetic::Variance::two_pass && rounding == 0 && !row.dx &&
-                     exact_variance(row, s.mean, squares);
-  s.variance_error = exact ? 0
-                           : cross / n + variance_rounding(n, std::fabs(s.mean) + mean_dx,
-                                                           s.variance + cross / n, rounding, arithmetic);
+  for (Variance form : forms_of(arithmetic.variance)) {
+    const double rounding = mean_rounding(row, s.mean, magnitude, arithmetic, form);
+    // The f64 error of the reference; an inexact mean may also lose subnormals.
+    const double mean_error =
+        rounding > 0 ? rounding + n * 0x1p-53 * magnitude + mean_dx + n * 0x1p-149 : mean_dx;
+    s.mean_error = std::fmax(s.mean_error, mean_error);
+    if (form == Variance::two_pass && rounding == 0 && !row.dx && exact_variance(row, s.mean, squares))
+      continue;
+    const double spread = s.variance + cross / n;
+    s.variance_error = std::fmax(
+        s.variance_error,
+        cross / n + variance_rounding(n, std::fabs(s.mean) + mean_dx, spread, rounding, arithmetic, form));
+  }
   return s;
 }
 

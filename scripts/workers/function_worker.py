@@ -29,8 +29,13 @@ from types import ModuleType
 import numpy as np
 from protocol import Executor, Unavailable, Unsupported, opaque_plan, redirect_standard_output, serve
 
-# Functions within 4 units in the last place of f32, as libraries have them, and any variance that does not cancel.
-ARITHMETIC = {"exp": 4, "erf": 4, "tanh": 4, "log": 4, "rsqrt": 4, "variance": "welford"}
+# Functions with errors of at most 4 units of 2^-24, as libraries and GPU compilers have them, quotients included, and
+# any mean and any variance that does not cancel.
+ARITHMETIC = {
+    **dict.fromkeys(("exp", "erf", "tanh", "log", "sqrt", "rsqrt", "div"), 4),
+    "variance": "two_pass_or_welford",
+    "means_of_quotients": True,
+}
 
 replies = redirect_standard_output()
 
