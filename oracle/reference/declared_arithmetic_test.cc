@@ -165,7 +165,7 @@ TEST(DeclaredArithmetic, AMeanByAReciprocal) {
 TEST(DeclaredArithmetic, AMeanOfQuotients) {
   constexpr int kCount = 15;
   int defects = 0;
-  for (int a = 1; a <= 40; ++a) {
+  for (int a = 1; a <= 200; ++a) {
     std::vector<double> x;
     float mean = 0;
     for (int i = 0; i < kCount; ++i) {
