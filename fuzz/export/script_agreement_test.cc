@@ -212,7 +212,8 @@ Graph laid_out(Dtype dtype) {
   const ValueId x = b.input({"x", {dtype, {3, 4}}, Normal{}, {}, permuted});
   const ValueId y = b.input({"y", {dtype, {3, 4}}, Normal{}, {0}, expanded});
   const ValueId mask = b.input({"m", {Dtype::boolean, {4}}, Bernoulli{}, {}, misaligned});
-  const ValueId sum = b.output(b.node(Add{}, {x, y}, "sum"));
+  const ValueId sum = b.node(Add{}, {x, y}, "sum");
+  b.output(sum);
   b.output(b.node(Where{}, {mask, sum, y}, "out"));
   return *b.build();
 }
