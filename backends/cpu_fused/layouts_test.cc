@@ -15,7 +15,7 @@ namespace {
 Trace checked_run(const Graph& graph, Plan* plan = nullptr) {
   const auto program = cpu_fused_backend().compile(graph, {});
   const auto inputs = draw_inputs(graph);
-  const Trace trace = (*program)->run(inputs);
+  Trace trace = (*program)->run(inputs);
   EXPECT_FALSE((*program)->recheck(inputs, trace)) << to_string(graph);
   EXPECT_FALSE(overwritten_source(graph, (*program)->plan(), inputs, trace)) << to_string(graph);
   if (plan) *plan = (*program)->plan();

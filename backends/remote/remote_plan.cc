@@ -155,7 +155,8 @@ RemoteContract parse_contract(const Json& json, const std::string& place) {
 
 double rescales(const Graph& graph, const Node& attention) {
   const TensorType& v = graph.type(attention.inputs[2]);
-  return static_cast<double>((v.shape[v.shape.size() - 2] - 1) / kSmallestKeyBlock);
+  const int64_t blocks = (v.shape[v.shape.size() - 2] - 1) / kSmallestKeyBlock;
+  return static_cast<double>(blocks);
 }
 
 void declare_node(Contract& contract, const Graph& graph, const Node& node, const RemoteContract& remote) {
