@@ -126,7 +126,7 @@ class ScriptChecks {
 template <class F>
 void for_each_op_case(F f) {
   for (const Dtype dtype : kFloatDtypes) {
-    for (op_tests::OpCase one : op_tests::op_cases()) {
+    for (const op_tests::OpCase& one : op_tests::op_cases()) {
       Builder b;
       std::vector<ValueId> inputs;
       for (TensorType type : one.inputs) {

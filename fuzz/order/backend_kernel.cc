@@ -137,10 +137,11 @@ Tensor BackendKernel::with_probes(const std::vector<Probe>& probes, const ProbeV
 
 std::vector<double> BackendKernel::results_of(Tensor probed, const ProbeValues& values) {
   std::vector<TensorPtr> inputs;
+  const TensorPtr given = shared(std::move(probed));
   const auto count = static_cast<ValueId>(graph_.inputs().size());
   for (ValueId input = 0; input < count; ++input) {
     if (input == (by_columns_ ? 1 : 0)) {
-      inputs.push_back(shared(std::move(probed)));
+      inputs.push_back(given);
       continue;
     }
     Tensor other(graph_.type(input));

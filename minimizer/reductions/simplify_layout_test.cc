@@ -24,7 +24,7 @@ const Input* input(const Graph& graph, const std::string& fill_of) {
 }
 
 TEST(SimplifyLayout, DropsWhatIsNotNeeded) {
-  const Graph graph = minimized([](const Graph& g) { return g.nodes().size() > 0; });
+  const Graph graph = minimized([](const Graph& g) { return !g.nodes().empty(); });
   for (ValueId v = 0; v < graph.source_count(); ++v) EXPECT_FALSE(graph.layout(v)) << graph.name(v);
   for (const Input& x : graph.inputs()) EXPECT_TRUE(x.repeat.empty());
 }

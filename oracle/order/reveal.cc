@@ -89,7 +89,7 @@ class Revealing {
       std::span<const double> rest = *results;
       const double unit = static_cast<double>(dtype_.values.unit) * static_cast<double>(dtype_.values.factor);
       for (Ranking& ranking : rankings) {
-        if (const auto problem = ranking.answer(rest, unit)) return problem;
+        if (auto problem = ranking.answer(rest, unit)) return problem;
       }
     }
     for (size_t i = 0; i < rankings.size(); ++i) grow(*ranked[i], rankings[i], next);
