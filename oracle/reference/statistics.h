@@ -28,7 +28,8 @@ struct RowView {
 // - two-pass: (h + 6) u (var + dm^2) + dm^2; 0 if the mean and all sums of squares are exact and n is a power
 //   of two;
 // - Welford: (2 (n + 8) k + n + 5) u var + dm^2 with k = sqrt(1 + mean^2 / var) (Chan, Golub, LeVeque 1983);
-// - moments: (h + 4) u (var + mean^2) + 2 |mean| dm + 2 dm^2.
+// - moments: (h + 4) u (var + mean^2) + 2 |mean| dm + 2 dm^2;
+// - two_pass_or_welford: the larger bound of the two; exact only where both are.
 //
 // Welford in lanes of m updates, merged in L levels (decision 47), with s = sqrt(1 + ln m):
 // - mean: m + 3 ln m + 8 + 5 L instead of n + 3 ln n + 8;
