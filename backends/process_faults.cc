@@ -64,12 +64,6 @@ void fill_memory() {
   }
 }
 
-// Whether the process has the GPU that a test calls sick: FUSESMITH_SICK_GPU is a part of its UUID.
-bool on_sick_gpu() {
-  const char *gpus = std::getenv("CUDA_VISIBLE_DEVICES"), *sick = std::getenv("FUSESMITH_SICK_GPU");
-  return gpus && std::strstr(gpus, sick ? sick : "sick");
-}
-
 [[noreturn]] void lose_device() {
   throw DeviceError(DeviceError::Kind::unhealthy, "injected: an illegal memory access was encountered");
 }
@@ -119,6 +113,7 @@ constexpr ProcessFault kProcessFaults[] = {
     {"device_endless_kernel", nullptr},
     {"device_illegal_address", nullptr},
     {"device_trap", nullptr},
+    {"device_trap_on_sick_gpu", nullptr},
     {"device_out_of_memory", nullptr}};
 
 constexpr auto kNames = [] {
@@ -138,6 +133,11 @@ bool has_trigger(const Faults& faults, const Graph& graph) {
   });
 }
 
+bool on_sick_gpu() {
+  const char *gpus = std::getenv("CUDA_VISIBLE_DEVICES"), *sick = std::getenv("FUSESMITH_SICK_GPU");
+  return gpus && std::strstr(gpus, sick ? sick : "sick");
+}
+
 void run_process_fault(const Faults& faults, const Graph& graph) {
   if (!has_trigger(faults, graph)) return;
   for (const ProcessFault& fault : kProcessFaults) {
@@ -149,6 +149,7 @@ void run_process_fault(const Faults& faults, const Graph& graph) {
 
 std::span<const std::string_view> process_faults() { return {}; }
 bool has_trigger(const Faults&, const Graph&) { return false; }
+bool on_sick_gpu() { return false; }
 void run_process_fault(const Faults&, const Graph&) {}
 
 #endif

@@ -17,6 +17,10 @@ std::span<const std::string_view> process_faults();
 // Whether the graph is one in which they show: it has a gelu.
 bool has_trigger(const Faults& faults, const Graph& graph);
 
+// Whether the process has the GPU that fails with any graph: the variable FUSESMITH_SICK_GPU is a part of its
+// UUID (default: "sick").
+bool on_sick_gpu();
+
 // Does what a fault of these that is turned on does, if the graph has their trigger.
 void run_process_fault(const Faults& faults, const Graph& graph);
 

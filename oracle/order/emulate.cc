@@ -155,17 +155,19 @@ std::vector<float> emulate_tensor_core(const SumTree& tree, const NodeArithmetic
 }
 
 // tf32 keeps 10 explicit significand bits of f32.
-float to_tf32(float x, bool to_nearest) {
+float to_tf32(float x, NodeArithmetic::Operands how) {
   if (!std::isfinite(x)) return x;
-  const auto bits = std::bit_cast<uint32_t>(x) + (to_nearest ? 0x1000U : 0U);
-  return std::bit_cast<float>(bits & 0xffffe000U);
+  constexpr uint32_t kDropped = 0x1fffU, kHalf = 0x1000U;
+  auto bits = std::bit_cast<uint32_t>(x);
+  if (how == NodeArithmetic::Operands::tf32_nearest_away) bits += kHalf;
+  if (how == NodeArithmetic::Operands::tf32_nearest) bits += kHalf - 1 + (bits >> 13 & 1U);
+  return std::bit_cast<float>(bits & ~kDropped);
 }
 
 Operands as_read(Operands in, NodeArithmetic::Operands read) {
   if (read == NodeArithmetic::Operands::kept) return in;
-  const bool to_nearest = read == NodeArithmetic::Operands::tf32_nearest;
   for (std::vector<float>* values : {&in.a, &in.b}) {
-    for (float& x : *values) x = to_tf32(x, to_nearest);
+    for (float& x : *values) x = to_tf32(x, read);
   }
   return in;
 }

@@ -32,6 +32,8 @@ std::string to_string(const NodeArithmetic& arithmetic) {
   }
   if (arithmetic.operands == Operands::tf32_truncated) text += "; operands cut off to tf32";
   if (arithmetic.operands == Operands::tf32_nearest) text += "; operands rounded to tf32";
+  if (arithmetic.operands == Operands::tf32_nearest_away)
+    text += "; operands rounded to tf32, ties away from zero";
   return text;
 }
 
@@ -39,7 +41,9 @@ std::vector<NodeArithmetic> possible_arithmetic(const SumTree& tree, graph::Dtyp
   std::vector<NodeArithmetic> all;
   const bool is_narrow = graph::is_16_bit(operands);
   std::vector<Operands> reads = {Operands::kept};
-  if (tf32 && !is_narrow) reads = {Operands::tf32_truncated, Operands::tf32_nearest, Operands::kept};
+  if (tf32 && !is_narrow) {
+    reads = {Operands::tf32_nearest, Operands::tf32_nearest_away, Operands::tf32_truncated, Operands::kept};
+  }
   for (const Operands read : reads) {
     if (tree.is_binary()) {
       all.push_back({.kind = Kind::f32, .operands = read});

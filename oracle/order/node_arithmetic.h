@@ -20,8 +20,10 @@ struct NodeArithmetic {
     tensor_core,
   };
   static constexpr std::string_view kKinds[] = {"f32", "f64", "narrow_sums", "tensor_core"};
-  enum class Operands : uint8_t { kept, tf32_truncated, tf32_nearest };
-  static constexpr std::string_view kOperands[] = {"kept", "tf32_truncated", "tf32_nearest"};
+  // `tf32_nearest`: ties to even; `tf32_nearest_away`: ties away from zero, as cvt.rna of PTX.
+  enum class Operands : uint8_t { kept, tf32_truncated, tf32_nearest, tf32_nearest_away };
+  static constexpr std::string_view kOperands[] = {"kept", "tf32_truncated", "tf32_nearest",
+                                                   "tf32_nearest_away"};
 
   Kind kind = Kind::f32;
   int fraction_bits = 0;           // of a tensor core

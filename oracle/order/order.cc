@@ -65,8 +65,9 @@ class Finding {
     if (!first) return false;
     const auto second = reveal_once(true);
     if (!second) return false;
-    report_.order.tree = *first;
+    tree_ = *first;
     if (*first == *second) return true;
+    report_.order.tree = tree_;
     return fail(OrderReport::State::no_tree, "other probes show another tree");
   }
 
@@ -99,49 +100,67 @@ class Finding {
                                   options_.seed + 1000 + static_cast<uint64_t>(number), most);
   }
 
+  // Probes cannot tell whether a product that is exact is rounded: that matters to f32 alone.
+  Order order_with(const NodeArithmetic& arithmetic) const {
+    Order order{tree_, arithmetic};
+    if (arithmetic.kind == NodeArithmetic::Kind::f32 && arithmetic.operands == NodeArithmetic::Operands::kept)
+      return order;
+    for (SumNode& node : order.tree.nodes) node.rounds_products = false;
+    return order;
+  }
+
+  Comparison compare_with_samples(const Order& order) const {
+    Comparison all;
+    for (const ProductSample& sample : samples_) {
+      const auto [elements, equal] = compare(order, sample);
+      all.elements += elements;
+      all.equal += equal;
+    }
+    return all;
+  }
+
   // The first arithmetic that gives all bits of some products; else the nearest one.
   bool find_arithmetic() {
-    std::vector<ProductSample> samples;
-    for (int64_t i = 0; i < kTrials; ++i) samples.push_back(product(options_.products + i));
-    int64_t elements = 0;
-    int64_t best = -1;
-    for (const NodeArithmetic& arithmetic :
-         possible_arithmetic(report_.order.tree, kernel_.dtype(), kernel_.may_use_tf32())) {
-      const Order order{report_.order.tree, arithmetic};
-      int64_t equal = 0;
-      elements = 0;
-      for (const ProductSample& sample : samples) {
-        const Comparison compared = compare(order, sample);
-        equal += compared.equal;
-        elements += compared.elements;
-      }
-      if (equal <= best) continue;
-      best = equal;
-      report_.order.arithmetic = arithmetic;
-      if (equal == elements) break;
-    }
-    if (best == elements) {
-      drop_roundings();
-      return true;
-    }
-    report_.elements = elements;
-    report_.equal_elements = best;
+    left_ = possible_arithmetic(tree_, kernel_.dtype(), kernel_.may_use_tf32());
+    for (int64_t i = 0; i < kTrials; ++i) samples_.push_back(product(options_.products + i));
+    if (take_next_arithmetic()) return true;
     return fail(OrderReport::State::unequal, "no known arithmetic gives the kernel's bits");
   }
 
-  // Where products are exact, probes cannot tell whether they are rounded.
-  void drop_roundings() {
-    const NodeArithmetic& arithmetic = report_.order.arithmetic;
-    if (arithmetic.kind == NodeArithmetic::Kind::f32 && arithmetic.operands == NodeArithmetic::Operands::kept)
-      return;
-    for (SumNode& node : report_.order.tree.nodes) node.rounds_products = false;
+  // Of those that were not tried yet, the first one that gives all bits of all samples. Where there is none,
+  // the order stays, or is the nearest one if there was none before.
+  bool take_next_arithmetic() {
+    const bool is_first = report_.order.tree.nodes.empty();
+    while (!left_.empty()) {
+      const Order order = order_with(left_.front());
+      left_.erase(left_.begin());
+      const auto [elements, equal] = compare_with_samples(order);
+      const bool all = equal == elements;
+      const bool is_nearest =
+          is_first && (report_.order.tree.nodes.empty() || equal > report_.equal_elements);
+      if (!all && !is_nearest) continue;
+      report_.order = order;
+      report_.elements = elements;
+      report_.equal_elements = equal;
+      if (all) return true;
+    }
+    return false;
   }
 
+  // Some kinds of arithmetic differ in one result of 100,000 only: where the one that was taken fails, the
+  // next one is held against all products so far.
   void compare_all() {
+    report_.elements = report_.equal_elements = 0;
+    samples_.clear();
     for (int64_t i = 0; i < options_.products && !(stop_ && stop_()); ++i) {
-      const ProductSample sample = product(i);
-      const auto [elements, equal] = compare(report_.order, sample);
+      samples_.push_back(product(i));
+      auto [elements, equal] = compare(report_.order, samples_.back());
       ++report_.products;
+      const bool is_replaced = equal != elements && take_next_arithmetic();
+      if (is_replaced) {
+        report_.equal_products = report_.products;
+        continue;
+      }
       report_.equal_products += equal == elements ? 1 : 0;
       report_.elements += elements;
       report_.equal_elements += equal;
@@ -157,6 +176,9 @@ class Finding {
   SumKernel& kernel_;
   const OrderOptions options_;
   const std::function<bool()>& stop_;
+  SumTree tree_;
+  std::vector<NodeArithmetic> left_;    // not tried yet
+  std::vector<ProductSample> samples_;  // on which an arithmetic must give all bits
   OrderReport report_;
 };
 

@@ -129,6 +129,62 @@ TEST(Order, KnownArithmeticIsTrusted) {
   }
 }
 
+// As the last 10 of 23 fraction bits are dropped, by the arithmetic of f64.
+float to_tf32(float x, NodeArithmetic::Operands how) {
+  if (x == 0) return x;
+  int exponent = 0;
+  const double digits = std::ldexp(std::frexp(static_cast<double>(x), &exponent), 11);
+  const double whole = how == NodeArithmetic::Operands::tf32_truncated ? std::trunc(digits)
+                       : how == NodeArithmetic::Operands::tf32_nearest ? std::nearbyint(digits)
+                                                                       : std::round(digits);
+  return static_cast<float>(std::ldexp(whole, exponent - 11));
+}
+
+class Tf32Kernel : public TestKernel {
+ public:
+  Tf32Kernel(TestOrder order, NodeArithmetic::Operands how)
+      : TestKernel(std::move(order), 16, 16), how_(how) {}
+  bool may_use_tf32() const override { return true; }
+
+ protected:
+  double result(const float* a, const float* b, int64_t row, int64_t column) override {
+    std::vector<float> x(a, a + terms()), y(b, b + terms());
+    for (std::vector<float>* values : {&x, &y}) {
+      for (float& value : *values) value = to_tf32(value, how_);
+    }
+    return TestKernel::result(x.data(), y.data(), row, column);
+  }
+
+ private:
+  NodeArithmetic::Operands how_;
+};
+
+TEST(Order, OperandsOfTf32) {
+  using Operands = NodeArithmetic::Operands;
+  std::mt19937_64 random(6);
+  for (const Operands how : {Operands::tf32_nearest, Operands::tf32_nearest_away, Operands::tf32_truncated}) {
+    const NodeArithmetic arithmetic{Kind::tensor_core, 25, false, how};
+    Tf32Kernel kernel(with_uses(groups(160, 8), 160, arithmetic, Dtype::f32, random), how);
+    const OrderReport report = found(kernel);
+    EXPECT_EQ(report.state, State::trusted) << report.reason << ", " << to_string(report.order.arithmetic);
+    EXPECT_EQ(report.order.arithmetic, arithmetic) << to_string(report.order.arithmetic);
+  }
+}
+
+// An addition of two terms in f32 and one that is cut off 13 bits below differ in few results, not always in
+// those of the first products.
+TEST(Order, ArithmeticThatFailsLateIsReplaced) {
+  const TestOrder order{chains(2, 1, false), {{}, {}}, {Kind::tensor_core, 13}, Dtype::bf16};
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    TestKernel kernel(order, 2, 3);
+    const OrderReport report = find_order(kernel, {.products = 100, .seed = seed});
+    EXPECT_EQ(report.state, State::trusted) << report.reason;
+    EXPECT_EQ(report.order.arithmetic, order.arithmetic) << to_string(report.order.arithmetic);
+    EXPECT_EQ(report.equal_products, 100);
+    EXPECT_EQ(report.equal_elements, report.elements);
+  }
+}
+
 TEST(Order, OneTerm) {
   TestKernel kernel({{{{{0}, {}}}, 0}, {ProductUse{}}, {}, Dtype::f32});
   const OrderReport report = found(kernel);

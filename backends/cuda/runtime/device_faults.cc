@@ -43,6 +43,10 @@ void trap() {
   wait_for("kernel trap_kernel");
 }
 
+void trap_on_sick_gpu() {
+  if (on_sick_gpu()) trap();
+}
+
 void take_all_memory() {
   constexpr size_t kBlock = size_t{1} << 30;
   std::vector<DeviceMemory> blocks;
@@ -53,6 +57,7 @@ using Act = void (*)();
 constexpr std::pair<const char*, Act> kActs[] = {{"device_endless_kernel", run_forever},
                                                  {"device_illegal_address", write_nowhere},
                                                  {"device_trap", trap},
+                                                 {"device_trap_on_sick_gpu", trap_on_sick_gpu},
                                                  {"device_out_of_memory", take_all_memory}};
 
 class FaultyProgram final : public Program {
