@@ -118,7 +118,8 @@ void WorkerProcess::fail(Kind kind, const std::string& what) {
 
 void WorkerProcess::fail_io(ChildProcess::Io io, const std::string& request, double seconds) {
   if (io == ChildProcess::Io::timed_out)
-    fail(Kind::timed_out, "no answer to " + request + " within " + seconds_text(seconds));
+    fail(Kind::timed_out, "no answer to " + request + " within " + seconds_text(seconds) + " (--" +
+                              (request == "run" ? "run" : "compile") + "_timeout)");
   std::string how = child_->how_it_ended();
   how = how.empty() ? "the worker closed its standard output" : "the worker ended with " + how;
   const std::string errors = one_line(child_->last_errors());
@@ -146,6 +147,7 @@ void WorkerProcess::fail_as_told(const Json& header) {
   goes_on_ = true;
   if (kind == "out_of_memory") fail(Kind::out_of_memory, what);
   if (kind == "failed") fail(Kind::failed, what);
+  if (kind == "wrong_result") fail(Kind::bad_reply, what);
   goes_on_ = false;
   fail(Kind::bad_reply, "unknown kind of error \"" + kind + "\"");
 }

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <exception>
+#include <future>
 #include <new>
 #include <system_error>
 
@@ -71,11 +72,20 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+// Workers are started for this, which takes seconds where they load a library: both at the same time.
 std::string why_not_run(const std::string& baseline, const std::string& candidate) {
+  std::vector<std::future<std::optional<std::string>>> answers;
   for (const std::string& name : {baseline, candidate}) {
     const Backend* backend = find_backend(name);
     if (!backend) return "no backend '" + name + "' here; this build has " + list_text(backend_names());
-    if (const auto why = backend->unavailable()) return name + " cannot run on this machine: " + *why;
+    if (!answers.empty() && baseline == candidate) break;
+    // Where there is no thread left, when the answer is asked for.
+    answers.push_back(
+        std::async(std::launch::async | std::launch::deferred, [backend] { return backend->unavailable(); }));
+  }
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (const auto why = answers[i].get())
+      return (i == 0 ? baseline : candidate) + " cannot run on this machine: " + *why;
   }
   return "";
 }

@@ -70,6 +70,7 @@ constexpr Expected kFaults[] = {
     {"ends_by_signal_at_compile", VerdictClass::crash, Symptom::died},
     {"truncated_frame", VerdictClass::crash, Symptom::died},
     {"raises", VerdictClass::crash, Symptom::thrown},
+    {"wrong_result", VerdictClass::defect, Symptom::bad_reply},
     {"runs_out_of_memory", VerdictClass::out_of_memory, Symptom::none},
     {"hangs_at_hello", VerdictClass::timeout, Symptom::timed_out},
     {"hangs_at_compile", VerdictClass::timeout, Symptom::timed_out},

@@ -150,6 +150,7 @@ class Worker:
                "no_json": lambda: OUT.write(b"FSM1" + struct.pack("<IQ", 4, 0) + b"{{{{"),
                "unknown_reply": lambda: send({"type": "greetings"}),
                "raises": lambda: send({"type": "error", "kind": "failed", "what": "RuntimeError: no kernel image"}),
+               "wrong_result": lambda: send({"type": "error", "kind": "wrong_result", "what": "'y' is missing"}),
                "runs_out_of_memory": lambda: send({"type": "error", "kind": "out_of_memory", "what": "2 TB asked"}),
                "unknown_error": lambda: send({"type": "error", "kind": "sadness", "what": ""})}
         if fault in bad:

@@ -27,7 +27,7 @@ import sys
 from types import ModuleType
 
 import numpy as np
-from protocol import Executor, Unavailable, Unsupported, opaque_plan, redirect_standard_output, serve
+from protocol import Executor, Unavailable, Unsupported, WrongResult, opaque_plan, redirect_standard_output, serve
 
 # Functions with errors of at most 4 units of 2^-24, as libraries and GPU compilers have them, quotients included, and
 # any mean and any variance that does not cancel.
@@ -90,7 +90,7 @@ class TorchTensors:
 
     def read(self, tensor):
         if not isinstance(tensor, self.torch.Tensor):
-            raise TypeError(f"the function returned {type(tensor).__name__}, expected torch.Tensor")
+            raise WrongResult(f"the function returned {type(tensor).__name__}, expected torch.Tensor")
         tensor = tensor.detach().cpu().contiguous()
         return (tensor.view(self.torch.uint16) if tensor.dtype == self.torch.bfloat16 else tensor).numpy()
 
@@ -113,7 +113,10 @@ class NumpyTensors:
         return array.view(self.bf16) if kind.dtype == "bf16" else array
 
     def read(self, array):
+        kind = type(array).__name__
         array = np.asarray(array)
+        if array.dtype == object:
+            raise WrongResult(f"the function returned {kind}, expected an array")
         return array.view(np.uint16) if array.dtype == self.bf16 else array
 
 
@@ -165,7 +168,7 @@ class FunctionExecutor(Executor):
         made = list(made) if isinstance(made, (tuple, list)) else [made]
         names = self.graph.results()
         if len(made) != len(names):
-            raise ValueError(f"the function returned {len(made)} tensors, expected {len(names)}: {', '.join(names)}")
+            raise WrongResult(f"the function returned {len(made)} tensors, expected {len(names)}: {', '.join(names)}")
         return {name: self.tensors.read(tensor) for name, tensor in zip(names, made, strict=True)}
 
 

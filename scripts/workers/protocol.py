@@ -30,6 +30,10 @@ class Unsupported(Exception):
     """The library has no kernel for the graph: a verdict of its own, counted by this text."""
 
 
+class WrongResult(Exception):
+    """The program's results are not those of the graph: a defect of the program, as this text says."""
+
+
 class Unavailable(Exception):
     """The worker cannot start: a mode that does not exist, a library that is missing."""
 
@@ -182,16 +186,15 @@ def unpack_tensors(header, payload):
 
 
 def pack_tensors(arrays, types):
-    """`types` has the type that the graph gives each value; a result of another one is sent with what it has, so
-    that fusesmith reports it."""
+    """`types` has the type that the graph gives each value."""
     tensors, parts = [], []
     for name, array in arrays.items():
         expected = types[name]
-        text = expected.text
         if array.dtype != expected.storage or array.shape != expected.shape:
             dtype = expected.dtype if array.dtype == expected.storage else dtype_name(array.dtype)
-            text = f"{dtype}[{','.join(map(str, array.shape))}]"
-        tensors.append({"name": name, "type": text})
+            got = f"{dtype}[{','.join(map(str, array.shape))}]"
+            raise WrongResult(f"results: '{name}': expected {expected.text}, got {got}")
+        tensors.append({"name": name, "type": expected.text})
         parts.append(np.ascontiguousarray(array).tobytes())
     return tensors, b"".join(parts)
 
@@ -219,9 +222,19 @@ OUT_OF_MEMORY_TEXTS = ("out of memory", "can't allocate memory", "RESOURCE_EXHAU
                        "Failed to allocate memory")
 
 
+def place_text(error):
+    """Where in the judged file it happened: not in a worker of ours, nor in an installed library."""
+    ours = os.path.dirname(os.path.abspath(__file__))
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if os.path.dirname(frame.filename) != ours and os.path.isfile(frame.filename) and (
+                "site-packages" not in frame.filename and not frame.filename.startswith(sys.base_prefix)):
+            return f" ({os.path.basename(frame.filename)}:{frame.lineno})"
+    return ""
+
+
 def error_reply(error):
     traceback.print_exception(error)
-    what = f"{type(error).__name__}: {error}"
+    what = f"{type(error).__name__}: {error}{place_text(error)}"
     no_memory = isinstance(error, MemoryError) or any(text in what for text in OUT_OF_MEMORY_TEXTS)
     return {"type": "error", "kind": "out_of_memory" if no_memory else "failed", "what": one_line(what)}
 
@@ -268,6 +281,12 @@ class Server:
         return {"type": "plan", **plan}, b""
 
     def run(self, request, payload):
+        try:
+            return self.results(request, payload)
+        except WrongResult as error:
+            return {"type": "error", "kind": "wrong_result", "what": one_line(str(error))}, b""
+
+    def results(self, request, payload):
         sent = unpack_tensors(request, payload)
         loaded = self.executor.load(sent, request.get("buffers") == "same")
         results = self.executor.run(loaded)

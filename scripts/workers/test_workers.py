@@ -331,9 +331,17 @@ class FunctionTest(unittest.TestCase):
     def test_no_memory_is_told_apart(self):
         self.assertEqual(self.run_one(self.start("def f(x): raise MemoryError"))[0]["kind"], "out_of_memory")
 
-    def test_wrong_type_is_sent_as_it_is(self):
-        reply, _ = self.run_one(self.start("def f(x): return x[:2].astype('float64')"))
-        self.assertEqual(reply["tensors"], [{"name": "y", "type": "float64[2]"}])
+    def test_wrong_results_are_named(self):
+        for body, what in (("x[:2].astype('float64')", "results: 'y': expected f32[4], got float64[2]"),
+                           ("x.astype('float16')", "results: 'y': expected f32[4], got f16[4]"),
+                           ("None", "the function returned NoneType, expected an array"),
+                           ("(x, x)", "the function returned 2 tensors, expected 1: y")):
+            reply, _ = self.run_one(self.start(f"def f(x): return {body}"))
+            self.assertEqual((reply["kind"], reply["what"]), ("wrong_result", what))
+
+    def test_an_exception_has_its_place(self):
+        reply, _ = self.run_one(self.start("import numpy\ndef f(x):\n    return numpy.zeros(3) + x"))
+        self.assertRegex(reply["what"], r"^ValueError: operands could not be broadcast .*\(tmp.*\.py:3\)$")
 
     def test_payload_in_files(self):
         worker = self.start("def f(x): return x + 1")
