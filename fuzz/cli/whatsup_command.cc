@@ -35,7 +35,8 @@ FlagTable WhatsupFlags::table() {
   table.details =
       "Prints one row for each work directory. cases/s is of the last minutes, as far as the work directory "
       "tells. seen: how long ago the campaign last saved its counts, which a running one does every 2 "
-      "seconds. groups: findings that probably have one cause count once.\n"
+      "seconds. groups: findings that probably have one cause count once. trouble: worker processes that "
+      "ended and were replaced, and GPUs that are not used any more because they failed.\n"
       "\n"
       "Exit codes: 0 all were read, 1 wrong usage, or a work directory cannot be read; the others are shown.";
   table.positional = {"WORKDIR", &workdirs, 1};
@@ -100,6 +101,27 @@ std::string state_text(const Row& row) {
   return row.campaign.running ? "running" : "ended";
 }
 
+int64_t restarts_of(const Row& row) {
+  const auto& status = row.campaign.stats.status;
+  return status ? status->worker_restarts : 0;
+}
+
+std::vector<std::string> quarantined_of(const Row& row) {
+  std::vector<std::string> uuids;
+  for (const auto& [uuid, gpu] : row.campaign.stats.gpus) {
+    if (!gpu.quarantined.empty()) uuids.push_back(uuid);
+  }
+  return uuids;
+}
+
+std::string trouble_text(const Row& row) {
+  std::string text;
+  if (const int64_t restarts = restarts_of(row)) text = counted(restarts, "restart");
+  if (const auto gpus = quarantined_of(row); !gpus.empty())
+    text += (text.empty() ? "" : ", ") + counted(static_cast<int64_t>(gpus.size()), "GPU") + " out";
+  return text;
+}
+
 Json json_of(const Row& row) {
   return {{"workdir", row.campaign.path.string()},
           {"baseline", option(row, "baseline")},
@@ -111,13 +133,16 @@ Json json_of(const Row& row) {
           {"elapsed_s", row.campaign.stats.elapsed_s},
           {"findings", row.findings},
           {"groups", row.groups},
+          {"worker_restarts", restarts_of(row)},
+          {"quarantined_gpus", quarantined_of(row)},
           {"seen_s_ago", row.seen < 0 ? Json() : Json(row.seen)}};
 }
 
 // Exit code: 0, 1.
 int run(WhatsupFlags& flags, Console& console) {
   int code = kClean;
-  Table table({"work directory", "backends", "state", "cases/s", "cases", "findings", "groups", "seen"});
+  Table table(
+      {"work directory", "backends", "state", "cases/s", "cases", "findings", "groups", "seen", "trouble"});
   Json rows = Json::array();
   int64_t cases = 0;
   for (const std::string& workdir : flags.workdirs) {
@@ -130,7 +155,7 @@ int run(WhatsupFlags& flags, Console& console) {
     rows.push_back(json_of(*row));
     table.add({printable(workdir), pair_text(*row), state_text(*row), short_number(std::round(row->rate)),
                std::to_string(row->campaign.stats.cases), std::to_string(row->findings),
-               std::to_string(row->groups), ago_text(row->seen)});
+               std::to_string(row->groups), ago_text(row->seen), trouble_text(*row)});
   }
   if (flags.json)
     console.out << Json{{"campaigns", rows}, {"cases", cases}}.dump(2, ' ', false,

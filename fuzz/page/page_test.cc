@@ -146,6 +146,21 @@ TEST_F(PageOfMarkup, CommandsWriteIt) {
     EXPECT_EQ(Json::parse(running.out)["campaigns"][0]["running"], true);
   }
   EXPECT_THAT(fusesmith_command({"whatsup", workdir_}).out, HasSubstr("ended"));
+  EXPECT_EQ(campaigns[0]["worker_restarts"], 0);
+  EXPECT_EQ(campaigns[0]["quarantined_gpus"], Json::array());
+}
+
+TEST_F(PageOfMarkup, WhatsupTellsOfTrouble) {
+  const std::string file = workdir_ + "/stats.json";
+  Json stats = Json::parse(*read_file(file));
+  stats["status"] = {{"worker_restarts", 3}};
+  stats["gpus"] = {{"GPU-a", {{"name", "card"}}},
+                   {"GPU-b", {{"name", "card"}, {"quarantined", "it failed"}}}};
+  ASSERT_FALSE(write_file(file, stats.dump()));
+  const Json campaign = Json::parse(fusesmith_command({"whatsup", "--json", workdir_}).out)["campaigns"][0];
+  EXPECT_EQ(campaign["worker_restarts"], 3);
+  EXPECT_EQ(campaign["quarantined_gpus"], Json({"GPU-b"}));
+  EXPECT_THAT(fusesmith_command({"whatsup", workdir_}).out, HasSubstr("3 restarts, 1 GPU out"));
 }
 
 TEST(IntervalStrip, PlacesWhatIsFinite) {
