@@ -13,10 +13,16 @@ namespace {
 
 constexpr int64_t kMaxCount = int64_t{1} << 53;
 
+// operator[] of a null makes it an object first, and leaves what no destructor accepts if memory runs out.
+Json& member_of(Json& object, std::string_view name) {
+  if (object.is_null()) object = Json::object();
+  return object[std::string(name)];
+}
+
 Json gaps_json(const CoverageGaps& gaps) {
   Json rare = Json::object();
   for (const RareRewrite& rewrite : gaps.rare)
-    rare[std::string(rewrite.pattern)][std::string(name(rewrite.dtype))] = rewrite.matched;
+    member_of(member_of(rare, rewrite.pattern), name(rewrite.dtype)) = rewrite.matched;
   return {
       {"wanted_matches", gaps.wanted},
       {"matched", rare},
@@ -73,7 +79,7 @@ void write_coverage(Json& object, const Coverage& coverage, int64_t cases) {
   for (size_t i = 0; i < cells.size(); ++i) {
     if (coverage.count(i) == 0) continue;
     Json* place = &object[std::string(cells[i].table)];
-    for (std::string_view word : cells[i].words) place = &(*place)[std::string(word)];
+    for (std::string_view word : cells[i].words) place = &member_of(*place, word);
     *place = coverage.count(i);
   }
   object["holes"] = gaps_json(coverage_gaps(coverage, cases));

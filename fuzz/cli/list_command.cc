@@ -109,7 +109,7 @@ const std::vector<Listing>& all_listings() {
 std::string json_text(const Listing& listing, const Rows& rows) {
   Json items = Json::array();
   for (size_t i = 1; i < rows.size(); ++i) {
-    Json item;
+    Json item = Json::object();
     for (size_t column = 0; column < rows[0].size(); ++column)
       item[rows[0][column].get<std::string>()] = rows[i][column];
     items.push_back(item);

@@ -75,6 +75,7 @@ Json json_of(const std::string& file, const Case& test_case, const std::vector<C
   Json code = Json::array();
   for (const CodeLine& line : lines) code.push_back({{"code", line.code}, {"type", line.comment}});
   json["lines"] = std::move(code);
+  json["values"] = Json::object();
   for (size_t i = 0; i < tensors.size(); ++i)
     json["values"][test_case.graph.name(static_cast<ValueId>(i))] = elements_text(tensors[i]);
   return json;
