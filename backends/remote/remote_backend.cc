@@ -231,9 +231,11 @@ class RemoteBackend : public Backend {
   std::string_view name() const override { return pool_->spec().name; }
   std::string_view doc() const override { return doc_; }
 
-  std::optional<std::string> unavailable() const override {
+  std::optional<std::string> unavailable() const override { return unavailable(Deadlines{}.compile); }
+
+  std::optional<std::string> unavailable(double seconds) const {
     try {
-      pool_->put_back(pool_->take(Deadlines{}.compile));
+      pool_->put_back(pool_->take(seconds));
       return {};
     } catch (const WorkerError& error) {
       return error.what();
@@ -300,6 +302,11 @@ Json compile_request(const Graph& graph, const CompileOptions& options) {
   Json layouts = layouts_json(graph);
   if (!layouts.empty()) request["layouts"] = std::move(layouts);
   return request;
+}
+
+std::optional<std::string> why_unavailable(const Backend& backend, double seconds) {
+  const auto* remote = dynamic_cast<const RemoteBackend*>(&backend);
+  return remote ? remote->unavailable(seconds) : backend.unavailable();
 }
 
 void end_idle_workers(const Backend& backend) {

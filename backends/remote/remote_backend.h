@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "backends/backend.h"
@@ -13,6 +14,10 @@ namespace fusesmith::backends {
 
 // Its programs throw WorkerError, from compile() on.
 std::unique_ptr<Backend> make_remote_backend(WorkerSpec spec, std::string_view doc);
+
+// Why the backend cannot run here: of workers, which have so many seconds to start; else what unavailable()
+// says. A worker that starts is kept.
+std::optional<std::string> why_unavailable(const Backend& backend, double seconds);
 
 // Ends the processes that are kept for its next program, if it is one of workers.
 void end_idle_workers(const Backend& backend);

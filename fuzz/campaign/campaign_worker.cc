@@ -27,9 +27,9 @@ constexpr int kMostThreads = 4096;
 
 thread_local JournalSlot* slot_of_thread = nullptr;
 
-// How long a stage of the case may take, in ms. Cases of a corpus may be much larger than generated ones,
-// whose time limit grows with their multiply-adds.
-int64_t patience(const Case& test_case, const CampaignOptions& options) {
+// How long a stage of the case may take, in ms: 1 / `share` of its limit. Cases of a corpus may be much
+// larger than generated ones, whose time limit grows with their multiply-adds.
+int64_t patience(const Case& test_case, const CampaignOptions& options, double share = 1) {
   constexpr int64_t kNoLimit = int64_t{1} << 50;
   constexpr double kCampaignOperations = 1e9;  // of a graph, with all that generated graphs have and more
   if (options.timeout <= 0) return kNoLimit;
@@ -40,7 +40,9 @@ int64_t patience(const Case& test_case, const CampaignOptions& options) {
     for (const ValueId v : node.inputs) inputs.push_back(graph.type(v));
     operations += static_cast<double>(work_of(node.op, inputs, graph.type(node.first_output)).operations);
   }
-  double seconds = options.timeout * std::max(1.0, operations / kCampaignOperations);
+  constexpr double kLeast = 1;
+  double seconds =
+      std::max(kLeast, options.timeout * std::max(1.0, operations / kCampaignOperations) / share);
   // A worker of another program has limits of its own for each of its answers.
   constexpr int kAnswers = 4;
   if (worker_kind(options.judge.baseline) || worker_kind(options.judge.candidate))
@@ -144,12 +146,13 @@ class Server {
   }
 
   // Its case holds the options of the campaign. A case that hangs is minimized by cases that hang: these have
-  // less time, as they are smaller than a case that was seen to take all of its time.
+  // less time, as they are smaller than a case that was seen to take all of its time. The limits of workers
+  // of other programs stay: a compiler takes seconds for the smallest graph.
   WorkerReply query(const WorkerRequest& request) const {
     const auto test_case = parse_case(request.text);
     if (!test_case) return telling(WorkerReply::Kind::problem, test_case.problem());
-    constexpr int64_t kLeast = 1000, kShare = 30;
-    slot_of_thread->begin_case(std::max(kLeast, patience(*test_case, setup_.options) / kShare));
+    constexpr double kShare = 30;
+    slot_of_thread->begin_case(patience(*test_case, setup_.options, kShare));
     WorkerReply reply;
     reply.verdict = brief(by_case_.run(*test_case).verdict);
     return reply;

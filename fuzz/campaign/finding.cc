@@ -151,6 +151,26 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
   return write_both(folder, report);
 }
 
+std::string issue_text(const std::string& file, const Case& test_case, const std::string& signature,
+                       const FindingOptions& options) {
+  const auto begun = Clock::now();
+  const Stop hurry = [&] {
+    return (options.stop && options.stop()) || seconds_since(begun) > options.max_seconds;
+  };
+  Reproduction seen =
+      reproduce(test_case, signature, options.judging, signature.empty() ? 1 : kMostTrials, options.stop);
+  if (!seen.fails()) return "";
+  const std::string failing = seen.run.verdict.signature_text();
+  if (signature.empty())  // how often it fails in this way is not known yet
+    seen = reproduce(test_case, failing, without_issue_of(options.judging, failing), kMostTrials, hurry);
+  if (!seen.fails()) return "";
+  FindingReport report = report_of(failing, {file, test_case, std::move(seen)}, options);
+  report.how_small = "as it was given";
+  add_notes(report);
+  report.ablations = ablations_of(test_case, report.found.seen, options.judging, hurry);
+  return report_markdown(report);
+}
+
 std::optional<Problem> report_unrun(const std::filesystem::path& folder, const std::string& signature,
                                     const Verdict& verdict, const std::string& why,
                                     const FindingOptions& options) {

@@ -42,6 +42,12 @@ std::optional<VerdictClass> recorded_class(const std::filesystem::path& folder);
 std::optional<Problem> finish_finding(const std::filesystem::path& folder, const std::string& signature,
                                       const FindingOptions& options, const OnOther& on_other = {});
 
+// The report of a case as it is, as finish_finding writes it: the case is judged again, with ablations but
+// without minimization and neighbours. `file`: its name, for the commands. Empty: the case did not fail with
+// the signature, or, without one, did not fail. Nothing is written.
+std::string issue_text(const std::string& file, const Case& test_case, const std::string& signature,
+                       const FindingOptions& options);
+
 // For a finding that is not to be run again: writes report.md, and verdict.json unless it is there, from what
 // is known. `why`: why it was not minimized.
 std::optional<Problem> report_unrun(const std::filesystem::path& folder, const std::string& signature,

@@ -68,7 +68,10 @@ std::string text_of(const Case& test_case, const Explained& explained, size_t co
                      (verdict.finding ? ", finding " + verdict.signature_text() : "") + known_text(verdict) +
                      "\n" + wrapped(sentence(verdict)) + "\n";
   text += shown_step_text(verdict);
-  if (verdict.failing_region) text += wrapped("Evidence: " + evidence_text(verdict) + ".") + "\n";
+  // Most sentences contain it.
+  if (const std::string evidence = evidence_text(verdict);
+      verdict.failing_region && sentence(verdict).find(evidence) == std::string::npos)
+    text += wrapped("Evidence: " + evidence + ".") + "\n";
   if (const std::string other = other_failure_text(verdict); !other.empty())
     text += wrapped(verdict.failing_region->role == BackendRole::candidate ? "The baseline " + other
                                                                            : "The candidate " + other) +

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/base/escape.h"
 #include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
+#include "fuzz/campaign/finding.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/export/format.h"
 #include "fuzz/export/recorded_mark.h"
@@ -32,6 +34,8 @@ struct ExportFlags {
 
 constexpr std::string_view kName = "export";
 constexpr std::string_view kStandardOutput = "-";
+constexpr std::string_view kMarkdown = "markdown";
+constexpr double kIssueSeconds = 60;  // for the runs that tell the cause apart
 
 // "dot|svg", and a paragraph with a line for each format.
 const std::string& format_choices() {
@@ -49,8 +53,8 @@ const std::string& details() {
     std::string formats;
     for (const ExportFormat& format : export_formats())
       formats += "  " + std::string(format.name) + ": " + std::string(format.doc) + "\n";
-    return "Writes one case in a format that can be read without fusesmith. `-` is a case on standard "
-           "input.\n"
+    return "Writes one case in a format that can be read without fusesmith. FOLDER is that of a finding: its "
+           "minimized case, or the one found. `-` is a case on standard input.\n"
            "\n"
            "Formats:\n" +
            formats +
@@ -73,7 +77,7 @@ FlagTable ExportFlags::table() {
   table.command = kName;
   table.doc = "write a case in a format that can be read without fusesmith.";
   table.details = details();
-  table.positional = {"CASE.json|-", &files, 1, 1};
+  table.positional = {"CASE.json|FOLDER|-", &files, 1, 1};
   table.flags.push_back({.name = "to",
                          .target = &to,
                          .value = format_choices(),
@@ -143,10 +147,39 @@ int write(const ExportFlags& flags, const Exported& exported, Console& console) 
   return kClean;
 }
 
-Result<CaseResults> judged(const ExportFlags& flags, const Case& test_case, const std::string& signature) {
+int put(const ExportFlags& flags, const Exported& exported, Console& console) {
+  if (flags.output != kStandardOutput) return write(flags, exported, console);
+  console.out << exported.text;
+  return kClean;
+}
+
+// A recorded finding stays one, whatever is known since.
+Judging judging_of(const ExportFlags& flags, const Case& test_case, const std::string& signature) {
   Judging judging(flags.judge, test_case);
   judging.options.stop = InterruptGuard::interrupted;
-  return results_of(test_case, judging, signature);
+  return without_issue_of(std::move(judging), signature);
+}
+
+// The text of an issue, as campaigns write it; empty where the case does not fail.
+std::string issue_of(const ExportFlags& flags, const Case& test_case, const std::string& file,
+                     const std::string& signature, const Console& console) {
+  FindingOptions options;
+  options.judging = judging_of(flags, test_case, signature);
+  options.flags = flags.judge.text();
+  options.commit = console.commit;
+  options.stop = InterruptGuard::interrupted;
+  options.max_seconds = kIssueSeconds;
+  return issue_text(file, test_case, signature, options);
+}
+
+// What a finding's folder has, the smallest first; any other argument as it is.
+std::string case_of_folder(const std::string& argument) {
+  std::error_code ignored;
+  for (const char* name : {"min.json", "case.json"}) {
+    const auto file = std::filesystem::path(argument) / name;
+    if (std::filesystem::exists(file, ignored)) return file.string();
+  }
+  return argument;
 }
 
 // What pictures mark: of the results, or of the verdict that a campaign wrote beside the case.
@@ -169,7 +202,7 @@ int run(ExportFlags& flags, Console& console) {
     return fail(console, kName,
                 "--output=" + flags.output + ": Python would import this script in place of the module " +
                     module + "; choose another name");
-  const std::string& file = flags.files[0];
+  const std::string file = case_of_folder(flags.files[0]);
   const InterruptGuard guard(InterruptGuard::First::ends);  // there is nothing to keep
   const auto test_case = read_case_argument(file);
   if (!test_case) return fail(console, kName, test_case.problem());
@@ -177,19 +210,26 @@ int run(ExportFlags& flags, Console& console) {
   if (to_file) source.data_file = data_path(flags.output).filename().string();
   try {
     const auto recorded = recorded_failure(file);
+    const std::string signature = recorded ? recorded->signature : "";
+    if (flags.with_results && flags.to == kMarkdown) {
+      const std::string text = issue_of(flags, *test_case, file, signature, console);
+      if (!text.empty()) return put(flags, {text}, console);
+    }
     std::optional<Result<CaseResults>> results;
-    if (flags.with_results) results.emplace(judged(flags, *test_case, recorded ? recorded->signature : ""));
-    if (results && !*results) return fail(console, kName, file + ": " + results->problem());
-    if (results) source.results = &**results;
-    source.note = failure_note(recorded, results ? &(*results)->rate : nullptr);
+    if (flags.with_results)
+      results.emplace(results_of(*test_case, judging_of(flags, *test_case, signature), signature));
+    // A backend that crashes has none, which is what the script is to show.
+    const bool are_missing = results && !*results && recorded;
+    if (are_missing) console.err << "fusesmith export: " << printable(results->problem()) << "\n";
+    if (results && !*results && !are_missing) return fail(console, kName, file + ": " + results->problem());
+    if (results && *results) source.results = &**results;
+    source.note = failure_note(recorded, source.results ? &source.results->rate : nullptr);
     auto mark = mark_of(source);
     if (mark && !source.note.empty()) mark->note = source.note + " " + mark->note;
     if (mark) source.mark = &*mark;
     const auto exported = format->write(source);
     if (!exported) return fail(console, kName, file + ": " + exported.problem());
-    if (to_file) return write(flags, *exported, console);
-    console.out << exported->text;
-    return kClean;
+    return put(flags, *exported, console);
   } catch (const DeviceError& error) {
     return fail_device(console, kName, file, error);
   } catch (const Interrupted&) {

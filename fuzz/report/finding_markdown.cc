@@ -189,6 +189,7 @@ std::string how_sure(const FindingFacts& facts) {
                 ? ", of a sample; the output has " + counted(facts.all_elements, "element") + " in all. "
                 : ". ");
   if (rate.runs == 0) return text + "The case was not run again.";
+  if (rate.runs == 1 && rate.failed == 1) return text + "It failed in the one run that was made.";
   const std::string runs = std::to_string(rate.failed) + " of " + counted(rate.runs, "run");
   return text + (rate.sometimes() ? "It fails in " + runs + "." : "It fails every time (" + runs + ").");
 }

@@ -8,6 +8,7 @@
 
 #include "backends/demo/demo_backend.h"
 #include "backends/process_faults.h"
+#include "backends/remote/remote_backend.h"
 #include "backends/remote/worker_names.h"
 #include "backends/rewrite/pattern.h"
 #include "fuzz/base/table.h"
@@ -72,20 +73,33 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// Workers are started for this, which takes seconds where they load a library: both at the same time.
-std::string why_not_run(const std::string& baseline, const std::string& candidate) {
+// Why each cannot run here. Workers are started for this, which takes seconds where they load a library: all
+// at the same time. Null: nothing is asked.
+std::vector<std::optional<std::string>> why_unavailable(const std::vector<const Backend*>& backends,
+                                                        double start_seconds) {
   std::vector<std::future<std::optional<std::string>>> answers;
-  for (const std::string& name : {baseline, candidate}) {
-    const Backend* backend = find_backend(name);
-    if (!backend) return "no backend '" + name + "' here; this build has " + list_text(backend_names());
-    if (!answers.empty() && baseline == candidate) break;
-    // Where there is no thread left, when the answer is asked for.
-    answers.push_back(
-        std::async(std::launch::async | std::launch::deferred, [backend] { return backend->unavailable(); }));
+  for (const Backend* backend : backends) {
+    // Where no thread can be started, it is asked when the answer is needed.
+    answers.push_back(std::async(std::launch::async | std::launch::deferred, [=] {
+      return backend ? backends::why_unavailable(*backend, start_seconds) : std::nullopt;
+    }));
   }
-  for (size_t i = 0; i < answers.size(); ++i) {
-    if (const auto why = answers[i].get())
-      return (i == 0 ? baseline : candidate) + " cannot run on this machine: " + *why;
+  std::vector<std::optional<std::string>> all;
+  for (auto& answer : answers) all.push_back(answer.get());
+  return all;
+}
+
+std::string why_not_run(const std::string& baseline, const std::string& candidate, double start_seconds) {
+  const std::string* const names[] = {&baseline, &candidate};
+  std::vector<const Backend*> pair;
+  for (const std::string* name : names) {
+    pair.push_back(find_backend(*name));
+    if (!pair.back()) return "no backend '" + *name + "' here; this build has " + list_text(backend_names());
+  }
+  if (pair[0] == pair[1]) pair.pop_back();
+  const auto why = why_unavailable(pair, start_seconds);
+  for (size_t i = 0; i < why.size(); ++i) {
+    if (why[i]) return *names[i] + " cannot run on this machine: " + *why[i];
   }
   return "";
 }
@@ -218,6 +232,8 @@ std::string JudgeFlags::text() const {
   add("policy", policy);
   add("skip_patterns", joined(skip_patterns));
   add("faults", joined(faults));
+  if (compile_timeout != Deadlines{}.compile) add("compile_timeout", number_text(compile_timeout));
+  if (run_timeout != Deadlines{}.run) add("run_timeout", number_text(run_timeout));
   if (expose != kExposeWhereNeeded) add("expose", std::to_string(expose));
   if (sample != "auto") add("sample", sample);
   add("known", known);
@@ -238,20 +254,23 @@ std::optional<CannotRun> JudgeFlags::cannot_run() const {
     return CannotRun{"--sample=" + sample + ": expected auto, off, or a number between 1 and 2^27", kUsage};
   const std::pair<const char*, const std::string&> chosen[] = {{"baseline", baseline},
                                                                {"candidate", candidate}};
+  std::vector<const Backend*> backends;
   for (const auto& [flag, name] : chosen) {
-    const std::string place = std::string("--") + flag + "=" + name;
-    const bool worker = worker_kind(name) != nullptr;
-    if (worker) {
+    if (worker_kind(name)) {
       if (const auto spec = worker_spec(name); !spec)
         return CannotRun{std::string("--") + flag + ": " + spec.problem(), kUsage};
     }
-    const Backend* backend = find_backend(name);
-    const auto why = backend ? backend->unavailable() : std::nullopt;
-    if (why && worker) return CannotRun{place + " cannot run on this machine: " + *why, kUsage};
-    if (why)
-      return CannotRun{place + " cannot run on this machine: " + *why +
-                           "; `fusesmith list backends` shows the available ones",
-                       kDeviceUnhealthy};
+    backends.push_back(find_backend(name));
+  }
+  if (baseline == candidate) backends.pop_back();
+  const auto unavailable = why_unavailable(backends, compile_timeout);
+  for (size_t i = 0; i < unavailable.size(); ++i) {
+    if (!unavailable[i]) continue;
+    const auto& [flag, name] = chosen[i];
+    const std::string why =
+        std::string("--") + flag + "=" + name + " cannot run on this machine: " + *unavailable[i];
+    if (worker_kind(name)) return CannotRun{why, kUsage};
+    return CannotRun{why + "; `fusesmith list backends` shows the available ones", kDeviceUnhealthy};
   }
   return {};
 }
@@ -282,7 +301,7 @@ RunOptions run_options(const JudgeFlags& flags) {
 Judging::Judging(const JudgeFlags& flags)
     : baseline(flags.baseline.empty() ? default_baseline() : flags.baseline),
       candidate(flags.candidate.empty() ? default_candidate() : flags.candidate),
-      why_not(why_not_run(baseline, candidate)),
+      why_not(why_not_run(baseline, candidate, flags.compile_timeout)),
       options(run_options(flags)),
       known_issues(flags.known_issues) {}
 
@@ -303,7 +322,7 @@ Judging::Judging(const JudgeFlags& flags, const Case& test_case) : Judging(flags
   if (!test_case.expect || test_case.expect->backends.size() != 2) return;
   if (flags.baseline.empty()) baseline = test_case.expect->backends[0];
   if (flags.candidate.empty()) candidate = test_case.expect->backends[1];
-  why_not = why_not_run(baseline, candidate);
+  why_not = why_not_run(baseline, candidate, flags.compile_timeout);
 }
 
 CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>& then) const {

@@ -78,7 +78,8 @@ Smooth gelu_erf(double x, double dx, const Arithmetic& arithmetic) {
                density = inv_sqrtpi / sqrt2 * std::exp(-0.5 * x * x);
   const double far = std::fabs(x) + dx;
   const double curvature = density * std::exp(std::fabs(x) * dx) * (2 + far * far);
-  const double argument = 2 * std::fabs(z) * 2 * inv_sqrtpi * std::exp(-z * z);
+  // The constant is rounded, and multiplied or divided by.
+  const double argument = (1 + arithmetic.div) * std::fabs(z) * 2 * inv_sqrtpi * std::exp(-z * z);
   const double inner = arithmetic.erf_absolute + arithmetic.erf * std::fabs(std::erf(z)) + argument;
   return gelu(x, dx, phi, phi + x * density, curvature, inner, arithmetic);
 }

@@ -209,5 +209,50 @@ TEST(DeclaredArithmetic, NormsByScaleAndShift) {
   EXPECT_GT(outside_plain, 0);
 }
 
+// The mean square is 4^6, so that f32 adds no eps and every product is exact or a tie; f64 keeps eps, which
+// decides the ties.
+TEST(DeclaredArithmetic, ANormInF64WhoseRootIsAlmostAPowerOfTwo) {
+  const double weight = 1 + 3 * 0x1p-22, eps = static_cast<double>(1e-6f);
+  std::vector<double> x, weights, wide, narrow;
+  for (const double v : {7, 5, 5, 3, 3, 3, 1, 1, -7, -5, -5, -3, -3, -3, -1, -1}) {
+    x.push_back(16 * v);
+    weights.push_back(weight);
+    narrow.push_back(static_cast<double>(static_cast<float>(x.back() / 64 * weight)));
+    wide.push_back(static_cast<double>(static_cast<float>(x.back() / std::sqrt(4096 + eps) * weight)));
+  }
+  ASSERT_NE(wide, narrow);
+  OneNode node(RmsNorm{1e-6}, {row(x), row(weights)});
+  EXPECT_NE(node.judge(wide, {}), "defect");
+  EXPECT_NE(node.judge(narrow, {}), "defect");
+  wide[3] = std::nextafter(std::nextafter(wide[3], 0.0), 0.0) * (1 - 0x1p-20);
+  EXPECT_EQ(node.judge(wide, {}), "defect");
+  OneNode plain(RmsNorm{1e-6}, {row(x)});
+  std::vector<double> quotients;
+  for (const double v : x) quotients.push_back(v / 64);
+  EXPECT_EQ(plain.judge(quotients, {}), "reassociation");
+  quotients[5] = static_cast<double>(std::nextafter(static_cast<float>(quotients[5]), 9.0f));
+  EXPECT_EQ(plain.judge(quotients, {}), "defect") << "nothing follows the product: one result is right";
+}
+
+// sum / n, with a division that is off by 4 units of the quotient.
+TEST(DeclaredArithmetic, AMeanByASloppyDivision) {
+  OneNode node(ReduceMean{{0}}, {row({1, 1, 2})});
+  const double off = static_cast<double>(static_cast<float>(4.0 / 3 * (1 + 3.9 * 0x1p-24)));
+  EXPECT_EQ(node.judge({off}, {}), "defect");
+  EXPECT_EQ(node.judge({off}, {.div = 4}), "reassociation");
+}
+
+// x / sqrt(mean + eps) w with a root and a division that are off by almost 4 units each.
+TEST(DeclaredArithmetic, ANormByASquareRootAndADivision) {
+  const std::vector<double> x = {3, 1, 1.5}, w = {1, 1, 1};
+  std::vector<double> y;
+  const double root = std::sqrt((9 + 1 + 2.25) / 3 + static_cast<double>(1e-5f));
+  for (size_t i = 0; i < x.size(); ++i)
+    y.push_back(static_cast<double>(static_cast<float>(x[i] * w[i] / root * (1 + 14.5 * 0x1p-24))));
+  OneNode node(RmsNorm{1e-5}, {row(x), row(w)});
+  EXPECT_EQ(node.judge(y, {.rsqrt = 4, .row_sums = {}}), "defect");
+  EXPECT_EQ(node.judge(y, {.rsqrt = 4, .sqrt = 4, .div = 4}), "reassociation");
+}
+
 }  // namespace
 }  // namespace fusesmith::oracle

@@ -21,17 +21,24 @@ struct Element {
   double v, e;
 };
 
+struct InverseRoot {
+  Element r;
+  double lost = 0;  // by how much r is larger than what a kernel in f64 has, relatively
+};
+
 // 1 / sqrt(total) and its relative error: (1 - dt)^(-1/2) - 1, the larger side; unbounded where the total may
-// vanish. dt holds the error of what is added to eps, and the addition rounds.
-Element inverse_root(double total, double error, const Arithmetic& arithmetic) {
+// vanish. dt holds the error of what is added to eps, and the addition rounds. The root may also be taken as
+// sqrt, and divided by, or inverted by a division.
+InverseRoot inverse_root(double total, double error, const Arithmetic& arithmetic) {
   const auto rounded = static_cast<double>(static_cast<float>(total));
-  // Had the sum not been rounded, the root would be less than 2^-25 away, and round to the same f32, as would
-  // any product with it.
-  if (error == 0 && is_power_of_four(rounded) && std::fabs(rounded - total) < 0x1.fp-25 * total)
-    return {1 / std::sqrt(rounded), 0};
+  // Exact but for what the addition rounds away.
+  if (const double away = std::fabs(rounded - total) / total;
+      error == 0 && is_power_of_four(rounded) && away < 0x1.fp-25)
+    return {{1 / std::sqrt(rounded), 0}, 0.5001 * away};
+  const double units = std::fmax(arithmetic.rsqrt, arithmetic.sqrt + arithmetic.div);
   const double dt = (error + kU * total) / total;
-  return {1 / std::sqrt(total),
-          (dt < 1 ? 1 / std::sqrt(1 - dt) : kInfinity) * (1 + arithmetic.rsqrt * kU) - 1 + 0x1p-50};
+  return {
+      {1 / std::sqrt(total), (dt < 1 ? 1 / std::sqrt(1 - dt) : kInfinity) * (1 + units * kU) - 1 + 0x1p-50}};
 }
 
 // (c +- dc) r, rounded.
@@ -79,7 +86,7 @@ struct NormRow {
   RowView row;
   size_t start;
   double mean, mean_error;
-  Element r;
+  InverseRoot root;
   bool centred;
   bool regular;  // all statistics are finite
   bool known;    // no sum may have overflowed
@@ -88,9 +95,18 @@ struct NormRow {
 // The further error of x scale + shift with scale = r w and shift = b - mean r w: two roundings of x scale,
 // three of shift's product, one of shift. Unknown where a product may overflow.
 double scale_and_shift_error(const NormRow& norm, size_t j, Element w, Element b) {
-  const double scale = norm.r.v * (1 + norm.r.e) * (std::fabs(w.v) + w.e);
+  const double scale = norm.root.r.v * (1 + norm.root.r.e) * (std::fabs(w.v) + w.e);
   const double products = (std::fabs(norm.row.x[j]) + std::fabs(norm.mean) + norm.mean_error) * scale;
   return products < max_finite(Dtype::f32) ? kU * (3 * products + std::fabs(b.v) + b.e) * 1.001 : kInfinity;
+}
+
+// The further error of a result c r w + b where r may be smaller. A result of the dtype is left alone if that
+// is less than half of its distance to the next one; a tie of two results is not.
+double error_of_lost(const InverseRoot& root, double c, Element w, Element result, Dtype dtype) {
+  const double error = root.lost * std::fabs(c) * root.r.v * (std::fabs(w.v) + w.e);
+  const bool stays =
+      result.e == 0 && round_to(dtype, result.v) == result.v && error < 0x1.ffp-26 * std::fabs(result.v);
+  return stays || std::isnan(error) ? 0 : error;
 }
 
 void write_row(const NormRow& norm, const Affine& affine, const Arithmetic& arithmetic, Bounded& y) {
@@ -100,7 +116,8 @@ void write_row(const NormRow& norm, const Affine& affine, const Arithmetic& arit
     const double dc = exact ? dx : (dx + norm.mean_error) * (1 + kU) + kU * std::fabs(c);
     const size_t i = norm.start + j;
     const Element w = affine.at(affine.weight, i, 1), b = affine.at(affine.bias, i, 0);
-    Element result = affine_transform(scaled(c, dc, norm.r), w, b, arithmetic.smallest);
+    Element result = affine_transform(scaled(c, dc, norm.root.r), w, b, arithmetic.smallest);
+    result.e += error_of_lost(norm.root, c, w, result, y.type.dtype);
     if (norm.centred && arithmetic.norms_scale_and_shift) result.e += scale_and_shift_error(norm, j, w, b);
     if (!norm.regular)
       result.e = norm.row.dx ? kInfinity : 0;
@@ -125,10 +142,10 @@ Bounded centred_norm(BoundedSpan in, const TensorType& out, size_t n, Affine aff
   for (size_t start = 0; start < x.v.size(); start += n) {
     const RowView row = row_of(x, start, n);
     const Statistics s = statistics(row, arithmetic);
-    const Element r = inverse_root(s.variance + eps, s.variance_error, arithmetic);
+    const InverseRoot root = inverse_root(s.variance + eps, s.variance_error, arithmetic);
     const bool known = s.variance * static_cast<double>(n) < 1e38 && std::isfinite(s.mean_error);
     const bool regular = std::isfinite(s.mean) && std::isfinite(s.variance);
-    write_row({row, start, s.mean, s.mean_error, r, true, regular, known}, affine, arithmetic, y);
+    write_row({row, start, s.mean, s.mean_error, root, true, regular, known}, affine, arithmetic, y);
   }
   return y;
 }
@@ -175,9 +192,12 @@ Bounded reference(const RmsNorm& op, BoundedSpan in, const TensorType& out, cons
     const double q = squares / count, total = q + f32(op.eps);
     const bool exact = !row.dx && exact_squares(row, squares);
     const double rounding =
-        exact ? 0 : (arithmetic.row_sums.height(count) + 3) * kU * (q + inputs / count) + arithmetic.smallest;
-    const Element r = inverse_root(total, inputs / count + rounding, arithmetic);
-    write_row({row, start, 0, 0, r, false, std::isfinite(q), squares + inputs < 1e38}, affine, arithmetic, y);
+        exact ? 0
+              : (arithmetic.row_sums.height(count) + 2 + arithmetic.div) * kU * (q + inputs / count) +
+                    arithmetic.smallest;
+    const InverseRoot root = inverse_root(total, inputs / count + rounding, arithmetic);
+    write_row({row, start, 0, 0, root, false, std::isfinite(q), squares + inputs < 1e38}, affine, arithmetic,
+              y);
   }
   return y;
 }

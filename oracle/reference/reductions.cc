@@ -115,7 +115,7 @@ Element mean_of(const Row& row, const Arithmetic& arithmetic) {
   if (terms.may_overflow()) return {sum.v / count, kInfinity};
   const double v = sum.v / count, e = sum.e / count;
   if (is_power_of_two(n)) return {v, e};
-  const double divided = e + (kU + 0x1p-52) * (std::fabs(v) + e);
+  const double divided = e + (arithmetic.div * kU + 0x1p-52) * (std::fabs(v) + e);
   if (!arithmetic.means_of_quotients) return {v, divided};
   return {v, std::fmax(divided, error_of_quotients(row, terms, arithmetic))};
 }

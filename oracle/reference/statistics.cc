@@ -35,6 +35,9 @@ double welford_roundings(double n, const RowSums& sums) {
   return std::fmin(running(n), running(sums.steps_of_lane(n)) + 5 * sums.merges);
 }
 
+// The units of a division beyond those of one that is correctly rounded.
+double dividing(const Arithmetic& arithmetic) { return std::fmax(arithmetic.div - 1, 0); }
+
 // `variance` is not two_pass_or_welford here and below.
 double mean_rounding(const RowView& row, double mean, double magnitude, const Arithmetic& arithmetic,
                      Variance variance) {
@@ -46,7 +49,7 @@ double mean_rounding(const RowView& row, double mean, double magnitude, const Ar
   // A division that is not correctly rounded may be a product with the rounded 1 / n.
   const bool divides = (arithmetic.div <= 1 && !arithmetic.means_of_quotients) || is_power_of_two(row.n);
   if (divides && !row.dx && exact_mean(row, mean, magnitude)) return 0;
-  return (arithmetic.row_sums.height(n) + 3) * kU * magnitude;
+  return (arithmetic.row_sums.height(n) + 3 + dividing(arithmetic)) * kU * magnitude;
 }
 
 // Whether squaring and adding the differences from an exact mean is exact in every order, and the division
@@ -78,11 +81,11 @@ double variance_rounding(double n, double mean, double variance, double mean_err
   const double shifted = mean_error * mean_error, height = arithmetic.row_sums.height(n);
   switch (form) {
     case Variance::two_pass:
-      return (height + 6) * kU * (variance + shifted) + shifted;
+      return (height + 6 + dividing(arithmetic)) * kU * (variance + shifted) + shifted;
     case Variance::moments: {
       const double square = variance + mean * mean;
       if (!(n * square < 1e38)) return kInfinity;  // a square may overflow
-      return (height + 4) * kU * square + 2 * mean * mean_error + 2 * shifted;
+      return (height + 4 + dividing(arithmetic)) * kU * square + 2 * mean * mean_error + 2 * shifted;
     }
     case Variance::welford:
     case Variance::two_pass_or_welford:
