@@ -9,6 +9,7 @@
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
 #include "fuzz/cli/command.h"
+#include "fuzz/export/values_file.h"
 #include "fuzz/report/definitions.h"
 #include "fuzz/report/verdict_json.h"
 #include "fuzz/report/verdict_text.h"
@@ -28,6 +29,7 @@ struct ReplayFlags {
   bool bitwise = false;
   bool json = false;
   bool wide = false;
+  std::string values;  // file; empty: none
   std::vector<std::string> files;
 
   FlagTable table();
@@ -64,9 +66,15 @@ void add_known(const JudgeFlags& flags, Replayed& replayed) {
   });
 }
 
-Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& test_case) {
+Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& test_case,
+                ValuesFile* values) {
   Judging judging(flags.judge, test_case);
   judging.options.stop = InterruptGuard::interrupted;
+  if (values) {
+    judging.options.on_step = [&](int64_t step, const Trace& baseline, const Trace& candidate) {
+      values->add_step(test_case.graph, step, baseline, candidate);
+    };
+  }
   Replayed replayed{file, {}};
   replayed.run = judging.run(test_case, [&](CaseRun& judged) {
     replayed.repeats = repeat_run(test_case.graph, judged, flags.repeat, InterruptGuard::interrupted);
@@ -153,6 +161,15 @@ class Replay {
  public:
   Replay(const ReplayFlags& flags, Console& console) : flags_(flags), console_(console) {}
 
+  // What is wrong with the file of --values.
+  std::optional<Problem> open_values() {
+    if (flags_.values.empty()) return {};
+    auto file = ValuesFile::open(flags_.values);
+    if (!file) return Problem{file.problem()};
+    values_.emplace(std::move(*file));
+    return {};
+  }
+
   void add(const std::string& argument) {
     if (argument == kStandardInput) return add_file(argument);
     const auto found = list_cases(argument);
@@ -178,12 +195,14 @@ class Replay {
 
  private:
   void add_file(const std::string& file) {
-    if (device_failed_ || InterruptGuard::interrupted()) return;
+    if (device_failed_ || values_failed_ || InterruptGuard::interrupted()) return;
     const auto test_case = read_case_argument(file);
     if (InterruptGuard::interrupted()) return;
     if (!test_case) return cannot_read(test_case.problem());
     try {
-      take(replay(flags_, file, *test_case));
+      const Replayed replayed = replay(flags_, file, *test_case, values_ ? &*values_ : nullptr);
+      take(replayed);
+      if (values_) keep_values(*test_case, replayed);
     } catch (const DeviceError& error) {
       device_failed_ = true;
       code_ = more_severe(code_, fail_device(console_, "replay", file, error));
@@ -203,6 +222,13 @@ class Replay {
       console_.out << text_of(replayed, flags_.wide ? kAllColumns : kColumns) << std::flush;
   }
 
+  void keep_values(const Case& test_case, const Replayed& replayed) {
+    const auto problem = values_->write(test_case, replayed.file, replayed.run.verdict);
+    if (!problem) return;
+    values_failed_ = true;
+    code_ = more_severe(code_, fail(console_, "replay", problem->what, kCannotWrite));
+  }
+
   void cannot_read(const std::string& problem) {
     code_ = more_severe(code_, fail(console_, "replay", problem));
   }
@@ -213,7 +239,8 @@ class Replay {
   Json cases_ = Json::array();
   int64_t judged_ = 0;
   int code_ = kClean;
-  bool device_failed_ = false;
+  bool device_failed_ = false, values_failed_ = false;
+  std::optional<ValuesFile> values_;
 };
 
 FlagTable ReplayFlags::table() {
@@ -235,7 +262,9 @@ FlagTable ReplayFlags::table() {
       "71 memory ran out; else 1 a file "
       "cannot be read (the other files are still replayed). 72 interrupted: the current case is finished "
       "first, and is not reported if steps of it were still to come; a second signal ends at once. 76 "
-      "the GPU is missing, or it failed (the remaining files are not replayed).";
+      "the GPU is missing, or it failed (the remaining files are not replayed). 73 the file of --values "
+      "cannot be written "
+      "(likewise).";
   table.positional = {"CASE.json|DIR|-...", &files, 1};
   judge.add_to(table.flags);
   table.flags.push_back(
@@ -248,6 +277,12 @@ FlagTable ReplayFlags::table() {
                          .target = &bitwise,
                          .doc = "Require equal bits: a case fails if any output element differs between the "
                                 "backends."});
+  table.flags.push_back({.name = "values",
+                         .target = &values,
+                         .value = "FILE",
+                         .doc = "Write what both backends computed for each case to this file, as frames of "
+                                "tensors (docs/workers.md).",
+                         .default_text = "none"});
   table.flags.push_back(wide_flag(wide));
   table.flags.push_back({.name = "json",
                          .target = &json,
@@ -268,6 +303,7 @@ int run(ReplayFlags& flags, Console& console) {
   if (const auto why = flags.judge.cannot_run()) return fail(console, "replay", why->why, why->code);
   if (const auto problem = flags.judge.read_known()) return fail(console, "replay", problem->what);
   Replay replay(flags, console);
+  if (const auto problem = replay.open_values()) return fail(console, "replay", problem->what, kCannotWrite);
   for (const std::string& argument : flags.files) replay.add(argument);
   return replay.finish();
 }

@@ -110,6 +110,7 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
     begin(Stage::run, BackendRole::candidate, options);
     StepRun fused_run = run_step(*run.candidate, test_case.graph, inputs, fused_states);
     put_stand_ins(test_case.graph, test_case.stand_ins, fused_run.trace);
+    if (options.on_step) options.on_step(step, base_run.trace, fused_run.trace);
     begin(Stage::judge, BackendRole::candidate, options);
     Verdict verdict = judge(
         test_case,
@@ -175,7 +176,9 @@ CaseRun run_whole_or_exposed(const Case& test_case, const Backend& baseline, con
     if (!is_opaque(run)) return run;
     let_go(run);
   }
-  auto exposed = run_exposed(test_case, baseline, candidate, options);
+  RunOptions of_exposed = options;
+  of_exposed.on_step = {};
+  auto exposed = run_exposed(test_case, baseline, candidate, of_exposed);
   return exposed ? std::move(*exposed) : run_whole();
 }
 

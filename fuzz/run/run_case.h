@@ -32,6 +32,9 @@ struct RunOptions {
   std::function<bool()> stop;  // asked between steps; true ends the case by throwing Interrupted
   // Told what begins, in the thread of the case. `role`: the backend that is at work.
   std::function<void(Stage stage, BackendRole role)> on_stage;
+  // Told what both backends stored in a step of the case itself: not of its parts, and not with exposed
+  // values. A case that runs again as a whole starts again with step 0.
+  std::function<void(int64_t step, const Trace& baseline, const Trace& candidate)> on_step;
 };
 
 // A case was cut off between two steps: of what was judged until then, nothing is told. No std::exception,

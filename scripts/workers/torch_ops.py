@@ -14,9 +14,14 @@ from program import number, simple
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "bool": torch.bool}
 
 
+def wide(x):
+    """In f32; f64, in which references are computed, stays."""
+    return x if x.dtype == torch.float64 else x.float()
+
+
 def in_f32(function):
     """Computes in f32 and rounds the result once to the dtype of the first operand."""
-    return lambda x, *others: function(x.float(), *(other.float() for other in others)).to(x.dtype)
+    return lambda x, *others: function(wide(x), *map(wide, others)).to(x.dtype)
 
 
 def matmul(node, _types):
@@ -168,8 +173,8 @@ def in_f32_if_asked(run, node, types):
         return run
     dtype = DTYPES[types[0].dtype]
 
-    def widened(*operands):
-        return run(*(x.float() if x.dtype == dtype else x for x in operands)).to(dtype)
+    def widened(q, *others):
+        return run(*(x.float() if x.dtype == dtype else x for x in (q, *others))).to(q.dtype)
 
     return widened
 
@@ -188,7 +193,7 @@ def composed_attention(node, types):
             scores = torch.matmul(q * math.sqrt(factor), (k * math.sqrt(factor)).mT)
         else:
             scores = torch.matmul(q, k.mT) * factor
-        scores = (cap * torch.tanh(scores.float() / cap)).to(scores.dtype)
+        scores = (cap * torch.tanh(wide(scores) / cap)).to(scores.dtype)
         if mask == "additive":
             scores = scores + given
         elif mask == "boolean":

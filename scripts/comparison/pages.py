@@ -1,0 +1,130 @@
+"""The tables of a trial in Markdown, between marks of a page."""
+
+import os
+import textwrap
+
+from comparison.counting import FUSESMITH, ORACLES
+from comparison.measuring import TrialError
+
+MARKS = ("<!-- trial {}: written by scripts/trial -->", "<!-- end of trial {} -->")
+WIDTH = 120
+
+
+def percent(part, whole):
+    """Two significant digits near 0 and near 100, so that what is not all is not shown as all."""
+    if not whole:
+        return "-"
+    share = 100 * part / whole
+    if part in (0, whole):
+        return f"{share:.0f} %"
+    edge = min(share, 100 - share)
+    digits = 0 if edge >= 10 else 1 if edge >= 0.95 else 2 if edge >= 0.095 else 3
+    return f"{share:.{digits}f} %"
+
+
+def title_of(trial, oracle):
+    return FUSESMITH if oracle == FUSESMITH else trial["rules"][oracle]["title"]
+
+
+def short_of(trial, oracle):
+    return FUSESMITH if oracle == FUSESMITH else trial["rules"][oracle]["short"]
+
+
+def rows(header, lines):
+    aligned = "|".join("---" if i == 0 else "---:" for i in range(len(header)))
+    return "\n".join(["| " + " | ".join(header) + " |", f"|{aligned}|",
+                      *("| " + " | ".join(map(str, line)) + " |" for line in lines)])
+
+
+def overview(trial):
+    everything, clean = trial["all_faults"], trial["clean"]
+    header = ["oracle", f"faults found, of {everything['faults']}", "recall", "new alarms", "false alarms",
+              "recall, all cases", "false alarms, all cases"]
+    changed = everything["changed_finite"]
+    return rows(header, [[title_of(trial, oracle), everything["found"][oracle],
+                          percent(everything["flagged_finite"][oracle], changed),
+                          percent(everything["only_with_fault"][oracle], changed),
+                          percent(clean["alarms_finite"][oracle], clean["finite"]),
+                          percent(everything["flagged"][oracle], everything["changed"]),
+                          percent(clean["alarms"][oracle], clean["cases"])] for oracle in ORACLES])
+
+
+def variants(trial):
+    header = ["oracle", *(f"`{entry['variant']}`" for entry in trial["variants"])]
+    lines = [["cases (finite)", *(f"{entry['cases']:,} ({entry['finite']:,})" for entry in trial["variants"])]]
+    lines += [[title_of(trial, oracle), *(percent(entry["alarms_finite"][oracle], entry["finite"])
+                                          for entry in trial["variants"])] for oracle in ORACLES]
+    return rows(header, lines)
+
+
+def areas(trial):
+    header = ["area", "faults", "changed results", *(short_of(trial, oracle) for oracle in ORACLES)]
+    return rows(header, [[area, entry["faults"], f"{entry['changed']:,}",
+                          *(f"{entry['found'][oracle]}, {percent(entry['flagged'][oracle], entry['changed'])}"
+                            for oracle in ORACLES)] for area, entry in trial["areas"].items()])
+
+
+def size_name(entry):
+    if entry["above"] is None:
+        return "NaN or infinity on one side"
+    if not entry["above"]:
+        return f"up to {entry['to']}"
+    return f"above {entry['above']}" + (f", up to {entry['to']}" if entry["to"] else "")
+
+
+def sizes(trial):
+    header = ["largest difference", "changed results", *(short_of(trial, oracle) for oracle in ORACLES)]
+    return rows(header, [[size_name(entry), f"{entry['changed']:,}",
+                          *(percent(entry["flagged"][oracle], entry["changed"]) for oracle in ORACLES)]
+                         for entry in trial["sizes"]])
+
+
+def pair_of(entry):
+    flags = [flag for flag in entry["flags"] if flag.startswith("--skip")]
+    known = f"; {entry['known_bugs']} cases with known bugs are left out" if entry["known_bugs"] else ""
+    return f"- `{entry['variant']}`: `{' '.join([entry['baseline'], entry['candidate'], *flags])}`{known}"
+
+
+def facts(trial):
+    clean, everything = trial["clean"], trial["all_faults"]
+    text = (f"{clean['cases']:,} clean cases, {clean['finite']:,} of them with finite results, "
+            f"{clean['inconclusive']:,} inconclusive; {everything['cases']:,} cases with one of {everything['faults']} "
+            f"faults, which changed the results of {everything['changed']:,}, of which {everything['changed_finite']:,} "
+            f"have a finite baseline. fusesmith also reported {everything['findings_elsewhere']:,} cases whose results "
+            f"the fault did not change.")
+    if clean["without_f64"]:
+        text += f" In {clean['without_f64']:,} clean cases, PyTorch could not compute the result in f64."
+    return textwrap.fill(text, WIDTH)
+
+
+def tables(trial):
+    parts = [facts(trial), overview(trial)]
+    if trial["variants"]:
+        parts += ["Alarms on benign variants, finite cases:", "\n".join(map(pair_of, trial["variants"])),
+                  variants(trial)]
+    if trial["areas"]:
+        parts += ["By area, faults found and recall, all cases:", areas(trial),
+                  textwrap.fill("Recall by the largest difference to the baseline, all cases. The unit is the dtype's "
+                                "epsilon times the largest element of the output:", WIDTH), sizes(trial)]
+    return "\n\n".join(parts) + "\n"
+
+
+def write(path, pair, trial, flags):
+    """Replaces what is between the marks, or adds it at the end."""
+    text = ""
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    begin, end = (mark.format(pair) for mark in MARKS)
+    command = f"scripts/trial --pair={pair} --runs={flags.runs} --clean={flags.clean} --seed={flags.seed}"
+    section = f"{begin}\n`{command}`:\n\n{tables(trial)}{end}\n"
+    if begin in text:
+        before, _, rest = text.partition(begin)
+        _, found, after = rest.partition(end + "\n")
+        if not found:
+            raise TrialError(f'{path}: "{begin}" without "{end}"')
+        text = before + section + after
+    else:
+        text = text.rstrip("\n") + "\n\n" + section if text else section
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
