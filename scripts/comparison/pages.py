@@ -89,9 +89,9 @@ def facts(trial):
     clean, everything = trial["clean"], trial["all_faults"]
     text = (f"{clean['cases']:,} clean cases, {clean['finite']:,} of them with finite results, "
             f"{clean['inconclusive']:,} inconclusive; {everything['cases']:,} cases with one of {everything['faults']} "
-            f"faults, which changed the results of {everything['changed']:,}, of which {everything['changed_finite']:,} "
-            f"have a finite baseline. fusesmith also reported {everything['findings_elsewhere']:,} cases whose results "
-            f"the fault did not change.")
+            f"faults, which changed the results of {everything['changed']:,}, of which "
+            f"{everything['changed_finite']:,} have a finite baseline. fusesmith also reported "
+            f"{everything['findings_elsewhere']:,} cases whose results the fault did not change.")
     if clean["without_f64"]:
         text += f" In {clean['without_f64']:,} clean cases, PyTorch could not compute the result in f64."
     return textwrap.fill(text, WIDTH)

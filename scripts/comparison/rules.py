@@ -251,20 +251,22 @@ RULES = [
     Rule("dynamo_same", "`torch._dynamo.utils.same`, `fp64_ref`", "same",
          "PyTorch 2.11, torch/_dynamo/utils.py: tol 1e-4, equal_nan as the benchmarks of torch.compile call it",
          dynamo_same),
-    Rule("flash_attention", "FlashAttention 2: 2x", "FA 2", "FlashAttention v2.8.3, tests/test_flash_attn.py: `out`",
-         flash_attention),
+    Rule("flash_attention", "FlashAttention 2: 2x", "FA 2",
+         "FlashAttention v2.8.3, tests/test_flash_attn.py: `out`", flash_attention),
     Rule("flash_attention_3", "FlashAttention 3: 2x + atol", "FA 3",
          "FlashAttention v2.8.3, hopper/test_flash_attn.py: `out`, rtol 2 and fwd_atol", flash_attention_3),
-    Rule("ggml_nmse", "ggml: NMSE", "ggml", "ggml v0.21.0, tests/test-backend-ops.cpp: `test_case::eval` and `max_nmse_err`",
-         ggml_nmse),
-    Rule("nnsmith", "NNSmith: allclose", "NNSmith", "NNSmith bc0af42, nnsmith/difftest.py and nnsmith/backends/factory.py: "
-         "rtol 1e-2, atol 1e-3, equal_nan", nnsmith),
-    Rule("kernel_bench", "KernelBench: 1e-4, 1e-2", "KernelBench", "KernelBench 423217d, src/kernelbench/eval.py: "
-         "`get_tolerance_for_precision`", kernel_bench),
-    Rule("gpu_mode", "gpu-mode: 2e-2", "gpu-mode", "gpu-mode reference-kernels f83cb92, problems/bioml/trimul: `verbose_allclose`, "
-         "rtol and atol 2e-2", gpu_mode),
-    Rule("benchdnn", "benchdnn: graph driver", "benchdnn", "oneDNN 3.8 (515bfba), tests/benchdnn: utils/compare.cpp, "
-         "graph/ref_primitive.cpp and `setup_cmp` of the drivers", benchdnn),
+    Rule("ggml_nmse", "ggml: NMSE", "ggml",
+         "ggml v0.21.0, tests/test-backend-ops.cpp: `test_case::eval` and `max_nmse_err`", ggml_nmse),
+    Rule("nnsmith", "NNSmith: allclose", "NNSmith",
+         "NNSmith bc0af42, nnsmith/difftest.py and nnsmith/backends/factory.py: rtol 1e-2, atol 1e-3, equal_nan",
+         nnsmith),
+    Rule("kernel_bench", "KernelBench: 1e-4, 1e-2", "KernelBench",
+         "KernelBench 423217d, src/kernelbench/eval.py: `get_tolerance_for_precision`", kernel_bench),
+    Rule("gpu_mode", "gpu-mode: 2e-2", "gpu-mode",
+         "gpu-mode reference-kernels f83cb92, problems/bioml/trimul: `verbose_allclose`, rtol and atol 2e-2", gpu_mode),
+    Rule("benchdnn", "benchdnn: graph driver", "benchdnn",
+         "oneDNN 3.8 (515bfba), tests/benchdnn: utils/compare.cpp, graph/ref_primitive.cpp, `setup_cmp` of each driver",
+         benchdnn),
 ]
 
 
