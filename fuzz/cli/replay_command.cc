@@ -261,10 +261,10 @@ FlagTable ReplayFlags::table() {
       "that is not met, or, with --bitwise, an unequal output; else 70 a worker did not answer in time; else "
       "71 memory ran out; else 1 a file "
       "cannot be read (the other files are still replayed). 72 interrupted: the current case is finished "
-      "first, and is not reported if steps of it were still to come; a second signal ends at once. 76 "
-      "the GPU is missing, or it failed (the remaining files are not replayed). 73 the file of --values "
-      "cannot be written "
-      "(likewise).";
+      "first, and is not reported if steps of it were still to come; a second signal ends at once. 73 "
+      "the file of --values cannot be written, 76 the GPU is missing, or it failed (the remaining files are "
+      "not "
+      "replayed).";
   table.positional = {"CASE.json|DIR|-...", &files, 1};
   judge.add_to(table.flags);
   table.flags.push_back(
