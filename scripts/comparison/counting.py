@@ -123,7 +123,7 @@ def counted(place, clean_subject, faults, variants):
     table = []
     for subject in variants:
         rows = [row for row in rows_of(place, subject) if is_judged(row)]
-        right = [row for row in rows if not row.get("known")]
+        right = [row for row in rows if row["finding"] or not row.get("known")]
         table.append({"variant": subject.name, "baseline": subject.baseline, "candidate": subject.candidate,
                       "flags": list(subject.flags), "known_bugs": len(rows) - len(right), **quiet(right)})
     return {"seed": place.seed, "runs": faults[0][1].cases if faults else 0, "oracles": ORACLES,
