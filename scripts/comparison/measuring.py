@@ -1,6 +1,6 @@
 """Runs the cases of a trial, part by part, and keeps what was found of each part in a file of the work directory.
 
-A part is up to PART generated cases of one subject: the clean pair, the pair with one fault, or a benign variant. Parts
+A part is some generated cases of one subject: the clean pair, the pair with one fault, or a benign variant. Parts
 that are there already are not run again, so that a trial goes on where it was ended.
 """
 
@@ -14,10 +14,11 @@ import tempfile
 import time
 import warnings
 
-PART = 250  # cases
+PART = 250  # cases, of most subjects
 METAMORPHIC = 64  # a campaign checks one in so many generated cases metamorphically
 CHECKS = ["scaling", "exchange"]
-JUDGED, FINDING, TIMEOUT, NO_MEMORY = 0, 77, 70, 71  # exit codes of replay with which all cases were judged
+ALL_JUDGED = (0, 77, 70, 71)  # exit codes of replay
+WRONG_USAGE, DEVICE_FAILED = 1, 76
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,9 +31,10 @@ class Subject:
     candidate: str
     flags: tuple = ()
     cases: int = 0
+    part: int = PART
 
     def parts(self):
-        return [(first, min(PART, self.cases - first)) for first in range(0, self.cases, PART)]
+        return [(first, min(self.part, self.cases - first)) for first in range(0, self.cases, self.part)]
 
 
 class TrialError(Exception):
@@ -92,8 +94,8 @@ def generate(place, first, count, folder):
 
 
 def replay(place, subject, files, values, clean):
-    """The rows of the files. A case that ends the program is a crash, and the others run without it. `clean`: rows
-    without a fault, by case."""
+    """The rows of the files. A case that ends the program, or after which the GPU fails, is a crash, and the others run
+    without it. `clean`: rows without a fault, by case."""
     from comparison.results import judged, number_of, read_cases
 
     rows = []
@@ -105,9 +107,9 @@ def replay(place, subject, files, values, clean):
         found = [judged(case, clean.get(number_of(case.header["file"]))) for case in cases]
         rows += found
         files = files[len(found):]
-        if done.returncode in (JUDGED, FINDING, TIMEOUT, NO_MEMORY) and not files:
+        if done.returncode in ALL_JUDGED and not files:
             break
-        if done.returncode >= 0 or not files:
+        if not files or (done.returncode >= 0 and done.returncode != DEVICE_FAILED):
             raise said(done, command)
         rows.append({"case": number_of(files[0]), "verdict": "crash", "finding": True})
         files = files[1:]
