@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 from comparison.counting import FUSESMITH, ORACLES
 
 WIDTH, HEIGHT = 760, 440
-LEFT, RIGHT, TOP, BOTTOM = 64, 24, 24, 56
+LEFT, RIGHT, TOP, BOTTOM = 64, 30, 24, 56
 LOWEST = 1e-4  # false alarms: what is below is drawn at the left edge, as 0
 TICKS = [0, 1e-3, 1e-2, 0.1, 1]
 LETTER, LINE = 6.6, 15
@@ -110,7 +110,10 @@ def curve(trial):
     steps = [(place_x(share(step["alarms"], step["clean"])), place_y(share(step["flagged"], step["changed"])))
              for step in trial["curve"]]
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in steps)
-    yield f'<path class="curve" d="M{path}"><title>assert_close with its tolerances times 0.001 to 10^6</title></path>'
+    yield f'<path class="curve" d="M{path}"/>'
+    y = HEIGHT - BOTTOM - LINE
+    yield f'<path class="curve" d="M{LEFT + 12} {y - 4}h28"/>'
+    yield f'<text class="quiet" x="{LEFT + 46}" y="{y}">assert_close, its tolerances times 0.001 to 1,000,000</text>'
 
 
 def svg(trial):
