@@ -7,6 +7,7 @@ that it fails with the fault and passes without it: an alarm that is raised in a
 without these.
 """
 
+import collections
 import math
 
 from comparison.measuring import rows_of
@@ -67,7 +68,11 @@ def counted_fault(fault, rows, clean):
                             for oracle in ORACLES},
             "flagged": tally(flagged for _, _, flagged in changed),
             "flagged_finite": tally(flagged for _, _, flagged in finite),
-            "only_with_fault": tally(flagged - alarms(before) for _, before, flagged in finite)}, changed
+            "only_with_fault": tally(flagged - alarms(before) for _, before, flagged in finite),
+            "not_by_fusesmith": tally(flagged - alarms(before) for _, before, flagged in finite
+                                      if FUSESMITH not in flagged),
+            "missed_as": collections.Counter(row["verdict"] for row, _, flagged in changed
+                                             if FUSESMITH not in flagged)}, changed
 
 
 def summed(entries, key):
@@ -81,7 +86,9 @@ def found(faults):
 def group(faults):
     return {"faults": len(faults), "found": found(faults), "cases": sum(fault["cases"] for fault in faults),
             **{key: sum(fault[key] for fault in faults) for key in ("changed", "changed_finite", "findings_elsewhere")},
-            **{key: summed(faults, key) for key in ("flagged", "flagged_finite", "only_with_fault")}}
+            **{key: summed(faults, key)
+               for key in ("flagged", "flagged_finite", "only_with_fault", "not_by_fusesmith")},
+            "missed_as": sum((fault["missed_as"] for fault in faults), collections.Counter())}
 
 
 def by_area(faults):
@@ -92,15 +99,18 @@ def by_area(faults):
 
 
 def by_size(changed):
-    """How many changed results of each size are flagged; a crash has no size."""
-    table, low = [], 0
+    """How many changed results of each size are flagged; a crash has no size. First those that are no further from the
+    baseline than the clean result often is: at most twice as far as the clean result of the case."""
+    sized = [(row["size"], before.get("size", 0.0), flagged) for row, before, flagged in changed if "size" in row]
+    noise = [flagged for size, before, flagged in sized if size <= 2 * before]
+    larger = [(size, flagged) for size, before, flagged in sized if size > 2 * before]
+    table, low = [{"above": None, "to": 0, "changed": len(noise), "flagged": tally(noise)}], 0
     for high in SIZES:
-        members = [flagged for row, _, flagged in changed if "size" in row and
-                   (low < row["size"] <= high or (low == 0 and row["size"] == 0)) and math.isfinite(row["size"])]
+        members = [flagged for size, flagged in larger if low < size <= high and math.isfinite(size)]
         table.append({"above": low, "to": high if math.isfinite(high) else None, "changed": len(members),
                       "flagged": tally(members)})
         low = high
-    infinite = [flagged for row, _, flagged in changed if not math.isfinite(row.get("size", 0))]
+    infinite = [flagged for size, flagged in larger if not math.isfinite(size)]
     return [*table, {"above": None, "to": None, "changed": len(infinite), "flagged": tally(infinite)}]
 
 

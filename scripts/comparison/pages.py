@@ -38,12 +38,13 @@ def rows(header, lines):
 
 def overview(trial):
     everything, clean = trial["all_faults"], trial["clean"]
-    header = ["oracle", f"faults found, of {everything['faults']}", "recall", "new alarms", "false alarms",
-              "recall, all cases", "false alarms, all cases"]
+    header = ["oracle", f"faults found, of {everything['faults']}", "recall", "new alarms", "where fusesmith has none",
+              "false alarms", "recall, all cases", "false alarms, all cases"]
     changed = everything["changed_finite"]
     return rows(header, [[title_of(trial, oracle), everything["found"][oracle],
                           percent(everything["flagged_finite"][oracle], changed),
                           percent(everything["only_with_fault"][oracle], changed),
+                          percent(everything["not_by_fusesmith"][oracle], changed),
                           percent(clean["alarms_finite"][oracle], clean["finite"]),
                           percent(everything["flagged"][oracle], everything["changed"]),
                           percent(clean["alarms"][oracle], clean["cases"])] for oracle in ORACLES])
@@ -66,7 +67,7 @@ def areas(trial):
 
 def size_name(entry):
     if entry["above"] is None:
-        return "NaN or infinity on one side"
+        return "NaN or infinity on one side" if entry["to"] is None else "as without the fault"
     if not entry["above"]:
         return f"up to {entry['to']}"
     return f"above {entry['above']}" + (f", up to {entry['to']}" if entry["to"] else "")
@@ -92,6 +93,10 @@ def facts(trial):
             f"faults, which changed the results of {everything['changed']:,}, of which "
             f"{everything['changed_finite']:,} have a finite baseline. fusesmith also reported "
             f"{everything['findings_elsewhere']:,} cases whose results the fault did not change.")
+    missed = everything["missed_as"]
+    within = everything["changed"] - everything["flagged"][FUSESMITH] - missed["inconclusive"]
+    text += (f" Of the changed results that it did not report, {within:,} are within the bounds of every region, and "
+             f"{missed['inconclusive']:,} are inconclusive.")
     if clean["without_f64"]:
         text += f" In {clean['without_f64']:,} clean cases, PyTorch could not compute the result in f64."
     return textwrap.fill(text, WIDTH)

@@ -238,7 +238,9 @@ class Counting(unittest.TestCase):
         self.assertEqual(entry["only_with_fault"]["nnsmith"], 0)
         self.assertEqual(entry["flagged"]["fusesmith"], 1)
         self.assertEqual(entry["findings_elsewhere"], 1)
-        self.assertEqual([entry["changed"] for entry in counting.by_size(changed)], [2, 0, 0, 0, 0, 1])
+        self.assertEqual([entry["changed"] for entry in counting.by_size(changed)], [2, 0, 0, 0, 0, 0, 1])
+        self.assertEqual(entry["not_by_fusesmith"], dict.fromkeys(counting.ORACLES, 0))
+        self.assertEqual(entry["missed_as"], {"identical": 2})
 
     def test_everyone_sees_a_crash(self):
         crash = {"case": 0, "verdict": "crash", "finding": True}
