@@ -215,6 +215,22 @@ TEST(Exposing, FindsAWrongElementThatTheWholeHides) {
   EXPECT_EQ(found.failing()->worst.value, last);
 }
 
+TEST(Exposing, WhatIsToldOfAStepIsOfTheCaseItself) {
+  const Case test_case = deep_case(8);
+  const auto inner = static_cast<size_t>(*test_case.graph.find("product0"));
+  int told = 0;
+  RunOptions options;
+  options.on_step = [&](int64_t step, const Trace& baseline, const Trace& candidate) {
+    ++told;
+    EXPECT_EQ(step, 0);
+    EXPECT_FALSE(baseline.values[inner]);
+    EXPECT_FALSE(candidate.values[inner]);
+  };
+  const Verdict verdict = run_case(test_case, Opaque(), Opaque(sums_unrounded_product(8)), options);
+  EXPECT_FALSE(verdict.exposed.empty());
+  EXPECT_EQ(told, 1);
+}
+
 // Right alone, wrong as part of the whole: what a compiler that computes an exposed value twice may look
 // like.
 TEST(Exposing, AFindingMustHoldForThePartAlone) {

@@ -122,6 +122,7 @@ def write(path, pair, trial, flags):
             text = file.read()
     begin, end = (mark.format(pair) for mark in MARKS)
     command = f"scripts/trial --pair={pair} --runs={flags.runs} --clean={flags.clean} --seed={flags.seed}"
+    command += f" --variant_cases={flags.variant_cases}" if flags.variant_cases else ""
     section = f"{begin}\n`{command}`:\n\n{tables(trial)}{end}\n"
     if begin in text:
         before, _, rest = text.partition(begin)

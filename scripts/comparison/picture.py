@@ -111,9 +111,10 @@ def curve(trial):
              for step in trial["curve"]]
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in steps)
     yield f'<path class="curve" d="M{path}"/>'
-    y = HEIGHT - BOTTOM - LINE
-    yield f'<path class="curve" d="M{LEFT + 12} {y - 4}h28"/>'
-    yield f'<text class="quiet" x="{LEFT + 46}" y="{y}">assert_close, its tolerances times 0.001 to 1,000,000</text>'
+    x, y = WIDTH - RIGHT - 12, HEIGHT - BOTTOM - LINE
+    text = "assert_close, its tolerances times 0.001 to 1,000,000"
+    yield f'<path class="curve" d="M{x - LETTER * len(text) - 16:.1f} {y - 4}h28"/>'
+    yield f'<text class="quiet" x="{x + 16}" y="{y}" text-anchor="end">{text}</text>'
 
 
 def svg(trial):
