@@ -3,6 +3,8 @@
 
 #include <chrono>
 
+#include "backends/remote/remote_backend.h"
+#include "fuzz/run/backends.h"
 #include "fuzz/run/judging.h"
 
 namespace fusesmith::fuzz {
@@ -31,6 +33,7 @@ Verdict judge_with(const std::string& fault, double seconds = 60) {
   // The worker's start is part of the run: Judging itself asks whether the backend can run.
   Judging judging(flags);
   judging.why_not.clear();
+  end_idle_workers(*find_backend(flags.candidate));  // of other tests, whose first run is over
   return judging.run(small_case()).verdict;
 }
 
