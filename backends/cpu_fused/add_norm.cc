@@ -23,13 +23,15 @@ float mean_square(std::span<const float> row) {
 }
 
 struct NormFaults {
-  bool added_after, statistics_of_x, subtracts_mean, eps_outside_sqrt;
+  bool added_after, statistics_of_x, subtracts_mean, eps_outside_sqrt, padded_width, bias_first;
 
   explicit NormFaults(const RegionScope& scope)
       : added_after(scope.planted("residual_added_after_norm")),
         statistics_of_x(scope.planted("add_norm_statistics_of_x")),
         subtracts_mean(scope.planted("rms_norm_subtracts_mean")),
-        eps_outside_sqrt(scope.planted("add_norm_eps_outside_sqrt")) {}
+        eps_outside_sqrt(scope.planted("add_norm_eps_outside_sqrt")),
+        padded_width(scope.planted("rms_norm_divides_by_padded_width")),
+        bias_first(scope.planted("add_norm_bias_before_weight")) {}
 };
 
 // The value that is subtracted from a row, and the factor that it is then multiplied by.
@@ -46,6 +48,8 @@ Normaliser normal_of(const AddNorm& norm, std::span<const float> row, const Norm
     power = statistics.squares / statistics.count;
   } else {
     power = mean_square(row);
+    if (faults.padded_width)
+      power *= static_cast<float>(row.size()) / static_cast<float>((row.size() + 7) / 8 * 8);
   }
   const float eps = static_cast<float>(norm.eps);
   normal.scale = faults.eps_outside_sqrt ? 1.0f / (std::sqrt(power) + eps) : 1.0f / std::sqrt(power + eps);
@@ -92,8 +96,9 @@ void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs) {
       normal.scale = rstds(at / columns, normal.scale);
       for (size_t j = 0; j < columns; ++j) {
         float value = (row[j] - normal.mean) * normal.scale;
+        if (bias && faults.bias_first) value += (*bias)[j];
         if (weight) value *= (*weight)[j];
-        if (bias) value += (*bias)[j];
+        if (bias && !faults.bias_first) value += (*bias)[j];
         y[at + j] = faults.added_after ? value + addend[at + j] : value;
       }
       results(at, y.subspan(at, columns));

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backends/common/float_functions.h"
+#include "backends/cpu_fused/key_splits.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -20,14 +21,27 @@ int64_t start_of(const MatrixOperand& operand, const Shape& batch_index) {
   return start;
 }
 
+ScoreTiles::Faults::Faults(const RegionScope& scope)
+    : diagonal_off_by_one(scope.planted("causal_diagonal_off_by_one")),
+      pad_keys(scope.planted("last_key_tile_not_masked")),
+      boolean_as_additive(scope.planted("boolean_mask_as_additive")),
+      first_mask(scope.planted("mask_batch_index_dropped")),
+      scale_by_depth(scope.planted("scale_by_d_not_sqrt_d")),
+      scale_twice(scope.planted("scale_applied_twice")),
+      cap_after_mask(scope.planted("softcap_after_mask")),
+      lowest_hides(scope.planted("masked_with_lowest")),
+      current_hidden(scope.planted("window_excludes_current_key")),
+      scaled_mask(scope.planted("scale_applied_to_mask")),
+      mask_as_length(scope.planted("mask_read_as_length")),
+      row_in_tile(scope.planted("mask_row_counted_in_tile")),
+      depth_tail(scope.planted("head_tail_skipped")),
+      cap_of_padding(scope.planted("softcap_revives_padding")) {}
+
 ScoreTiles::ScoreTiles(const FusedAttention& attention, const RegionScope& scope)
     : op_(attention),
       causal_(attention.mask.causal),
       cap_(static_cast<float>(attention.softcap)),
-      faults_{scope.planted("causal_diagonal_off_by_one"), scope.planted("last_key_tile_not_masked"),
-              scope.planted("boolean_mask_as_additive"),   scope.planted("mask_batch_index_dropped"),
-              scope.planted("scale_by_d_not_sqrt_d"),      scope.planted("scale_applied_twice"),
-              scope.planted("softcap_after_mask"),         scope.planted("masked_with_lowest")},
+      faults_(scope),
       q_(scope.floats(attention.q.value)),
       k_(scope.floats(attention.k.value)),
       tf32_q_(reads_tf32(scope.products, scope.at(attention.q.value).type.dtype)),
@@ -41,6 +55,7 @@ ScoreTiles::ScoreTiles(const FusedAttention& attention, const RegionScope& scope
   static_assert(kPanelColumns == 16);
   check(attention.key_tile % kPanelColumns == 0, "fused attention: expected key tiles of whole panels");
   hidden_ = faults_.lowest_hides ? std::numeric_limits<float>::lowest() : kHidden;
+  if (scope.planted("split_reads_padded_keys") && key_splits(op_).count > 1) faults_.pad_keys = true;
   if (scope.planted("causal_top_left_for_bottom_right")) causal_.alignment = CausalAlignment::top_left;
   if (scope.planted("window_one_too_wide") && causal_.window > 0) ++causal_.window;
   if (faults_.scale_by_depth && score_scale_) score_scale_ = Factor{static_cast<float>(op_.depth), true};
@@ -64,9 +79,9 @@ std::optional<ScoreTiles::Factor> ScoreTiles::factor(const std::optional<Attenti
                 scale->divide};
 }
 
-void ScoreTiles::start(const Shape& batch_index) {
+void ScoreTiles::start(const Shape& batch_index, const Shape& key_index) {
   q_start_ = start_of(op_.q, batch_index);
-  const float* k = k_.data() + start_of(op_.k, batch_index);
+  const float* k = k_.data() + start_of(op_.k, key_index);
   for (int64_t j = 0; j < op_.keys; ++j) {
     for (int64_t c = 0; c < op_.depth; ++c) {
       const float x = k[j * op_.k.row + c * op_.k.column];
@@ -102,8 +117,22 @@ void ScoreTiles::cap(std::span<float> scores) const {
   for (float& s : scores) s = softcap(s, cap_);
 }
 
+// Injected fault: the mask counts as the number of keys that are visible, from the first on.
+bool ScoreTiles::hides_from_length(int64_t query, int64_t key) const {
+  const MatrixOperand& at = op_.mask.mask;
+  int64_t visible = 0;
+  for (int64_t j = 0; j < op_.keys; ++j)
+    visible += (flags_[mask_start_ + query * at.row + j * at.column] != 0) != op_.mask.hidden;
+  return key >= visible;
+}
+
 bool ScoreTiles::hides(int64_t query, int64_t key) const {
-  if (op_.mask.kind == Kind::causal) return causal_.hides(query, faults_.diagonal_off_by_one ? key - 1 : key);
+  if (op_.mask.kind == Kind::causal) {
+    const int64_t own = query + causal_offset(causal_.alignment, causal_.rows, causal_.cols);
+    if (faults_.current_hidden && causal_.window > 0 && key == own) return true;
+    return causal_.hides(query, faults_.diagonal_off_by_one ? key - 1 : key);
+  }
+  if (faults_.mask_as_length) return hides_from_length(query, key);
   const MatrixOperand& at = op_.mask.mask;
   return (flags_[mask_start_ + query * at.row + key * at.column] != 0) == op_.mask.hidden;
 }
@@ -113,8 +142,10 @@ void ScoreTiles::mask(int64_t query, int64_t key, std::span<float> scores) const
   if (op_.mask.kind == Kind::additive) {
     const float* from =
         addend_->data() + mask_start_ + query * op_.mask.mask.row + key * op_.mask.mask.column;
-    for (size_t j = 0; j < scores.size(); ++j)
-      scores[j] += from[static_cast<int64_t>(j) * op_.mask.mask.column];
+    for (size_t j = 0; j < scores.size(); ++j) {
+      const float added = from[static_cast<int64_t>(j) * op_.mask.mask.column];
+      scores[j] += faults_.scaled_mask && score_scale_ ? (*score_scale_)(added) : added;
+    }
     return;
   }
   for (size_t j = 0; j < scores.size(); ++j) {
@@ -132,22 +163,26 @@ void ScoreTiles::mask(int64_t query, int64_t key, std::span<float> scores) const
 
 ScoreTiles::Tile ScoreTiles::tile(int64_t first, int64_t rows, int64_t key) {
   std::fill(scores_.begin(), scores_.end(), 0.0f);
-  for (int64_t k = 0; k < op_.depth; k += kDepthBlock) {
-    const int64_t block = std::min(kDepthBlock, op_.depth - k);
+  const int64_t depth = faults_.depth_tail && op_.depth > 8 ? op_.depth - op_.depth % 8 : op_.depth;
+  for (int64_t k = 0; k < depth; k += kDepthBlock) {
+    const int64_t block = std::min(kDepthBlock, depth - k);
     for (int64_t j = 0; j < op_.key_tile; j += kPanelColumns) {
       const float* panel = keys_.panel((key + j) / kPanelColumns) + k * kPanelColumns;
       add_panel_product(queries_.data() + k, op_.depth, rows, panel, block, scores_.data() + j, op_.key_tile);
     }
   }
   const int64_t keys = std::min(op_.key_tile, op_.keys - key);
+  const bool revived = faults_.cap_of_padding && cap_ != 0;
   for (int64_t r = 0; r < rows; ++r) {
     const std::span<float> row(scores_.data() + r * op_.key_tile, static_cast<size_t>(keys));
     scale(row);
     if (!faults_.cap_after_mask) cap(row);
-    mask(first + r, key, row);
+    const bool in_tile = faults_.row_in_tile && op_.mask.kind != Kind::causal;
+    mask(in_tile ? r : first + r, key, row);
     if (faults_.cap_after_mask) cap(row);
+    if (revived) std::fill(row.data() + keys, row.data() + op_.key_tile, -cap_);
   }
-  return {scores_.data(), faults_.pad_keys ? op_.key_tile : keys};
+  return {scores_.data(), faults_.pad_keys || revived ? op_.key_tile : keys};
 }
 
 }  // namespace fusesmith::backends

@@ -17,8 +17,8 @@ class ScoreTiles {
  public:
   ScoreTiles(const FusedAttention& attention, const RegionScope& scope);
 
-  // Selects a batch element, then a tile of its queries.
-  void start(const Shape& batch_index);
+  // Selects a batch element, whose keys are those of `key_index`, then a tile of its queries.
+  void start(const Shape& batch_index, const Shape& key_index);
   void load_queries(int64_t first, int64_t rows);
 
   // Computes the scores of the current queries for the tile of keys that starts at `key`: row r at scores
@@ -32,7 +32,9 @@ class ScoreTiles {
  private:
   struct Faults {
     bool diagonal_off_by_one, pad_keys, boolean_as_additive, first_mask, scale_by_depth, scale_twice,
-        cap_after_mask, lowest_hides;
+        cap_after_mask, lowest_hides, current_hidden, scaled_mask, mask_as_length, row_in_tile, depth_tail,
+        cap_of_padding;
+    explicit Faults(const RegionScope& scope);
   };
   // A factor, read once.
   struct Factor {
@@ -45,6 +47,7 @@ class ScoreTiles {
   void cap(std::span<float> scores) const;
   void mask(int64_t query, int64_t key, std::span<float> scores) const;
   bool hides(int64_t query, int64_t key) const;
+  bool hides_from_length(int64_t query, int64_t key) const;
 
   const FusedAttention& op_;
   CausalMask causal_;

@@ -133,8 +133,10 @@ void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out)
   UpdatedState state(update, scope, out);
   shown.show(shown.state, 0, out.bytes.data(), out.size());
   std::vector<std::byte> aside, new_row(static_cast<size_t>(slice));
+  const bool first_rows_only = scope.planted("cache_rows_of_first_run");
   int64_t row = 0;
   for (int64_t run = 0; run < update.outer; ++run) {
+    if (first_rows_only) row = 0;
     const Line line = state.line(run, slice);
     shift(line, moves, races, aside);
     for (int64_t i = 0; shown.shifted.shown() && i < update.size; ++i) {

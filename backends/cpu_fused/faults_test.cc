@@ -13,8 +13,13 @@
 namespace fusesmith::backends {
 namespace {
 
-// Square, in one tile, in several, with a tile of one query, and with K beyond a multiple of 8.
-constexpr ExampleDims kDims[] = {{2, 2, 4, 4, 4, 4}, {2, 2, 17, 65, 9, 6}, {2, 2, 5, 7, 300, 6}};
+// Square, in one tile, in several, with a tile of one query, with K beyond a multiple of 8, with split keys,
+// and with more queries than keys.
+constexpr ExampleDims kDims[] = {{2, 2, 4, 4, 4, 4},
+                                 {2, 2, 17, 65, 9, 6},
+                                 {2, 2, 5, 7, 300, 6},
+                                 {1, 4, 3, 200, 8, 6},
+                                 {2, 2, 21, 19, 9, 12}};
 
 // Scores so negative that their exponentials underflow.
 Graph very_negative_scores(Dtype dtype, const ExampleDims& d) {

@@ -13,7 +13,8 @@
 namespace fusesmith::backends {
 namespace {
 
-constexpr int64_t kStrip = 64;  // rows of the result that are accumulated together
+// Rows of the result that are accumulated together.
+constexpr int64_t kStrip = cpu_tile("gemm_bias_act", "rows");
 
 // What the kernel shows: its operands as they are packed, and each step of its epilogue.
 struct GemmValues {
@@ -70,7 +71,14 @@ struct Epilogue {
   std::optional<Floats> bias = {}, addend = {};
   std::optional<Activation> activation = {};
   GemmValues shown;
-  bool relu_drops_nan = false;  // fault
+  bool relu_drops_nan = false, bias_twice = false, lone_column_dropped = false;  // faults
+};
+
+// How the depth of a product is divided (injected faults): after `at` terms, the partial sum is rounded to
+// bf16 or activated.
+struct Split {
+  int64_t at;
+  bool rounded = false, activated = false;
 };
 
 // Injected fault: relu turns NaN into 0.
@@ -80,10 +88,8 @@ void relu_without_nan(std::span<float> x) {
 
 class Gemm {
  public:
-  // `split`: number of terms after which a partial sum is rounded to bf16 (injected fault), otherwise
-  // `depth`. tf32_a, tf32_b: whether the operand is rounded while it is packed.
-  Gemm(const BatchedProduct& product, int64_t depth, int64_t split, Epilogue epilogue, bool tf32_a,
-       bool tf32_b)
+  // tf32_a, tf32_b: whether the operand is rounded while it is packed.
+  Gemm(const BatchedProduct& product, int64_t depth, Split split, Epilogue epilogue, bool tf32_a, bool tf32_b)
       : batch_(product.batch),
         m_(product.m),
         n_(product.n),
@@ -106,10 +112,12 @@ class Gemm {
       for (int64_t row = 0; row < m_.count; row += kStrip) {
         const int64_t rows = std::min(kStrip, m_.count - row);
         std::fill(strip.begin(), strip.end(), 0.0f);
-        add_product(a_.data() + row * depth_, depth_, rows, b_, 0, split_, strip.data(), b_.padded_columns());
-        if (split_ < depth_) {
-          round_through(Dtype::bf16, strip);
-          add_product(a_.data() + row * depth_ + split_, depth_, rows, b_, split_, depth_ - split_,
+        add_product(a_.data() + row * depth_, depth_, rows, b_, 0, split_.at, strip.data(),
+                    b_.padded_columns());
+        if (split_.at < depth_) {
+          if (split_.rounded) round_through(Dtype::bf16, strip);
+          if (split_.activated) activate(*epilogue_.activation, strip);
+          add_product(a_.data() + row * depth_ + split_.at, depth_, rows, b_, split_.at, depth_ - split_.at,
                       strip.data(), b_.padded_columns());
         }
         for (int64_t r = 0; r < rows; ++r) finish(i, row + r, strip.data() + r * b_.padded_columns(), out);
@@ -172,10 +180,12 @@ class Gemm {
   void finish(int64_t batch, int64_t i, float* row, float* out) const {
     const std::span<float> y(row, static_cast<size_t>(n_.count));
     const GemmValues& shown = epilogue_.shown;
+    const bool lone = n_.count > 1 && n_.count % kPanelColumns == 1;
+    if (epilogue_.lone_column_dropped && lone) y.back() = 0;
     show(shown.product, batch, i, y);
     if (epilogue_.bias) {
       const float* bias = epilogue_.bias->data();
-      add(shown.bias, batch, i, y, [&](size_t j) { return bias[j]; });
+      add(shown.bias, batch, i, y, [&](size_t j) { return epilogue_.bias_twice ? 2 * bias[j] : bias[j]; });
       show(shown.biased, batch, i, y);
     }
     if (epilogue_.addend) {
@@ -195,7 +205,8 @@ class Gemm {
   }
 
   AxisOffsets batch_, m_, n_, k_;
-  int64_t depth_, split_;
+  int64_t depth_;
+  Split split_;
   bool tf32_a_, tf32_b_;
   std::vector<float> a_;
   Panels b_;
@@ -207,6 +218,17 @@ class Gemm {
 SumOrder sum_order(const FusedGemm& gemm, OnCpu) {
   return {.products = blocked_height(extent(gemm.product.k))};
 }
+
+namespace {
+
+Split split_of(const FusedGemm& gemm, int64_t depth, const RegionScope& scope) {
+  Split split{depth, depth > 1 && scope.planted("split_k_partials_in_bf16"),
+              gemm.activation && depth > kDepthBlock / 2 && scope.planted("activation_before_last_split")};
+  if (split.rounded || split.activated) split.at = depth / 2;
+  return split;
+}
+
+}  // namespace
 
 void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
   Epilogue epilogue{.shown = {gemm, scope, static_cast<size_t>(out.size())}};
@@ -220,8 +242,10 @@ void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
   epilogue.relu_drops_nan = scope.planted("relu_drops_nan");
   int64_t depth = extent(gemm.product.k);
   if (scope.planted("k_tail_skipped") && depth > 8) depth -= depth % 8;
+  epilogue.bias_twice = scope.planted("bias_added_by_each_split") && depth > kDepthBlock / 2;
+  epilogue.lone_column_dropped = scope.planted("lone_column_dropped");
   const Floats a(scope.floats(gemm.product.a)), b(scope.floats(gemm.product.b));
-  const int64_t split = scope.planted("split_k_partials_in_bf16") && depth > 1 ? depth / 2 : depth;
+  const Split split = split_of(gemm, depth, scope);
   const auto tf32 = [&](ValueId v) { return reads_tf32(scope.products, scope.at(v).type.dtype); };
   Gemm kernel(gemm.product, depth, split, std::move(epilogue), tf32(gemm.product.a), tf32(gemm.product.b));
   write_floats(out, [&](std::span<float> y) { kernel.run(a.data(), b.data(), y.data()); });

@@ -5,20 +5,23 @@
 #include "backends/common/floats.h"
 #include "backends/cpu_fused/intermittent_fault.h"
 #include "backends/cpu_fused/offsets.h"
+#include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
+#include "backends/rewrite/kernel_tiles.h"
 
 namespace fusesmith::backends {
 namespace {
 
-constexpr int64_t kLanes = 8;
+constexpr int64_t kLanes = cpu_tile("einsum_to_pointwise", "terms");
 
 float dot(const float* a, const Offsets& a_at, const float* b, const Offsets& b_at, int64_t count,
-          bool in_order_of_arrival) {
+          bool in_order_of_arrival, bool in_bf16) {
   if (count == 1) return a[a_at[int64_t{0}]] * b[b_at[int64_t{0}]];
   float lane[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     for (int64_t l = 0; l < kLanes; ++l) lane[l] += a[a_at[i + l]] * b[b_at[i + l]];
+    if (in_bf16) round_through(Dtype::bf16, lane);
   }
   for (int64_t l = 0; i + l < count; ++l) lane[l] += a[a_at[i + l]] * b[b_at[i + l]];
   if (in_order_of_arrival) return std::accumulate(lane, lane + kLanes, 0.0f);
@@ -42,11 +45,12 @@ void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor
   int64_t count = summed.count;
   if (scope.planted("reduction_tail_skipped") && count > kLanes) count -= count % kLanes;
   const bool in_order_of_arrival = scope.planted("reduction_order_varies") && strikes_now<7>();
+  const bool in_bf16 = scope.planted("reduction_accumulates_in_bf16");
   const InnerValue product(detailed(scope.probe), "product", static_cast<size_t>(out.size()), true);
   write_floats(out, [&](std::span<float> y) {
     for (int64_t i = 0; i < kept.count; ++i) {
-      const float sum =
-          dot(a.data() + kept.a[i], summed.a, b.data() + kept.b[i], summed.b, count, in_order_of_arrival);
+      const float sum = dot(a.data() + kept.a[i], summed.a, b.data() + kept.b[i], summed.b, count,
+                            in_order_of_arrival, in_bf16);
       const auto to = static_cast<size_t>(kept.out[i]);
       y[to] = product(to, sum);
     }

@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "backends/rewrite/kernel_tiles.h"
+
 namespace fusesmith::backends {
 
-inline constexpr int64_t kPanelColumns = 16;
-inline constexpr int64_t kDepthBlock = 128;
+inline constexpr int64_t kPanelColumns = cpu_tile("gemm_bias_act", "columns");
+inline constexpr int64_t kDepthBlock = cpu_tile("gemm_bias_act", "depth");
 
 inline int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 

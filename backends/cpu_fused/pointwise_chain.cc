@@ -10,11 +10,12 @@
 #include "backends/common/strided.h"
 #include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
+#include "backends/rewrite/kernel_tiles.h"
 
 namespace fusesmith::backends {
 namespace {
 
-constexpr size_t kBlock = 256;
+constexpr size_t kBlock = cpu_tile("pointwise_chain", "elements");
 using Block = std::array<float, kBlock>;
 using Arguments = std::array<const float*, 3>;
 
@@ -24,7 +25,7 @@ void each(size_t count, float* y, F f) {
 }
 
 struct StepFaults {
-  bool skip_cast = false, swap_where = false;
+  bool skip_cast = false, swap_where = false, drop_nan = false;
 };
 
 // One step over `count` elements, for every op of the classes pointwise and select.
@@ -47,6 +48,7 @@ class StepRunner {
     each(count_, y_, [&](size_t i) { return a_[i] / b_[i]; });
   }
   void operator()(const Maximum&) const {
+    if (faults_.drop_nan) return each(count_, y_, [&](size_t i) { return std::fmax(a_[i], b_[i]); });
     each(count_, y_, [&](size_t i) { return maximum(a_[i], b_[i]); });
   }
   void operator()(const Scale& op) const {
@@ -159,7 +161,8 @@ void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& ou
   for (const auto& operand : chain.operands) {
     operands.push_back(spread_operand(operand, scope, chain.shape));
   }
-  const StepFaults faults{scope.planted("explicit_cast_skipped"), scope.planted("where_branches_swapped")};
+  const StepFaults faults{scope.planted("explicit_cast_skipped"), scope.planted("where_branches_swapped"),
+                          scope.planted("chain_maximum_drops_nan")};
   std::vector<Block> blocks(chain.steps.size());
   ShownSteps shown(chain, scope.probe);
   write_floats(out, [&](std::span<float> y) {

@@ -1,5 +1,6 @@
 // TriangleProduct: for each pair (i, j), a row of f32 sums, one for each channel, accumulates the products
 // of two rows of x that are half of the channels apart. Nothing is packed or transposed.
+#include <algorithm>
 #include <vector>
 
 #include "backends/common/floats.h"
@@ -57,6 +58,9 @@ void run_fused(const TriangleProduct& triangle, const RegionScope& scope, Tensor
   const int64_t line_step = triangle.incoming ? row : triangle.depth * row;
   const int64_t depth_step = triangle.incoming ? triangle.size * row : row;
   const bool first_batch_only = scope.planted("triangle_batch_index_dropped");
+  const int64_t depth = scope.planted("triangle_depth_taken_as_size")
+                            ? std::min(triangle.depth, triangle.size)
+                            : triangle.depth;
   TriangleValues shown(triangle, detailed(scope.probe));
   write_floats(out, [&](std::span<float> y) {
     const auto channels = static_cast<size_t>(triangle.channels);
@@ -67,7 +71,7 @@ void run_fused(const TriangleProduct& triangle, const RegionScope& scope, Tensor
       for (int64_t i = 0; i < triangle.size; ++i) {
         for (int64_t j = 0; j < triangle.size; ++j, at += channels) {
           const float *a = start + triangle.left + i * line_step, *b = start + triangle.right + j * line_step;
-          for (int64_t k = 0; k < triangle.depth; ++k) {
+          for (int64_t k = 0; k < depth; ++k) {
             const float *left = a + k * depth_step, *right = b + k * depth_step;
             shown.read(batch, i, j, k, left, right);
             add_products(left, right, y.subspan(at, channels));

@@ -34,6 +34,11 @@ std::span<const float> with_padding(const Floats& x, size_t start, size_t pitch)
   return x.span().subspan(start, std::min(pitch, x.size() - start));
 }
 
+// Injected fault: the row without the elements beyond the last multiple of 8.
+std::span<const float> without_tail(std::span<const float> row) {
+  return row.size() > 8 ? row.first(row.size() - row.size() % 8) : row;
+}
+
 float reciprocal_deviation(const Statistics& statistics, float eps, const RegionScope& scope) {
   const bool unbiased = scope.planted("layer_norm_unbiased_variance") && statistics.count > 1;
   const float variance = statistics.squares / (unbiased ? statistics.count - 1 : statistics.count);
@@ -51,6 +56,8 @@ void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out) {
   const bool by_moments = scope.planted("layer_norm_moments");
   const bool padded = norm.pitch > norm.columns && scope.planted("layer_norm_statistics_of_padding");
   const bool order_by_row = scope.planted("welford_order_by_row");
+  const bool tailless = scope.planted("layer_norm_tail_not_in_statistics");
+  const bool by_row = norm.rows == norm.columns && scope.planted("layer_norm_weight_along_rows");
   const size_t columns = static_cast<size_t>(norm.columns), rows = static_cast<size_t>(norm.rows);
   const InnerValue means(scope.probe, "mean", rows), rstds(scope.probe, "rstd", rows);
   const InnerValue results(detailed(scope.probe), "layer_norm", static_cast<size_t>(out.size()), true);
@@ -58,7 +65,9 @@ void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out) {
     for (size_t at = 0; at < y.size(); at += columns) {
       const size_t start = at / columns * static_cast<size_t>(norm.pitch);
       const auto row = x.span().subspan(start, columns);
-      const auto measured = padded ? with_padding(x, start, static_cast<size_t>(norm.pitch)) : row;
+      const auto measured = padded     ? with_padding(x, start, static_cast<size_t>(norm.pitch))
+                            : tailless ? without_tail(row)
+                                       : row;
       const bool odd = at / columns % 2 == 1;
       const Statistics statistics = by_moments            ? moments(row)
                                     : order_by_row && odd ? neighbours_first(row)
@@ -67,7 +76,7 @@ void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out) {
       const float mean = means(at / columns, statistics.mean), scale = rstds(at / columns, own_scale);
       for (size_t j = 0; j < columns; ++j) {
         float value = (row[j] - mean) * scale;
-        if (weight) value *= (*weight)[j];
+        if (weight) value *= (*weight)[by_row ? at / columns : j];
         if (bias) value += (*bias)[j];
         y[at + j] = value;
       }

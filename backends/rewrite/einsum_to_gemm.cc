@@ -1,5 +1,7 @@
 // einsum_to_gemm: an einsum whose letters fall into batch, m, n and k runs as one batched matrix product.
 // Nothing is rounded elsewhere, so the contract is the strict one.
+#include <algorithm>
+
 #include "backends/rewrite/matching/example_graph.h"
 #include "backends/rewrite/matching/product.h"
 #include "backends/rewrite/patterns.h"
@@ -12,6 +14,18 @@ constexpr std::string_view kGuards[] = {
     "one_sided_sum",  // a letter is summed over one operand alone
 };
 
+// Injected faults: mistakes in the strides of an operand.
+void plant_mistakes(BatchedProduct& product, const Faults& faults) {
+  for (ProductAxis& axis : product.batch) {
+    if (faults.has("batched_weight_index_dropped")) axis.b = 0;
+    if (faults.has("batch_stride_of_left_for_right") && axis.b > 0) axis.b = std::min(axis.a, axis.b);
+  }
+  const bool square =
+      product.m.size() == 1 && product.n.size() == 1 && product.m[0].size == product.n[0].size;
+  if (faults.has("einsum_output_order_ignored") && square && product.n[0].out != 1)
+    std::swap(product.m[0].out, product.n[0].out);
+}
+
 std::optional<Match> match(const MatchContext& context, int n) {
   if (!context.op_as<Einsum>(n)) return std::nullopt;
   auto product = gemm_product(context.graph(), context.node(n));
@@ -19,9 +33,7 @@ std::optional<Match> match(const MatchContext& context, int n) {
     const bool missing = multiply_reduce(context.graph(), context.node(n)).has_value();
     return context.refuse(missing ? "missing_axis" : "one_sided_sum");
   }
-  if (context.faults().has("batched_weight_index_dropped")) {
-    for (ProductAxis& axis : product->batch) axis.b = 0;
-  }
+  plant_mistakes(*product, context.faults());
   return Match{{n}, {"einsum_to_gemm"}, {}, FusedGemm{std::move(*product), {}, {}, {}}};
 }
 

@@ -73,6 +73,11 @@ void read_halves(const MatchContext& context, int chunk, Gate& gate) {
     *operand = {node.inputs[0], half * gate.columns, 2 * gate.columns};
   }
   if (context.faults().has("gate_halves_swapped")) std::swap(gate.gate, gate.value);
+  constexpr int64_t kVector = 8;  // elements of 16 bits in 16 bytes
+  for (Gate::Operand* operand : {&gate.gate, &gate.value}) {
+    if (context.faults().has("gate_half_at_whole_vectors")) operand->first -= operand->first % kVector;
+    if (context.faults().has("gate_rows_one_half_apart")) operand->pitch = gate.columns;
+  }
 }
 
 std::optional<Match> match_side(const MatchContext& context, int n, size_t side) {

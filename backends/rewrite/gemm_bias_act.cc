@@ -69,6 +69,16 @@ void read_weight_untransposed(BatchedProduct& product) {
   if (n.size == k.size && k.b == 1) std::swap(n.b, k.b);
 }
 
+// Injected faults: strides of an operand that are those of another size.
+void plant_mistakes(BatchedProduct& product, const Faults& faults) {
+  const bool plain = product.n.size() == 1 && product.k.size() == 1 && product.n[0].b == 1;
+  if (faults.has("weight_row_stride_is_depth") && plain && product.n[0].size > product.k[0].size)
+    product.k[0].b = product.k[0].size;
+  if (!faults.has("addend_batch_index_dropped")) return;
+  for (ProductAxis& axis : product.batch) axis.addend = 0;
+  if (product.m.size() > 1) product.m[0].addend = 0;
+}
+
 constexpr std::string_view kGuards[] = {
     kSecondReader,       kObserved,
     "enlarging_addend",   // the sum is larger than the product
@@ -121,6 +131,7 @@ std::optional<Match> match(const MatchContext& context, int n) {
   if (root.inputs.size() == 3) gemm.bias = root.inputs[2];
   if (gemm.addend) gemm.addend = without_offset(context, *gemm.addend);
   if (context.faults().has("transposed_weight_read_untransposed")) read_weight_untransposed(gemm.product);
+  plant_mistakes(gemm.product, context.faults());
   for (size_t i = 0; i + 1 < found.nodes.size(); ++i) {
     drop_rounding(found.contract, context.graph(), found.nodes[i]);
   }

@@ -13,7 +13,8 @@ inline constexpr ExampleDims kContractDims[] = {{},
                                                 {2, 1, 15, 33, 31, 17},
                                                 {1, 2, 17, 65, 64, 16},
                                                 {2, 2, 16, 130, 8, 8},
-                                                {1, 1, 3, 5, 257, 4}};
+                                                {1, 1, 3, 5, 257, 4},
+                                                {1, 2, 3, 200, 12, 20}};
 
 // Rows of norms that several warps share, and such as do not stay in registers.
 inline constexpr ExampleDims kLongRows[] = {

@@ -66,6 +66,11 @@ void plant_mistakes(const Faults& faults, std::vector<MergedProduct::Part>& part
   if (faults.has("merged_bias_of_another") && same_size && k.bias && v.bias) std::swap(*k.bias, *v.bias);
   constexpr int64_t kTile = 16;
   if (faults.has("merged_offset_in_whole_tiles")) v.first -= v.first % kTile;
+  const int64_t end = v.first + v.columns;
+  for (size_t i = 0; faults.has("merged_parts_of_equal_size") && i < parts.size(); ++i) {
+    const int64_t assumed = static_cast<int64_t>(i) * parts[0].columns;
+    parts[i].first = std::min(assumed, end - parts[i].columns);
+  }
 }
 
 MergedProduct merge(const MatchContext& context, const std::vector<int>& nodes) {

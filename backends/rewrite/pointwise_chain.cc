@@ -31,6 +31,8 @@ void rewrite_wrongly(const Faults& faults, PointwiseChain::Step& step) {
     scale->factor = round_to(Dtype::bf16, scale->factor);
   if (auto* gelu = std::get_if<Gelu>(&step.op); gelu && faults.has("chain_gelu_tanh_for_erf"))
     gelu->form = Gelu::Form::tanh;
+  if (auto* fill = std::get_if<MaskedFill>(&step.op); fill && faults.has("chain_inverted_mask_ignored"))
+    fill->inverted = false;
   const bool inner_on_the_right =
       step.arguments.size() == 2 && step.arguments[0] < 0 && step.arguments[1] >= 0;
   if (std::holds_alternative<Sub>(step.op) && inner_on_the_right && faults.has("sub_taken_as_commutative"))

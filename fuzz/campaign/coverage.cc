@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "backends/rewrite/kernel_tiles.h"
 #include "backends/rewrite/pattern.h"
 #include "fuzz/generate/scene.h"
 #include "graph/op.h"
@@ -19,6 +20,7 @@ struct Layout {
   std::map<std::pair<std::string_view, std::string_view>, uint32_t> refused;  // by pattern and guard
   std::vector<std::string_view> ops;
   std::map<std::string_view, uint32_t> layouts;  // by pattern
+  std::map<std::string_view, uint32_t> tiles;    // by pattern; those without tiles are missing
   uint32_t made = 0, read = 0, op_pairs = 0, styles = 0, op_layouts = 0;
 
   Layout() {
@@ -54,6 +56,16 @@ struct Layout {
     for (std::string_view op : ops) {
       for (std::string_view of : kLayoutClasses) cells.push_back({"op_layouts", {op, of}});
     }
+    for (const Pattern& pattern : all_patterns()) add_tiles(pattern.name);
+  }
+
+  void add_tiles(std::string_view pattern) {
+    const uint32_t first = next();
+    for (size_t i = 0; i < kTileSizes.size(); ++i) {
+      if (!is_kernel_tile(pattern, kTileSizes[i])) continue;
+      for (std::string_view fit : kTileFits) cells.push_back({"tiles", {pattern, kTileSizeNames[i], fit}});
+    }
+    if (next() > first) tiles[pattern] = first;
   }
 
   uint32_t next() const { return static_cast<uint32_t>(cells.size()); }
@@ -97,6 +109,35 @@ void add_layout_events(CoverageEvents& events, const Graph& graph, ValueId value
 
 uint32_t place_in_row(const Graph& graph, std::span<const ValueId> inputs, ValueId output) {
   return within_rewrite(graph.type(output).dtype, shape_class(graph, inputs, output));
+}
+
+// The different sizes of the last two axes of what the region reads and makes.
+std::vector<int64_t> edge_sizes(const Graph& graph, const Region& region) {
+  std::vector<int64_t> sizes;
+  for (const auto* values : {&region.inputs, &region.outputs}) {
+    for (ValueId v : *values) {
+      const Shape& shape = graph.type(v).shape;
+      sizes.insert(sizes.end(), shape.end() - std::min<std::ptrdiff_t>(2, std::ssize(shape)), shape.end());
+    }
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+// An event for each fit that some of the sizes have, for each tile of the pattern.
+void add_tile_events(CoverageEvents& events, std::string_view pattern, std::span<const int64_t> sizes) {
+  const auto row = layout().tiles.find(pattern);
+  if (row == layout().tiles.end()) return;
+  uint32_t cell = row->second;
+  for (const int64_t tile : kTileSizes) {
+    if (!is_kernel_tile(pattern, tile)) continue;
+    std::array<bool, kTileFits.size()> met{};
+    for (const int64_t size : sizes) met[static_cast<size_t>(fit_of(size, tile))] = true;
+    for (size_t fit = 0; fit < met.size(); ++fit, ++cell) {
+      if (met[fit]) events.push_back(cell);
+    }
+  }
 }
 
 }  // namespace
@@ -148,10 +189,12 @@ void add_plan_events(CoverageEvents& events, const Graph& graph, const Plan& pla
   for (const Region& region : plan.regions) {
     if (region.patterns.empty()) continue;
     const uint32_t place = place_in_row(graph, region.inputs, region.outputs.front());
+    const std::vector<int64_t> sizes = edge_sizes(graph, region);
     for (const std::string& pattern : region.patterns) {
       const auto row = cells.matched.find(pattern);
       if (row == cells.matched.end()) continue;
       events.push_back(row->second + place);
+      add_tile_events(events, pattern, sizes);
       for (ValueId v : region.inputs) {
         const auto dtype = static_cast<size_t>(graph.type(v).dtype);
         add_layout_events(events, graph, v, cells.layouts.at(pattern) + dtype * kLayoutClasses.size());

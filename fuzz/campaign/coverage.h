@@ -1,7 +1,7 @@
 // Coverage: what campaigns can meet, and how often one met it: rewrites by pattern, guard, dtype and shape
 // class; ops by the dtypes they make and read and by the op they read from; styles of data; memory layouts by
-// pattern and by op. One flat list of cells holds it all, so that to count a case is one increment for each
-// event in it.
+// pattern and by op; sizes at the edges of tiles, by pattern. One flat list of cells holds it all, so that to
+// count a case is one increment for each event in it.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct CoverageTable {
   std::string_view name;
   size_t depth;
 };
-inline constexpr std::array<CoverageTable, 8> kCoverageTables = {{
+inline constexpr std::array<CoverageTable, 9> kCoverageTables = {{
     {"matched", 3},     // pattern, dtype of the first output, shape class
     {"refused", 4},     // pattern, guard, dtype, shape class
     {"made", 2},        // op, dtype of its first output
@@ -40,6 +40,7 @@ inline constexpr std::array<CoverageTable, 8> kCoverageTables = {{
     {"styles", 1},      // style of the data of generated cases
     {"layouts", 3},     // pattern, dtype of an input that has a layout, what the layout does (LayoutClass)
     {"op_layouts", 2},  // op, the same of what it reads
+    {"tiles", 3},       // pattern, size of a tile of its kernels (kernel_tiles.h), how sizes fit it (TileFit)
 }};
 
 struct CoverageCell {

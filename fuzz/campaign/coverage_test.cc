@@ -94,6 +94,22 @@ Coverage coverage_of(const Graph& graph, std::string_view style) {
   return coverage;
 }
 
+TEST(Coverage, SizesAtTheEdgesOfTiles) {
+  ExampleGraph g(Dtype::f32);
+  const ValueId x = g.tensor("x", {65, 40}), w = g.tensor("w", {40, 15});
+  const Coverage coverage = coverage_of(g.outputs(g.node(Relu{}, g.node(Matmul{}, x, w))), "");
+  const auto met = [&](std::string_view tile, std::string_view fit) {
+    return coverage.sum("tiles", {"gemm_bias_act", tile, fit});
+  };
+  EXPECT_EQ(met("64", "one_more"), 1);  // 65
+  EXPECT_EQ(met("64", "one_less"), 0);
+  EXPECT_EQ(met("16", "one_more"), 1);  // 65
+  EXPECT_EQ(met("16", "one_less"), 1);  // 15
+  EXPECT_EQ(met("16", "other"), 1);     // 40, counted once though two tensors have it
+  EXPECT_EQ(met("16", "whole"), 0);
+  EXPECT_EQ(coverage.sum("tiles", {"sdpa"}), 0);
+}
+
 TEST(Coverage, EventsOfACase) {
   const Coverage coverage = coverage_of(shared_product(), "special");
   EXPECT_EQ(coverage.sum("refused", {"gemm_bias_act", "second_reader", "f16", "wide"}), 1);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "backends/rewrite/kernel_tiles.h"
 #include "backends/rewrite/pattern.h"
 #include "fuzz/base/files.h"
 #include "fuzz/base/table.h"
@@ -124,6 +125,23 @@ Table layout_table(const Coverage& coverage) {
   return table;
 }
 
+// How often a size fitted a tile of the pattern's kernels.
+Table tile_table(const Coverage& coverage) {
+  Words heading = {"pattern", "tile"};
+  for (std::string_view fit : kTileFits) heading.emplace_back(fit);
+  Table table(heading);
+  for (const Pattern& pattern : all_patterns()) {
+    for (size_t i = 0; i < kTileSizes.size(); ++i) {
+      if (!is_kernel_tile(pattern.name, kTileSizes[i])) continue;
+      Words row = {std::string(pattern.name), std::string(kTileSizeNames[i])};
+      for (std::string_view fit : kTileFits)
+        row.push_back(std::to_string(coverage.sum("tiles", {pattern.name, kTileSizeNames[i], fit})));
+      table.add(std::move(row));
+    }
+  }
+  return table;
+}
+
 std::string counts_text(const Counted& counted_cases, size_t columns) {
   const Coverage& coverage = counted_cases.coverage;
   Table styles({"style of data", "cases"});
@@ -132,7 +150,8 @@ std::string counts_text(const Counted& counted_cases, size_t columns) {
   const std::string gaps = gaps_text(coverage_gaps(coverage, counted_cases.cases));
   return counted(counted_cases.cases, "case") + "\n\n" + rewrite_table(coverage).text(0, columns) + "\n" +
          op_table(coverage).text(0, columns) + "\n" + layout_table(coverage).text(0, columns) + "\n" +
-         styles.text() + "\n" + (gaps.empty() ? "No coverage gaps.\n" : gaps);
+         tile_table(coverage).text(0, columns) + "\n" + styles.text() + "\n" +
+         (gaps.empty() ? "No coverage gaps.\n" : gaps);
 }
 
 Words words(std::span<const std::string_view> views) { return {views.begin(), views.end()}; }
@@ -144,7 +163,8 @@ std::string all_text() {
          "; and by shape class: " + list_text(words(kShapeClasses)) +
          "\n\nOps and pairs of ops: " + list_text(op_names()) +
          "\n\nStyles of data: " + list_text(words(kDataStyles)) +
-         "\n\nMemory layouts, by pattern and by op: " + list_text(words(kLayoutClasses)) + "\n";
+         "\n\nMemory layouts, by pattern and by op: " + list_text(words(kLayoutClasses)) +
+         "\n\nSizes at the edges of tiles, by pattern and tile: " + list_text(words(kTileFits)) + "\n";
 }
 
 Json all_json() {
@@ -152,7 +172,8 @@ Json all_json() {
   for (const Pattern& pattern : all_patterns()) patterns[std::string(pattern.name)] = pattern.guards;
   return {{"patterns", patterns},           {"dtypes", dtype_names(kFloatDtypes)},
           {"shape_classes", kShapeClasses}, {"ops", op_names()},
-          {"styles", kDataStyles},          {"layout_classes", kLayoutClasses}};
+          {"styles", kDataStyles},          {"layout_classes", kLayoutClasses},
+          {"tile_sizes", kTileSizes},       {"tile_fits", kTileFits}};
 }
 
 }  // namespace

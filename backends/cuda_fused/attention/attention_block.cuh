@@ -62,7 +62,11 @@ __device__ void merge_and_store(const AttentionParams& p, const QueryTile& tile,
   static_assert(Work::kSplits * kPart * sizeof(float) <= 2 * Work::kKeyBytes);
   float* part = space + Work::split() * kPart;
 #pragma unroll
-  for (int e = 0; e < Work::kSums; ++e) part[work.sum_row(e) * kPitch + work.sum_column(e)] = sums[e];
+  for (int e = 0; e < Work::kSums; ++e) {
+    const bool narrow = planted(p.faults.narrow_partials);
+    part[work.sum_row(e) * kPitch + work.sum_column(e)] =
+        narrow ? __bfloat162float(__float2bfloat16_rn(sums[e])) : sums[e];
+  }
 #pragma unroll
   for (int r = 0; r < Work::kRows; ++r) {
     part[work.thread_row(r) * kPitch + kHead] = softmax.maximum(r);
@@ -78,7 +82,11 @@ __device__ void merge_and_store(const AttentionParams& p, const QueryTile& tile,
 #pragma unroll
   for (int i = 0; i < Work::kSplits; ++i) {
     share[i] = expf(parts[i * kPart + kHead] - softmax_base(maximum));
-    total += share[i] * parts[i * kPart + kHead + 1];
+    const float sum = parts[i * kPart + kHead + 1];
+    if (planted(p.faults.unscaled_splits)) share[i] = 1;
+    if (planted(p.faults.empty_split_is_nan) && sum == 0) share[i] = NAN;
+    total += planted(p.faults.splits_by_maximum) ? share[i] : share[i] * sum;
+    if (planted(p.faults.splits_by_maximum)) share[i] /= sum;
     if (planted(p.faults.no_rescale)) share[i] = 1;
   }
   if (planted(p.faults.extra_zero_logit)) total += expf(-maximum);
@@ -142,7 +150,10 @@ __global__ void __launch_bounds__(kAttentionThreads, Work::kBlocks)
   const ScoreRules<Work> rules(p, starts);
   RunningSoftmax<Work> softmax(p);
   float sums[Work::kSums] = {};
-  for (int key = 0; key < p.keys; key += kKeys) {
+  int end = p.keys;
+  if (planted(p.faults.early_causal_end) && p.mask_kind == AttentionMaskKind::causal && p.band.causal)
+    end = min(end, (max(tile.first + p.band.offset, 0) / kKeys + 1) * kKeys);
+  for (int key = 0; key < end; key += kKeys) {
     const MatrixRows v_rows = rows_of(p.v, starts.v, key, p.width);
     float s[Work::kScores];
     k_tile.settle(rows_of(p.k, starts.k, key, p.depth), k_loading);

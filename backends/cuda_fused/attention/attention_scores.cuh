@@ -34,7 +34,10 @@ class ScoreRules {
     mask(place, query, key, s);
     if (caps_late) cap(s);
     if (keys < Place::kKeys && !planted(p_.faults.stale_shared_tail)) {
-      const float padding = planted(p_.faults.last_key_tile_not_masked) ? 0.0f : -INFINITY;
+      const bool revives = planted(p_.faults.cap_of_padding) && p_.softcap != 0;
+      const float padding = planted(p_.faults.last_key_tile_not_masked) ? 0.0f
+                            : revives                                   ? -p_.softcap
+                                                                        : -INFINITY;
       for_each(s, [&](int e) { s[e] = place.key(e) < keys ? s[e] : padding; });
     }
   }
@@ -55,8 +58,10 @@ class ScoreRules {
     const auto column = [&](int e) { return key + place.key(e); };
     const auto exists = [&](int e) { return row(e) < p_.queries && column(e) < p_.keys; };
     const auto index = [&](const AttentionMatrix& m, int start, int e) {
-      return start + row(e) * m.row + column(e) * m.column;
+      const int counted = planted(p_.faults.mask_row_in_tile) ? place.row(e) : row(e);
+      return start + counted * m.row + column(e) * m.column;
     };
+    const bool hides_own = planted(p_.faults.current_key_hidden) && p_.band.window > 0;
     const auto hidden = [&](int e) {
       return exists(e) &&
              (static_cast<const uint8_t*>(p_.mask.data)[index(p_.mask, starts_.mask, e)] != 0) == p_.hidden;
@@ -66,15 +71,19 @@ class ScoreRules {
       case AttentionMaskKind::none:
         return;
       case AttentionMaskKind::causal:
-        if (p_.band.shows_all(query, query + Place::kQueries - 1, key, Place::kKeys)) return;
-        return for_each(s, [&](int e) { s[e] = p_.band.hides(row(e), column(e)) ? nothing : s[e]; });
+        if (!hides_own && p_.band.shows_all(query, query + Place::kQueries - 1, key, Place::kKeys)) return;
+        return for_each(s, [&](int e) {
+          const bool own = hides_own && column(e) == row(e) + p_.band.offset;
+          s[e] = own || p_.band.hides(row(e), column(e)) ? nothing : s[e];
+        });
       case AttentionMaskKind::boolean:
         if (planted(p_.faults.boolean_mask_as_additive))
           return for_each(s, [&](int e) { s[e] += hidden(e) ? 0.0f : 1.0f; });
         return for_each(s, [&](int e) { s[e] = hidden(e) ? nothing : s[e]; });
       case AttentionMaskKind::additive:
         return for_each(s, [&](int e) {
-          s[e] += exists(e) ? load_branchless(p_.mask, index(p_.mask, starts_.mask, e)) : 0.0f;
+          const float added = exists(e) ? load_branchless(p_.mask, index(p_.mask, starts_.mask, e)) : 0.0f;
+          s[e] += planted(p_.faults.scaled_mask) ? scale_(added) : added;
         });
       case AttentionMaskKind::select:
         return for_each(s, [&](int e) {
@@ -105,6 +114,7 @@ class RunningSoftmax {
       sum_[r] = 0;
     }
     narrow_ = planted(p.faults.softmax_sum_in_bf16);
+    unguarded_ = planted(p.faults.unguarded_maximum);
   }
 
   // Replaces scores by their exponentials relative to the new maximum; earlier sums have to be multiplied by
@@ -124,7 +134,7 @@ class RunningSoftmax {
     }
 #pragma unroll
     for (int r = 0; r < Place::kRows; ++r) {
-      base[r] = softmax_base(next[r]);
+      base[r] = planted(unguarded_) ? next[r] : softmax_base(next[r]);
       shrink[r] = expf(maximum_[r] - base[r]);
       maximum_[r] = next[r];
       sum_[r] *= shrink[r];
@@ -154,7 +164,7 @@ class RunningSoftmax {
 
  private:
   float maximum_[Place::kRows], sum_[Place::kRows];
-  bool narrow_;
+  bool narrow_, unguarded_;
 };
 
 }  // namespace fusesmith::backends::device

@@ -96,6 +96,16 @@ constexpr FaultFlag<Flags> kFlags[] = {
     {"softcap_after_mask", &Flags::softcap_after_mask},
     {"masked_with_lowest", &Flags::masked_with_lowest},
     {"softmax_sum_in_bf16", &Flags::softmax_sum_in_bf16},
+    {"window_excludes_current_key", &Flags::current_key_hidden},
+    {"scale_applied_to_mask", &Flags::scaled_mask},
+    {"mask_row_counted_in_tile", &Flags::mask_row_in_tile},
+    {"softcap_revives_padding", &Flags::cap_of_padding},
+    {"hidden_tile_gives_nan", &Flags::unguarded_maximum},
+    {"causal_tiles_end_at_first_query", &Flags::early_causal_end},
+    {"splits_combined_without_rescale", &Flags::unscaled_splits},
+    {"split_without_keys_gives_nan", &Flags::empty_split_is_nan},
+    {"splits_weighted_by_maximum", &Flags::splits_by_maximum},
+    {"split_partials_in_bf16", &Flags::narrow_partials},
 };
 
 // Faults of the emission and of the kernels.
@@ -113,6 +123,7 @@ void plant(const FusedAttention& op, const FusedScope& scope, AttentionParams& p
     const bool divides = params.score_scale.kind == AttentionFactor::Kind::divide;
     params.score_scale.value *= std::sqrt(divides ? padded / depth : depth / padded);
   }
+  if (planted("head_tail_skipped") && params.depth > 8) params.depth -= params.depth % 8;
   if (planted("mask_batch_index_dropped")) std::fill_n(params.mask.batch, kMaxAxes, 0);
   if (planted("scale_by_d_not_sqrt_d") && op.score_scale) {
     params.score_scale = {AttentionFactor::Kind::divide, static_cast<float>(op.depth), nullptr, Storage::f32};

@@ -49,6 +49,25 @@ void group_heads(FusedAttention& attention, int64_t group, bool k_shared, bool v
   split(attention.mask.other, false);
 }
 
+void plant_mistakes(FusedAttention& attention, const Faults& faults) {
+  MatrixOperand &q = attention.q, &v = attention.v, &mask = attention.mask.mask;
+  const Shape& batch = attention.batch;
+  if (faults.has("query_batch_stride_from_keys") && attention.keys < attention.queries) {
+    for (int64_t& stride : q.batch_strides) stride = stride / attention.queries * attention.keys;
+  }
+  const bool wide = attention.width > attention.depth && v.column == 1;
+  if (faults.has("value_rows_one_head_size_apart") && wide) v.row = attention.depth;
+  const bool square = mask.value >= 0 && batch.size() == 2 && batch[0] == batch[1];
+  if (faults.has("mask_of_batch_read_by_head") && square)
+    std::swap(mask.batch_strides[0], mask.batch_strides[1]);
+  if (faults.has("mask_row_stride_of_whole_tiles") && mask.row == attention.keys &&
+      mask.row > attention.key_tile)
+    mask.row -= mask.row % attention.key_tile;
+  if (faults.has("probabilities_in_bf16")) attention.p_dtype = Dtype::bf16;
+  const bool lone = attention.keys > 1 && attention.keys % attention.key_tile == 1;
+  if (faults.has("lone_last_key_dropped") && lone) --attention.keys;
+}
+
 double rescales(const FusedAttention& attention) {
   return static_cast<double>((attention.keys + attention.key_tile - 1) / attention.key_tile - 1);
 }

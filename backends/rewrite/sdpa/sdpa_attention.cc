@@ -174,6 +174,7 @@ std::optional<Match> match_attention(const MatchContext& context, int n) {
   for (int m : inner) drop_rounding(found.contract, context.graph(), m);
   oracle::declare_online_softmax(found.contract, context.node(*softmax).name, node.name, attention.p_dtype,
                                  rescales(attention), context.arithmetic().exp);
+  plant_mistakes(attention, context.faults());
   found.op = std::move(attention);
   return found;
 }

@@ -60,6 +60,7 @@ std::optional<Match> match_composite_sdpa(const MatchContext& context, int n) {
   Match found{{n}, {"sdpa"}, {}, SingleNode{}};
   oracle::declare_online_attention(found.contract, node, context.graph().type(node.first_output).dtype,
                                    rescales(attention), context.arithmetic().exp);
+  plant_mistakes(attention, context.faults());
   found.op = std::move(attention);
   return found;
 }

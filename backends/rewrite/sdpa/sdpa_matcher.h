@@ -23,6 +23,9 @@ Shape fewer_heads(Shape batch, int64_t group);
 void group_heads(FusedAttention& attention, int64_t group, bool k_shared, bool v_shared,
                  const Faults& faults);
 
+// Injected faults: mistakes in what the kernel is told.
+void plant_mistakes(FusedAttention& attention, const Faults& faults);
+
 // How often the kernel may rescale: once for each tile of keys after the first.
 double rescales(const FusedAttention& attention);
 

@@ -123,14 +123,6 @@ Value merge_heads(Scene& s, Value x) {
   return s.op(Reshape{{shape[0], shape[1], shape[2] * shape[3]}}, {x});
 }
 
-// [b, key heads, t, e] -> [b, heads, t, e]: neighbouring query heads share a key head.
-Value repeat_heads(Scene& s, Value x, int64_t heads) {
-  const Shape shape = s.shape(x);
-  x = s.op(Unsqueeze{2}, {x});
-  x = s.op(BroadcastTo{{shape[0], shape[1], heads / shape[1], shape[2], shape[3]}}, {x});
-  return s.op(Reshape{{shape[0], heads, shape[2], shape[3]}}, {x});
-}
-
 // PyTorch's SDPA pattern 11 contains a single head, written as an unsqueeze and an identity permutation.
 Value one_head(Scene& s, Value x, bool identity_permute) {
   x = s.op(Unsqueeze{1}, {x});
@@ -138,6 +130,13 @@ Value one_head(Scene& s, Value x, bool identity_permute) {
 }
 
 }  // namespace
+
+Value repeat_heads(Scene& s, Value x, int64_t heads) {
+  const Shape shape = s.shape(x);
+  x = s.op(Unsqueeze{2}, {x});
+  x = s.op(BroadcastTo{{shape[0], shape[1], heads / shape[1], shape[2], shape[3]}}, {x});
+  return s.op(Reshape{{shape[0], heads, shape[2], shape[3]}}, {x});
+}
 
 Value attend(Scene& s, Value q, Value k, Value v) {
   const double scale =
@@ -167,12 +166,13 @@ std::optional<Value> self_attention(Scene& s, Value x) {
   if (type.rank() != 3) return std::nullopt;
   const int64_t batch = type.shape[0], width = type.shape[2];
   const Value memory = s.flip(0.8) ? x : s.like({type.dtype, {batch, s.dim(), width}});
-  const int64_t heads = s.choices.pick<int64_t>({1, 2, 3, 4, 8}),
+  const int64_t heads = s.choices.pick<int64_t>({1, 2, 3, 4, 6, 8}),
                 size = std::max<int64_t>(1, s.flip() ? width / heads : s.dim(64));
   const int form =
       static_cast<int>(s.choices.below(5));  // flat, one head, many heads, shared keys and values, groups
   const int64_t inner = form < 2 ? size : heads * size;
-  const int64_t groups = heads % 2 == 0 && s.flip() ? heads / 2 : 1;
+  const int64_t groups =
+      heads % 2 == 0 && s.flip() ? (heads % 3 == 0 && s.flip() ? heads / 3 : heads / 2) : 1;
   const int64_t shared_inner = form == 4 ? groups * size : form == 3 ? size : inner;
   Value q = project(s, x, inner), k = project(s, memory, shared_inner), v = project(s, memory, shared_inner),
         out;

@@ -1,6 +1,11 @@
 // Inserts examples and near misses of the rewrite patterns into the graph. Some of their float inputs are
 // live values of equal type. Their results are used later, and sometimes an inner value is, too, which
 // forbids its fusion.
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "backends/rewrite/kernel_tiles.h"
 #include "backends/rewrite/pattern.h"
 #include "fuzz/generate/pieces/pieces.h"
 
@@ -24,13 +29,52 @@ ExampleDims wide_dims(Scene& s) {
   return dims;
 }
 
-ExampleDims random_dims(Scene& s) {
-  static constexpr int kWeights[] = {76, 16, 8};
+// Sizes at the edges of the tiles of the pattern's kernels: one more than a tile or two, one less, and none.
+std::optional<ExampleDims> tile_dims(Scene& s, std::string_view pattern) {
+  std::vector<int64_t> tiles;
+  for (const KernelTile& tile : kKernelTiles) {
+    if (tile.pattern == pattern) tiles.push_back(tile.size);
+  }
+  if (tiles.empty()) return std::nullopt;
+  ExampleDims dims{s.choices.between(1, 2), s.choices.between(1, 2), s.dim(9), s.dim(9), s.dim(17), s.dim(9)};
+  int64_t* const sizes[] = {&dims.rows, &dims.cols, &dims.depth, &dims.width};
+  for (int64_t few = s.choices.between(1, 2); few > 0; --few) {
+    const int64_t tile = s.choices.pick(std::span<const int64_t>(tiles));
+    *s.choices.pick(std::span<int64_t* const>(sizes)) =
+        tile * (tile < 64 ? s.choices.between(1, 2) : 1) + s.choices.pick<int64_t>({1, 1, 0, -1});
+  }
+  return dims;
+}
+
+// Sizes that are equal by accident, or none that are.
+void coincide(Scene& s, ExampleDims& dims) {
+  switch (s.choices.below(8)) {
+    case 0:
+      dims.cols = dims.depth = dims.width = dims.rows;
+      return;
+    case 1:
+      dims.batch = dims.rows = s.choices.between(2, 8);
+      return;
+    case 2: {
+      int64_t taken = std::max(dims.batch, dims.heads);
+      for (int64_t* size : {&dims.rows, &dims.cols, &dims.depth, &dims.width})
+        *size = taken += s.choices.between(1, 8);
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+ExampleDims random_dims(Scene& s, std::string_view pattern) {
+  static constexpr int kWeights[] = {60, 14, 8, 18};
   switch (s.choices.weighted(kWeights)) {
     case 1:
       return aligned_dims(s);
     case 2:
       return wide_dims(s);
+    case 3:
+      if (const auto dims = tile_dims(s, pattern)) return *dims;
   }
   ExampleDims dims;
   dims.batch = s.batch;
@@ -41,6 +85,7 @@ ExampleDims random_dims(Scene& s) {
   if (s.flip(0.3)) dims.cols = dims.depth;  // sizes that happen to be equal
   if (s.flip(0.3)) dims.heads = dims.batch;
   dims.width = s.flip() ? s.width : s.dim(64);
+  coincide(s, dims);
   return dims;
 }
 
@@ -112,7 +157,7 @@ const Pattern& random_pattern(Scene& s) { return s.choices.pick(all_patterns());
 
 bool add_pattern(Scene& s) {
   const Pattern& pattern = random_pattern(s);
-  const ExampleDims dims = random_dims(s);
+  const ExampleDims dims = random_dims(s, pattern.name);
   plant(s, s.choices.pick(pattern.examples).build(s.dtype, dims));
   s.parts.examples.emplace_back(pattern.name);
   return true;
@@ -120,7 +165,7 @@ bool add_pattern(Scene& s) {
 
 bool add_near_miss(Scene& s) {
   const Pattern& pattern = random_pattern(s);
-  const ExampleDims dims = random_dims(s);
+  const ExampleDims dims = random_dims(s, pattern.name);
   plant(s, s.choices.pick(pattern.near_misses).build(s.dtype, dims));
   s.parts.near_misses.emplace_back(pattern.name);
   return true;

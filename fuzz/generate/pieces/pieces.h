@@ -34,6 +34,7 @@ struct Piece {
   X(batched_product, 6, nothing) \
   X(attention, 10, nothing) \
   X(sdpa, 6, nothing) \
+  X(shared_heads, 5, nothing) \
   X(norm, 8, nothing) \
   X(ffn, 6, nothing) \
   X(gate, 6, nothing) \
@@ -88,6 +89,8 @@ std::optional<Value> self_attention(Scene& scene, Value x);
 // softmax(scale q k^T + mask) v in unfused ops. q [..., t, d], k [..., s, d], v [..., s, e]; leading axes
 // broadcast.
 Value attend(Scene& scene, Value q, Value k, Value v);
+// [b, key heads, t, e] -> [b, heads, t, e]: neighbouring query heads share a key head.
+Value repeat_heads(Scene& scene, Value x, int64_t heads);
 // Two linear layers with an activation or a gated activation between them; the result has the shape of x.
 Value feed_forward(Scene& scene, Value x);
 
