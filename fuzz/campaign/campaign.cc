@@ -11,6 +11,7 @@
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/campaign_run.h"
 #include "fuzz/campaign/summary.h"
+#include "fuzz/generate/generator.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/case_files.h"
 #include "fuzz/run/gpus.h"
@@ -407,6 +408,9 @@ int run_campaign(CampaignOptions options, Console& console) {
     if (value->empty()) *value = WorkDirectory::recorded(options.workdir, key);
     if (!find_backend(*value)) value->clear();
   }
+  if (options.engine.empty()) options.engine = WorkDirectory::recorded(options.workdir, "engine");
+  const auto known = engines();
+  if (std::find(known.begin(), known.end(), options.engine) == known.end()) options.engine = kDefaultEngine;
   if (const auto problem = gpu_names_problem(options.gpus)) return fail(console, kName, problem->what);
   if (!options.judge.baseline.empty() && !options.judge.candidate.empty()) {
     if (const auto problem = gpu_problem(options.gpus, options.judge.baseline, options.judge.candidate))

@@ -15,6 +15,7 @@ GeneratorOptions generator_options(const CampaignOptions& options) {
   GeneratorOptions generator;
   generator.data = parse_data_mix(options.data);
   generator.ops = options.ops;
+  generator.engine = parse_engine(options.engine.empty() ? kDefaultEngine : options.engine);
   return generator;
 }
 

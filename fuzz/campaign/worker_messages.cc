@@ -25,8 +25,8 @@ void transfer(Archive& archive, JudgeFlags& flags) {
 // Not what the workers have no use for: limits of the campaign, files of the corpus.
 template <class Archive>
 void transfer(Archive& archive, CampaignOptions& options) {
-  archive(options.judge, options.seed, options.shard, options.data, options.ops, options.metamorphic,
-          options.workdir, options.timeout);
+  archive(options.judge, options.seed, options.shard, options.engine, options.data, options.ops,
+          options.metamorphic, options.workdir, options.timeout);
 }
 
 template <class Archive>

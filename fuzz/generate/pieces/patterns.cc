@@ -1,7 +1,6 @@
 // Inserts examples and near misses of the rewrite patterns into the graph. Some of their float inputs are
 // live values of equal type. Their results are used later, and sometimes an inner value is, too, which
 // forbids its fusion.
-#include "backends/rewrite/pattern.h"
 #include "fuzz/generate/pieces/pieces.h"
 
 namespace fusesmith::fuzz {
@@ -25,8 +24,7 @@ ExampleDims wide_dims(Scene& s) {
 }
 
 ExampleDims random_dims(Scene& s) {
-  static constexpr int kWeights[] = {76, 16, 8};
-  switch (s.choices.weighted(kWeights)) {
+  switch (s.choices.weighted(s.habits.sizes)) {
     case 1:
       return aligned_dims(s);
     case 2:
@@ -110,16 +108,18 @@ const Pattern& random_pattern(Scene& s) { return s.choices.pick(all_patterns());
 
 }  // namespace
 
-bool add_pattern(Scene& s) {
-  const Pattern& pattern = random_pattern(s);
+bool add_pattern(Scene& s) { return add_example_of(s, random_pattern(s)); }
+
+bool add_near_miss(Scene& s) { return add_near_miss_of(s, random_pattern(s)); }
+
+bool add_example_of(Scene& s, const Pattern& pattern) {
   const ExampleDims dims = random_dims(s);
   plant(s, s.choices.pick(pattern.examples).build(s.dtype, dims));
   s.parts.examples.emplace_back(pattern.name);
   return true;
 }
 
-bool add_near_miss(Scene& s) {
-  const Pattern& pattern = random_pattern(s);
+bool add_near_miss_of(Scene& s, const Pattern& pattern) {
   const ExampleDims dims = random_dims(s);
   plant(s, s.choices.pick(pattern.near_misses).build(s.dtype, dims));
   s.parts.near_misses.emplace_back(pattern.name);
