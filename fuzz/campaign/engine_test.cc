@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fuzz/campaign/coverage.h"
+#include "fuzz/campaign/guided_choices.h"
 #include "fuzz/campaign/supervision_test.h"
 #include "fuzz/generate/generator.h"
 
@@ -26,6 +27,26 @@ TEST_F(Supervision, ACampaignGoesOnWithItsEngine) {
   }
   EXPECT_EQ(fuzz("--runs=1 --engine=random", "focused"), kUsage);
   EXPECT_NE(err().find("engine \"focused\", not \"random\""), std::string::npos) << err();
+}
+
+// The campaign ends although libFuzzer would not, and goes on with what libFuzzer kept.
+TEST_F(Supervision, LibFuzzerMakesTheChoices) {
+  if (!kHasLibFuzzer) GTEST_SKIP() << "a build without libFuzzer";
+  ASSERT_EQ(fuzz("--engine=libfuzzer --runs=60", "w"), kClean) << err();
+  EXPECT_EQ(stats("w")["cases"], 60);
+  EXPECT_EQ(stats("w")["invalid"], 0);
+  EXPECT_FALSE(std::filesystem::is_empty(folder_ / "w/choices"));
+  ASSERT_EQ(fuzz("--engine=libfuzzer --runs=60 --processes=0", "here"), kClean) << err();
+  EXPECT_EQ(counts("here"), counts("w"));
+  ASSERT_EQ(fuzz("--runs=40", "w"), kClean) << err();
+  EXPECT_EQ(stats("w")["cases"], 100);
+}
+
+TEST_F(SupervisionWithFaults, LibFuzzerFindsAFault) {
+  if (!kHasLibFuzzer) GTEST_SKIP() << "a build without libFuzzer";
+  ASSERT_EQ(fuzz("--engine=libfuzzer --runs=500 --faults=k_tail_skipped --max_findings=1", "w"), kFindings)
+      << err();
+  EXPECT_LT(stats("w")["cases"], 500);
 }
 
 // 100 times in 100,000 cases; with the random engine, 56 ops with a layout are rarer.

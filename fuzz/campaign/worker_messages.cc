@@ -74,7 +74,7 @@ void transfer(Archive& archive, WorkerHello& hello) {
 
 template <class Archive>
 void transfer(Archive& archive, WorkerRequest& request) {
-  archive(request.kind, request.name, request.text, request.minimize, request.max_seconds);
+  archive(request.kind, request.name, request.text, request.minimize, request.max_seconds, request.choices);
 }
 
 template <class Archive>

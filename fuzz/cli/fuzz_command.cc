@@ -1,6 +1,7 @@
 // The `fuzz` command: the flags of a campaign (fuzz/campaign/campaign.h).
 #include "fuzz/campaign/campaign.h"
 #include "fuzz/campaign/event_log.h"
+#include "fuzz/campaign/guided_choices.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/generate/generator.h"
 
@@ -90,15 +91,17 @@ void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
   flags.push_back(
       {.name = "engine",
        .target = &options.engine,
-       .value = kEngineValue,
+       .value = "random|focused|libfuzzer",
        .doc = "What draws the cases. random: always with the same chances. focused: most cases concentrate "
-              "on an op or a pattern that random cases seldom meet. A campaign that is continued keeps its "
-              "engine.",
+              "on an op or a pattern that random cases seldom meet. libfuzzer, in builds that have it: "
+              "libFuzzer, guided by coverage, in one thread. A campaign that is continued keeps its engine.",
        .default_text = kDefaultEngine,
-       .choices = engines(),
-       .missing_choices = {{"libfuzzer",
-                            "guided campaigns are not part of this version; build preset fuzz and "
-                            "run its libFuzzer targets (build/fuzz/libfuzzer/) instead"}}});
+       .choices = campaign_engines()});
+  if (!kHasLibFuzzer) {
+    flags.back().missing_choices = {{kLibFuzzer,
+                                     "this build has no libFuzzer; install clang's runtime library (Debian: "
+                                     "libclang-rt-14-dev), then configure and build again"}};
+  }
   flags.push_back({.name = "data",
                    .target = &options.data,
                    .value = kDataMixValue,
