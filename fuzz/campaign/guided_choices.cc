@@ -49,10 +49,10 @@ Exchange& exchange() {
 }
 
 int run_case(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;  // a trial before it begins
   Exchange& x = exchange();
   std::unique_lock lock(x.mutex);
   x.bytes.assign(data, data + size);
-  if (x.bytes.empty()) x.bytes.push_back(0);
   x.has_bytes = true;
   x.has_answer = false;
   x.changed.notify_all();
@@ -182,6 +182,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   switch (draws.below(4)) {
     case 0:
       copy_part(draws, data, size);
+      change_some(draws, data, size);
       return size;
     case 1:
       return fill_up(draws, data, LLVMFuzzerMutate(data, size, max_size), least);
@@ -201,6 +202,7 @@ extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_s
   const size_t size = std::min(max_size, second_size);
   std::copy(first, first + at, out);
   std::copy(second + at, second + size, out + at);
+  change_some(draws, out, std::max<size_t>(1, size));  // else often one of the two
   return std::max<size_t>(1, size);
 }
 
