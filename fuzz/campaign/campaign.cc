@@ -7,14 +7,17 @@
 #include <ostream>
 #include <thread>
 
+#include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/campaign_run.h"
 #include "fuzz/campaign/summary.h"
+#include "fuzz/generate/generator.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/case_files.h"
 #include "fuzz/run/gpus.h"
 #include "fuzz/run/known_names.h"
+#include "graph/philox.h"
 
 namespace fusesmith::fuzz {
 
@@ -49,7 +52,9 @@ Campaign::Campaign(const CampaignOptions& options, Console& console, WorkDirecto
       finishing_(host ? Judging(options.judge, Judging::Elsewhere{}) : Judging(options.judge)),
       judging_(finishing_.quick()),
       source_(options),
-      threads_(host ? host->threads() : thread_count(options)),
+      threads_(options.engine == kLibFuzzer ? 1
+               : host                       ? host->threads()
+                                            : thread_count(options)),
       old_findings_(directory.finding_count()),
       files_(directory.path(), options),
       status_(console),
@@ -87,8 +92,18 @@ std::string Campaign::name(uint64_t position) const {
 }
 
 CampaignCase Campaign::case_at(uint64_t position) const {
-  return is_corpus(position) ? source_.given(corpus_[skipped_ + position])
-                             : source_.generated(counter(position));
+  if (is_corpus(position)) return source_.given(corpus_[skipped_ + position]);
+  return guided_ ? source_.guided(counter(position), choices_) : source_.generated(counter(position));
+}
+
+// libFuzzer makes the choices of one case after the other, by what the last one met.
+Result<Finished> Campaign::judge_guided(uint64_t position) {
+  auto choices = guided_->next(InterruptGuard::interrupted);
+  if (!choices) throw Interrupted{};
+  choices_ = std::move(*choices);
+  auto finished = judge(position);
+  if (finished) guided_->tell(finished->outcome.events);
+  return finished;
 }
 
 Result<Finished> Campaign::judge(uint64_t position) {
@@ -201,6 +216,7 @@ std::optional<Problem> Campaign::save() {
 
 // As they were, which follows from their numbers.
 std::optional<Problem> Campaign::restore_corpus() {
+  if (guided_) return {};  // their numbers do not tell which they were
   for (const std::string& name : directory_.damaged_corpus()) {
     uint64_t number = 0;
     const auto [at, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -214,7 +230,9 @@ std::optional<Problem> Campaign::restore_corpus() {
 
 std::optional<Problem> Campaign::run_workers() {
   WorkerPool::Jobs jobs;
-  jobs.judge = [&](uint64_t position) { return judge(position); };
+  jobs.judge = [&](uint64_t position) {
+    return guided_ && !is_corpus(position) ? judge_guided(position) : judge(position);
+  };
   jobs.count = [&](uint64_t position, const Finished& finished) { return count(position, finished); };
   jobs.follow_up = [&] { return follow_up(); };
   jobs.stop = [&] { return over(); };
@@ -239,6 +257,11 @@ std::optional<Problem> Campaign::run_workers() {
 
 std::optional<Problem> Campaign::work() {
   try {
+    if (options_.engine == kLibFuzzer) {
+      const auto folder = directory_.path() / "choices";
+      if (auto problem = make_folder(folder)) return problem;
+      guided_.emplace(hash_name(options_.shard, options_.seed + stats_.next), folder);
+    }
     if (auto problem = restore_corpus()) return problem;
     if (auto problem = check_suspects()) return problem;
     if (auto problem = run_workers()) return problem;
@@ -323,6 +346,12 @@ Identity identity_of(const CampaignOptions& options) {
 
 }  // namespace
 
+std::vector<std::string> campaign_engines() {
+  std::vector<std::string> all = engines();
+  if (kHasLibFuzzer) all.emplace_back(kLibFuzzer);
+  return all;
+}
+
 Result<uint64_t> parse_shard(const std::string& text) {
   const size_t slash = std::min(text.find('/'), text.size());
   const auto number = [&](size_t begin, size_t end, uint64_t& value) {
@@ -406,6 +435,13 @@ int run_campaign(CampaignOptions options, Console& console) {
        {std::pair("baseline", &options.judge.baseline), std::pair("candidate", &options.judge.candidate)}) {
     if (value->empty()) *value = WorkDirectory::recorded(options.workdir, key);
     if (!find_backend(*value)) value->clear();
+  }
+  if (options.engine.empty()) options.engine = WorkDirectory::recorded(options.workdir, "engine");
+  const auto known = campaign_engines();
+  if (std::find(known.begin(), known.end(), options.engine) == known.end()) options.engine = kDefaultEngine;
+  if (options.engine == kLibFuzzer) {  // one case after the other
+    options.jobs = 1;
+    options.processes = std::min<int64_t>(1, options.processes);
   }
   if (const auto problem = gpu_names_problem(options.gpus)) return fail(console, kName, problem->what);
   if (!options.judge.baseline.empty() && !options.judge.candidate.empty()) {

@@ -12,6 +12,9 @@
 
 namespace fusesmith::fuzz {
 
+// The engine that is none of the generator's (fuzz/campaign/guided_choices.h).
+inline constexpr std::string_view kLibFuzzer = "libfuzzer";
+
 struct CampaignOptions {
   JudgeFlags judge = {{}, {}, "lawful", {}, {}};
   uint64_t runs = 0;        // 0: no limit
@@ -26,7 +29,7 @@ struct CampaignOptions {
   std::string workdir = "fusesmith-work";
   double wait_for_workdir = 0;  // seconds, while another process is at work there
   std::string shard = "0/1";
-  std::string engine = "random";
+  std::string engine = "";  // empty: that of the campaign in the work directory, else kDefaultEngine
   std::string data = "mixed";
   std::vector<std::string> ops;  // of single-op cases; empty: graphs of many ops
   uint64_t metamorphic = 64;
@@ -41,6 +44,9 @@ struct CampaignOptions {
 // Exit code: 0 clean, 1 usage, 71 one case after the other ran out of memory, 72 interrupted, 73 cannot
 // write, 76 the device is missing or failed, 77 (`error_exitcode`) the work directory holds findings.
 int run_campaign(CampaignOptions options, Console& console);
+
+// The engines of this build.
+std::vector<std::string> campaign_engines();
 
 // I of "I/N", or a problem unless 0 <= I < N.
 Result<uint64_t> parse_shard(const std::string& text);

@@ -17,6 +17,7 @@
 #include "fuzz/campaign/campaign_files.h"
 #include "fuzz/campaign/case_judge.h"
 #include "fuzz/campaign/finding.h"
+#include "fuzz/campaign/guided_choices.h"
 #include "fuzz/campaign/live_status.h"
 #include "fuzz/campaign/work_directory.h"
 #include "fuzz/campaign/worker_host.h"
@@ -40,6 +41,7 @@ class Campaign {
 
  private:
   Result<Finished> judge(uint64_t position);
+  Result<Finished> judge_guided(uint64_t position);
   Result<Finished> keep(Finished finished);
   std::optional<Problem> count(uint64_t position, const Finished& finished);
   void announce(const std::string& what, const std::string& signature);
@@ -116,7 +118,9 @@ class Campaign {
   std::atomic<bool> cannot_write_ = false;  // since the last save
   // By name: cases that are not to be run, or not again. Complete before the workers start.
   std::map<std::string, CaseOutcome> settled_;
-  std::mutex mutex_;  // of what follows
+  std::optional<GuidedChoices> guided_;
+  std::vector<uint8_t> choices_;  // of the case at hand, where they are guided
+  std::mutex mutex_;              // of what follows
   Stats stats_;
   std::deque<std::string> to_finish_;        // findings without report; a killed campaign's come first
   std::deque<std::string> to_finish_later_;  // once files can be written

@@ -109,7 +109,8 @@ class Server {
     if (request.text.empty()) {
       uint64_t counter = 0;
       std::from_chars(request.name.data(), request.name.data() + request.name.size(), counter);
-      judged = source_.generated(counter);
+      judged =
+          request.choices.empty() ? source_.generated(counter) : source_.guided(counter, request.choices);
     } else {
       auto test_case = parse_case(request.text);
       if (!test_case) return telling(WorkerReply::Kind::problem, test_case.problem());

@@ -15,6 +15,10 @@ GeneratorOptions generator_options(const CampaignOptions& options) {
   GeneratorOptions generator;
   generator.data = parse_data_mix(options.data);
   generator.ops = options.ops;
+  if (options.engine == kLibFuzzer)
+    generator.engine = Engine::focused;  // its distribution is where libFuzzer starts
+  else
+    generator.engine = parse_engine(options.engine.empty() ? kDefaultEngine : options.engine);
   return generator;
 }
 
@@ -28,8 +32,21 @@ CaseSource::CaseSource(const CampaignOptions& options)
       run_options_(run_options(options.judge)) {}
 
 CampaignCase CaseSource::generated(uint64_t counter) const {
+  CaseParts parts;
+  Case test_case = generate_case(seed_, shard_, counter, generator_, &parts);
+  return finished(std::move(test_case), std::move(parts), counter);
+}
+
+CampaignCase CaseSource::guided(uint64_t counter, std::span<const uint8_t> choices) const {
+  CaseParts parts;
+  Choices from(choices);
+  Case test_case = generate(from, generator_, &parts);
+  return finished(std::move(test_case), std::move(parts), counter);
+}
+
+CampaignCase CaseSource::finished(Case test_case, CaseParts parts, uint64_t counter) const {
   CampaignCase made;
-  Case test_case = generate_case(seed_, shard_, counter, generator_, &made.parts);
+  made.parts = std::move(parts);
   if (metamorphic_ > 0 && counter % metamorphic_ == 0)
     test_case.policy.metamorphic.assign(kMetamorphicChecks.begin(), kMetamorphicChecks.end());
   // With the options inside, a saved case needs no flags but the faults to show the same.

@@ -25,10 +25,14 @@ class CaseSource {
   explicit CaseSource(const CampaignOptions& options);
   // Number `counter` of the campaign's sequence.
   CampaignCase generated(uint64_t counter) const;
+  // The same, from choices that something else made.
+  CampaignCase guided(uint64_t counter, std::span<const uint8_t> choices) const;
   // A case of the corpus.
   CampaignCase given(Case test_case) const;
 
  private:
+  CampaignCase finished(Case test_case, CaseParts parts, uint64_t counter) const;
+
   const uint64_t seed_, shard_, metamorphic_;
   const GeneratorOptions generator_;
   const RunOptions run_options_;

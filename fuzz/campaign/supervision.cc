@@ -18,8 +18,12 @@ bool ends_its_process(const std::string& signature) {
 
 Result<Finished> Campaign::judge_in_worker(uint64_t position) {
   try {
-    HostJudged judged =
-        host_->judge(name(position), is_corpus(position) ? to_json(corpus_[skipped_ + position]) : "");
+    WorkerRequest request{WorkerRequest::Kind::judge, name(position)};
+    if (is_corpus(position))
+      request.text = to_json(corpus_[skipped_ + position]);
+    else if (guided_)
+      request.choices = choices_;
+    HostJudged judged = host_->judge(request);
     if (!judged.failure && !judged.device) return keep(std::move(judged.finished));
     const CampaignCase ran = case_at(position);
     const Verdict verdict = judged.failure ? judging_.worker_failure(ran.test_case, *judged.failure)

@@ -290,8 +290,7 @@ std::optional<WorkerReply> WorkerHost::ask(CaseWorker& worker, int thread, const
   return {};
 }
 
-HostJudged WorkerHost::judge(const std::string& name, const std::string& text) {
-  const WorkerRequest request{WorkerRequest::Kind::judge, name, text};
+HostJudged WorkerHost::judge(const WorkerRequest& request) {
   std::shared_ptr<Running> running;
   while (!running) {
     const PlaceTaken taken(*this);

@@ -53,8 +53,7 @@ class WorkerHost {
   // Those that the flags name.
   std::vector<CampaignGpu> gpus() const { return devices_->states(); }
 
-  // `text`: of a case that is not generated.
-  HostJudged judge(const std::string& name, const std::string& text);
+  HostJudged judge(const WorkerRequest& request);
 
   using OnOther = std::function<void(const Finished&)>;
   // Whether it was finished; not if the process ended, which is tried twice: `why` tells how. If `why` is

@@ -25,8 +25,8 @@ void transfer(Archive& archive, JudgeFlags& flags) {
 // Not what the workers have no use for: limits of the campaign, files of the corpus.
 template <class Archive>
 void transfer(Archive& archive, CampaignOptions& options) {
-  archive(options.judge, options.seed, options.shard, options.data, options.ops, options.metamorphic,
-          options.workdir, options.timeout);
+  archive(options.judge, options.seed, options.shard, options.engine, options.data, options.ops,
+          options.metamorphic, options.workdir, options.timeout);
 }
 
 template <class Archive>
@@ -74,7 +74,7 @@ void transfer(Archive& archive, WorkerHello& hello) {
 
 template <class Archive>
 void transfer(Archive& archive, WorkerRequest& request) {
-  archive(request.kind, request.name, request.text, request.minimize, request.max_seconds);
+  archive(request.kind, request.name, request.text, request.minimize, request.max_seconds, request.choices);
 }
 
 template <class Archive>

@@ -36,14 +36,15 @@ struct WorkerHello {
 
 struct WorkerRequest {
   enum class Kind : uint8_t {
-    judge,   // the case of this name, or this text: a case of the campaign
+    judge,   // the case of this number, text, or these choices: a case of the campaign
     finish,  // the finding of this name: judge it again, minimize and report it
     query,   // this text: its verdict alone, for the minimizer
   };
   Kind kind = Kind::judge;
-  std::string name, text;
-  bool minimize = true;    // finish
-  double max_seconds = 0;  // finish: FindingOptions::max_seconds
+  std::string name, text = {};
+  bool minimize = true;               // finish
+  double max_seconds = 0;             // finish: FindingOptions::max_seconds
+  std::vector<uint8_t> choices = {};  // judge
 };
 
 // A verdict without its regions.

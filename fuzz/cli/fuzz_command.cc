@@ -1,6 +1,7 @@
 // The `fuzz` command: the flags of a campaign (fuzz/campaign/campaign.h).
 #include "fuzz/campaign/campaign.h"
 #include "fuzz/campaign/event_log.h"
+#include "fuzz/campaign/guided_choices.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/generate/generator.h"
 
@@ -90,12 +91,17 @@ void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
   flags.push_back(
       {.name = "engine",
        .target = &options.engine,
-       .value = "random",
-       .doc = "What chooses the cases.",
-       .choices = {"random"},
-       .missing_choices = {{"libfuzzer",
-                            "guided campaigns are not part of this version; build preset fuzz and "
-                            "run its libFuzzer targets (build/fuzz/libfuzzer/) instead"}}});
+       .value = "random|focused|libfuzzer",
+       .doc = "What draws the cases. random: always with the same chances. focused: most cases concentrate "
+              "on an op or a pattern that random cases seldom meet. libfuzzer, in builds that have it: "
+              "libFuzzer, guided by coverage, in one thread. A campaign that is continued keeps its engine.",
+       .default_text = kDefaultEngine,
+       .choices = campaign_engines()});
+  if (!kHasLibFuzzer) {
+    flags.back().missing_choices = {{kLibFuzzer,
+                                     "this build has no libFuzzer; install clang's runtime library (Debian: "
+                                     "libclang-rt-14-dev), then configure and build again"}};
+  }
   flags.push_back({.name = "data",
                    .target = &options.data,
                    .value = kDataMixValue,
@@ -122,7 +128,8 @@ constexpr std::string_view kDetails =
     "Judges the cases of the corpus folders, then generated cases, until --runs or --max_total_time is "
     "reached; without these flags, until it is interrupted. Both limits apply to this call of the command; "
     "--total_runs counts the cases of all calls. "
-    "Case number n depends only on --seed, --shard, --data, --ops and n, so that --jobs does not change the "
+    "Case number n depends only on --seed, --shard, --engine, --data, --ops and n, so that --jobs does not "
+    "change the "
     "verdicts.\n"
     "\n"
     "If the work directory contains a campaign, the command continues it, with the same backends. Each "

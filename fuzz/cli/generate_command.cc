@@ -19,6 +19,7 @@ struct GenerateFlags {
   uint64_t count = 10;
   uint64_t first = 0;
   std::string shard = "0/1";
+  std::string engine = std::string(kDefaultEngine);
   std::string data = "mixed";
   std::vector<std::string> ops;
   std::string output;
@@ -34,7 +35,7 @@ FlagTable GenerateFlags::table() {
   table.command = "generate";
   table.doc = "write generated cases as files.";
   table.details =
-      "Case number n is case number n of `fusesmith fuzz` with the same seed, shard, data and ops.\n"
+      "Case number n is case number n of `fusesmith fuzz` with the same seed, shard, engine, data and ops.\n"
       "\n"
       "Exit codes: 0 all files are written, 1 wrong usage, 72 interrupted (files that are already written "
       "are kept), 73 a file cannot be written.";
@@ -51,6 +52,11 @@ FlagTable GenerateFlags::table() {
       {.name = "first", .target = &first, .value = "N", .doc = "Number of the first case."});
   table.flags.push_back(
       {.name = "shard", .target = &shard, .value = "I/N", .doc = "Part I of N, counted from 0."});
+  table.flags.push_back({.name = "engine",
+                         .target = &engine,
+                         .value = kEngineValue,
+                         .doc = "What draws the cases, as for `fusesmith fuzz`.",
+                         .choices = engines()});
   table.flags.push_back({.name = "data",
                          .target = &data,
                          .value = kDataMixValue,
@@ -82,6 +88,7 @@ int run(GenerateFlags& flags, Console& console) {
   GeneratorOptions options;
   options.data = parse_data_mix(flags.data);
   options.ops = flags.ops;
+  options.engine = parse_engine(flags.engine);
   const InterruptGuard guard;
   std::vector<std::string> files;
   for (uint64_t i = 0; i < flags.count && !InterruptGuard::interrupted(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fuzz/generate/focus.h"
 #include "fuzz/generate/layouts.h"
 #include "fuzz/generate/pieces/pieces.h"
 #include "fuzz/generate/single_op.h"
@@ -53,6 +54,7 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
   result.seed = static_cast<uint64_t>(choices.below(int64_t{1} << 32));
   Scene scene(choices, options);
   int64_t target = target_nodes(choices, options.max_nodes);
+  const Focus focus = options.engine == Engine::focused ? draw_focus(scene, options) : Focus();
   if (scene.steps > 1) {
     target = std::max<int64_t>(3, 2 * target / scene.steps);
     add_first_state(scene, options);
@@ -62,6 +64,10 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
   // considered full. In exact scenes most pieces decline for most values.
   const int patience = scene.exact ? 60 : 12;
   for (int refused = 0; scene.sketch.node_count() < target && refused < patience;) {
+    if (focus && scene.flip(kFocusedSteps)) {
+      refused += !scene.attempt(focus);
+      continue;
+    }
     const Piece& piece = all_pieces()[choices.weighted(weights)];
     if (scene.attempt(piece.add))
       scene.parts.pieces.emplace_back(piece.name);
@@ -76,7 +82,8 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
   result.graph = scene.finish();
   scene.parts.style = kDataStyles[static_cast<size_t>(scene.style)];
   result.policy.tf32 = choices.flip(0.1);
-  if (choices.flip(kLayoutShare)) result.graph = with_layouts(choices, std::move(result.graph), scene.exact);
+  if (choices.flip(scene.habits.layouts))
+    result.graph = with_layouts(choices, std::move(result.graph), scene.exact);
   if (parts) *parts = std::move(scene.parts);
   return result;
 }
@@ -86,6 +93,14 @@ Case generate_case(uint64_t seed, uint64_t shard, uint64_t counter, const Genera
   Choices choices(seed, shard, counter);
   return generate(choices, options, parts);
 }
+
+Engine parse_engine(std::string_view word) {
+  const auto at = std::find(kEngines.begin(), kEngines.end(), word);
+  check(at != kEngines.end(), "no such engine");
+  return static_cast<Engine>(at - kEngines.begin());
+}
+
+std::vector<std::string> engines() { return {kEngines.begin(), kEngines.end()}; }
 
 DataMix parse_data_mix(std::string_view word) {
   const auto at = std::find(kDataMixes.begin(), kDataMixes.end(), word);

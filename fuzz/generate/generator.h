@@ -24,6 +24,16 @@ inline constexpr std::string_view kDataMixValue = "mixed|natural|lattice|special
 DataMix parse_data_mix(std::string_view word);
 std::vector<std::string> data_mixes();
 
+// What draws the choices. `random`: always the same chances. `focused`: most cases concentrate on something
+// that random cases seldom meet (fuzz/generate/focus.h).
+enum class Engine { random, focused };
+inline constexpr std::array<std::string_view, 2> kEngines = {"random", "focused"};
+inline constexpr std::string_view kEngineValue = "random|focused";  // for help texts
+inline constexpr std::string_view kDefaultEngine = "random";
+// `word` must be one of the words above.
+Engine parse_engine(std::string_view word);
+std::vector<std::string> engines();
+
 struct GeneratorOptions {
   int max_nodes = 40;
   int64_t max_operations = int64_t{1}
@@ -32,6 +42,7 @@ struct GeneratorOptions {
   std::vector<std::string> pieces;          // names of the pieces to use (`piece_names`); empty: all
   DataMix data = DataMix::mixed;
   std::vector<std::string> ops = {};  // not empty: each case is one node of one of these ops (`op_names`)
+  Engine engine = Engine::random;
 };
 
 // What a generated case consists of, for coverage. Pattern names are those of backends/rewrite.

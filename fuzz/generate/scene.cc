@@ -62,7 +62,7 @@ Scene::Value Scene::any(int min_rank, int max_rank) {
     const int rank = type(v).rank();
     return rank >= min_rank && rank <= max_rank && (!main_dtype || type(v).dtype == dtype);
   };
-  if (!flip(0.08)) {
+  if (!flip(habits.fresh)) {
     const bool main_dtype = flip(0.75);
     std::vector<Value> found;
     for (Value v : pool_) {
@@ -92,7 +92,7 @@ std::optional<Scene::Value> Scene::live(const TensorType& wanted) {
 }
 
 Scene::Value Scene::like(const TensorType& wanted) {
-  if (flip(0.7)) {
+  if (flip(std::min(0.7, 1 - habits.fresh))) {
     if (const auto value = live(wanted)) return *value;
   }
   return activation(wanted);

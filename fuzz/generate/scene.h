@@ -8,6 +8,7 @@
 
 #include "fuzz/base/choices.h"
 #include "fuzz/generate/generator.h"
+#include "fuzz/generate/layouts.h"
 #include "fuzz/generate/sketch.h"
 
 namespace fusesmith::fuzz {
@@ -19,6 +20,14 @@ enum class Role { activation, weight, bias, gain, denominator };
 enum class DataStyle { natural, lattice, one_signed, special };
 inline constexpr std::array<std::string_view, 4> kDataStyles = {"natural", "lattice", "one_signed",
                                                                 "special"};
+
+// Chances that differ from case to case.
+struct Habits {
+  double fresh = 0.08;   // a piece reads a new input although a live value would do
+  double unit_axis = 0;  // an op that needs an axis of size 1 reads a new input with one
+  std::array<int, 4> sizes = {60, 14, 8, 18};  // weights of usual, aligned, wide and tile-edge examples
+  double layouts = kLayoutShare;               // the case has memory layouts
+};
 
 class Scene {
  public:
@@ -35,6 +44,7 @@ class Scene {
   DataStyle style;
   int64_t steps;  // steps to run if the case has states; its budget is shared by all of them
   int64_t max_operations, max_elements;
+  Habits habits;
 
   bool flip(double p = 0.5) { return choices.flip(p); }
   const TensorType& type(Value v) const { return sketch.type(v); }

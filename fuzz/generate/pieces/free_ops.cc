@@ -85,6 +85,12 @@ void complete(Scene& s, Rope&, Values& inputs) {
 }
 
 void complete(Scene& s, Squeeze& op, Values& inputs) {
+  TensorType type = s.type(inputs[0]);
+  if (s.flip(s.habits.unit_axis)) {
+    type.shape[static_cast<size_t>(*resolve_axis(op.axis, type.rank()))] = 1;
+    inputs[0] = s.activation(type);
+    return;
+  }
   if (!s.flip(0.3)) inputs[0] = s.op(Unsqueeze{op.axis}, {inputs[0]});
 }
 

@@ -67,8 +67,7 @@ void coincide(Scene& s, ExampleDims& dims) {
 }
 
 ExampleDims random_dims(Scene& s, std::string_view pattern) {
-  static constexpr int kWeights[] = {60, 14, 8, 18};
-  switch (s.choices.weighted(kWeights)) {
+  switch (s.choices.weighted(s.habits.sizes)) {
     case 1:
       return aligned_dims(s);
     case 2:
@@ -155,16 +154,18 @@ const Pattern& random_pattern(Scene& s) { return s.choices.pick(all_patterns());
 
 }  // namespace
 
-bool add_pattern(Scene& s) {
-  const Pattern& pattern = random_pattern(s);
+bool add_pattern(Scene& s) { return add_example_of(s, random_pattern(s)); }
+
+bool add_near_miss(Scene& s) { return add_near_miss_of(s, random_pattern(s)); }
+
+bool add_example_of(Scene& s, const Pattern& pattern) {
   const ExampleDims dims = random_dims(s, pattern.name);
   plant(s, s.choices.pick(pattern.examples).build(s.dtype, dims));
   s.parts.examples.emplace_back(pattern.name);
   return true;
 }
 
-bool add_near_miss(Scene& s) {
-  const Pattern& pattern = random_pattern(s);
+bool add_near_miss_of(Scene& s, const Pattern& pattern) {
   const ExampleDims dims = random_dims(s, pattern.name);
   plant(s, s.choices.pick(pattern.near_misses).build(s.dtype, dims));
   s.parts.near_misses.emplace_back(pattern.name);

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "backends/rewrite/pattern.h"
 #include "fuzz/generate/scene.h"
 
 namespace fusesmith::fuzz {
@@ -71,6 +72,9 @@ std::span<const Piece> all_pieces();
 
 // free_op with one of the ops of these names.
 bool add_op_of(Scene& scene, const std::vector<std::string>& names);
+// One of the pattern's examples, or of its near misses.
+bool add_example_of(Scene& scene, const Pattern& pattern);
+bool add_near_miss_of(Scene& scene, const Pattern& pattern);
 
 // x [..., k] -> [..., n] by linear, matmul or einsum (the weight sometimes transposed or one per batch), with
 // or without a bias.
