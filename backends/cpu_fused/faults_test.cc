@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 
@@ -66,16 +67,22 @@ constexpr GraphRecipe kMore[] = {{"very_negative_scores", very_negative_scores},
                                  {"difference_of_inner", difference_of_inner},
                                  {"every_key_hidden", every_key_hidden}};
 
-// Runs f on examples and near misses of the pattern until it returns true.
+// The graph, or the same with each of the layouts.
+bool any_form(const Graph& graph, bool laid_out, const std::function<bool(const Graph&)>& f) {
+  if (!laid_out) return f(graph);
+  return std::any_of(std::begin(kTestLayouts), std::end(kTestLayouts),
+                     [&](TestLayout which) { return f(lay_out(graph, which).laid_out); });
+}
+
+// Runs f on examples and near misses of the pattern until it returns true; with layouts only if it does not
+// without.
 bool any_graph(const Pattern& pattern, const std::function<bool(const Graph&)>& f) {
-  for (const auto& recipes : {pattern.examples, pattern.near_misses, std::span<const GraphRecipe>(kMore)}) {
-    for (const GraphRecipe& recipe : recipes) {
-      for (const ExampleDims& dims : kDims) {
-        for (Dtype dtype : kFloatDtypes) {
-          const Graph graph = recipe.build(dtype, dims);
-          if (f(graph)) return true;
-          for (const TestLayout which : kTestLayouts) {
-            if (f(lay_out(graph, which).laid_out)) return true;
+  for (const bool laid_out : {false, true}) {
+    for (const auto& recipes : {pattern.examples, pattern.near_misses, std::span<const GraphRecipe>(kMore)}) {
+      for (const GraphRecipe& recipe : recipes) {
+        for (const ExampleDims& dims : kDims) {
+          for (Dtype dtype : kFloatDtypes) {
+            if (any_form(recipe.build(dtype, dims), laid_out, f)) return true;
           }
         }
       }
