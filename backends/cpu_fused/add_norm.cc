@@ -48,8 +48,8 @@ Normaliser normal_of(const AddNorm& norm, std::span<const float> row, const Norm
     power = statistics.squares / statistics.count;
   } else {
     power = mean_square(row);
-    if (faults.padded_width)
-      power *= static_cast<float>(row.size()) / static_cast<float>((row.size() + 7) / 8 * 8);
+    const size_t padded = (row.size() + 7) / 8 * 8;
+    if (faults.padded_width) power *= static_cast<float>(row.size()) / static_cast<float>(padded);
   }
   const float eps = static_cast<float>(norm.eps);
   normal.scale = faults.eps_outside_sqrt ? 1.0f / (std::sqrt(power) + eps) : 1.0f / std::sqrt(power + eps);

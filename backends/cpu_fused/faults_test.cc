@@ -61,7 +61,41 @@ Graph difference_of_inner(Dtype dtype, const ExampleDims& d) {
   return g.outputs(g.node(Sub{}, y, g.node(Relu{}, x)));
 }
 
-constexpr GraphRecipe kMore[] = {{"very_negative_scores", very_negative_scores},
+// relu of values kept where the mask is true.
+Graph inverted_mask(Dtype dtype, const ExampleDims& d) {
+  ExampleGraph g(dtype);
+  const ValueId x = g.tensor("x", {d.rows, d.cols}), kept = g.mask("kept", {d.rows, d.cols});
+  return g.outputs(g.node(Relu{}, g.node(MaskedFill{1, true}, x, kept)));
+}
+
+// Three products of x with different numbers of columns.
+Graph unequal_parts(Dtype dtype, const ExampleDims& d) {
+  ExampleGraph g(dtype);
+  const ValueId x = g.tensor("x", {d.rows, d.depth});
+  const int64_t columns[] = {d.cols, 2 * d.cols, d.cols + 1};
+  ValueId w[3], b[3], parts[3];
+  for (int i = 0; i < 3; ++i) {
+    w[i] = g.tensor("w" + std::to_string(i), {columns[i], d.depth});
+    b[i] = g.tensor("b" + std::to_string(i), {columns[i]});
+  }
+  for (int i = 0; i < 3; ++i) parts[i] = g.node(Linear{}, x, w[i], b[i]);
+  return g.outputs(parts[0], parts[1], parts[2]);
+}
+
+// The queries of one tile see different numbers of tiles of keys.
+Graph causal_within_a_tile(Dtype dtype, const ExampleDims&) {
+  ExampleGraph g(dtype);
+  const Qkv in = qkv(g, {1, 2, 24, 75, 8, 6});
+  Sdpa op;
+  op.mask = Sdpa::Mask::causal;
+  op.alignment = CausalAlignment::bottom_right;
+  return g.outputs(g.node(op, in.q, in.k, in.v));
+}
+
+constexpr GraphRecipe kMore[] = {{"inverted_mask", inverted_mask},
+                                 {"unequal_parts", unequal_parts},
+                                 {"causal_within_a_tile", causal_within_a_tile},
+                                 {"very_negative_scores", very_negative_scores},
                                  {"sliced_bias", sliced_bias},
                                  {"relu_of_nan", relu_of_nan},
                                  {"difference_of_inner", difference_of_inner},

@@ -29,7 +29,7 @@ struct CampaignOptions {
   std::string workdir = "fusesmith-work";
   double wait_for_workdir = 0;  // seconds, while another process is at work there
   std::string shard = "0/1";
-  std::string engine = "";  // empty: that of the campaign in the work directory, else kDefaultEngine
+  std::string engine;  // empty: that of the campaign in the work directory, else kDefaultEngine
   std::string data = "mixed";
   std::vector<std::string> ops;  // of single-op cases; empty: graphs of many ops
   uint64_t metamorphic = 64;

@@ -91,7 +91,7 @@ void add_op_details(Json& items) {
 struct Listing {
   std::string name;
   Rows (*rows)();
-  std::string_view when_empty = "";
+  std::string_view when_empty = {};
   void (*add_details)(Json& items) = nullptr;
 };
 

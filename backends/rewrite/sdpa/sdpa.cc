@@ -69,7 +69,8 @@ void plant_mistakes(FusedAttention& attention, const Faults& faults) {
 }
 
 double rescales(const FusedAttention& attention) {
-  return static_cast<double>((attention.keys + attention.key_tile - 1) / attention.key_tile - 1);
+  const int64_t tiles = (attention.keys + attention.key_tile - 1) / attention.key_tile;
+  return static_cast<double>(tiles - 1);
 }
 
 Pattern sdpa_pattern() {
