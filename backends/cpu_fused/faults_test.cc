@@ -92,7 +92,15 @@ Graph causal_within_a_tile(Dtype dtype, const ExampleDims&) {
   return g.outputs(g.node(op, in.q, in.k, in.v));
 }
 
-constexpr GraphRecipe kMore[] = {{"inverted_mask", inverted_mask},
+// relu of the larger of two values, some of which are NaN.
+Graph maximum_of_nan(Dtype dtype, const ExampleDims& d) {
+  ExampleGraph g(dtype);
+  const ValueId x = g.tensor("x", {d.rows, d.cols}, Special{0.2, true}), y = g.tensor("y", {d.rows, d.cols});
+  return g.outputs(g.node(Relu{}, g.node(Maximum{}, x, y)));
+}
+
+constexpr GraphRecipe kMore[] = {{"maximum_of_nan", maximum_of_nan},
+                                 {"inverted_mask", inverted_mask},
                                  {"unequal_parts", unequal_parts},
                                  {"causal_within_a_tile", causal_within_a_tile},
                                  {"very_negative_scores", very_negative_scores},
