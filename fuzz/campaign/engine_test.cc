@@ -31,7 +31,8 @@ TEST_F(Supervision, ACampaignGoesOnWithItsEngine) {
 
 // The campaign ends although libFuzzer would not, and goes on with what libFuzzer kept.
 TEST_F(Supervision, LibFuzzerMakesTheChoices) {
-  if (!kHasLibFuzzer) GTEST_SKIP() << "a build without libFuzzer";
+  if (!kHasLibFuzzer)
+    GTEST_SKIP() << "no libFuzzer in this build: not found, or left out beside AddressSanitizer";
   ASSERT_EQ(fuzz("--engine=libfuzzer --runs=60", "w"), kClean) << err();
   EXPECT_EQ(stats("w")["cases"], 60);
   EXPECT_EQ(stats("w")["invalid"], 0);
@@ -43,7 +44,8 @@ TEST_F(Supervision, LibFuzzerMakesTheChoices) {
 }
 
 TEST_F(SupervisionWithFaults, LibFuzzerFindsAFault) {
-  if (!kHasLibFuzzer) GTEST_SKIP() << "a build without libFuzzer";
+  if (!kHasLibFuzzer)
+    GTEST_SKIP() << "no libFuzzer in this build: not found, or left out beside AddressSanitizer";
   ASSERT_EQ(fuzz("--engine=libfuzzer --runs=500 --faults=k_tail_skipped --max_findings=1", "w"), kFindings)
       << err();
   EXPECT_LT(stats("w")["cases"], 500);
