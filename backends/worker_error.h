@@ -17,14 +17,16 @@ class WorkerError : public std::runtime_error {
     failed,         // the program that the worker runs raised an exception
     out_of_memory,  // it ran out of memory; the worker goes on
   };
-  WorkerError(Kind kind, std::string backend, const std::string& what)
-      : std::runtime_error(what), kind_(kind), backend_(std::move(backend)) {}
+  // `details`: what the worker said beside it, in lines, such as a traceback.
+  WorkerError(Kind kind, std::string backend, const std::string& what, std::string details = "")
+      : std::runtime_error(what), kind_(kind), backend_(std::move(backend)), details_(std::move(details)) {}
   Kind kind() const { return kind_; }
   const std::string& backend() const { return backend_; }
+  const std::string& details() const { return details_; }
 
  private:
   Kind kind_;
-  std::string backend_;
+  std::string backend_, details_;
 };
 
 }  // namespace fusesmith::backends

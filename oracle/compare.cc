@@ -69,6 +69,7 @@ class Comparer {
     }
     for (size_t i = begin; i < b.v.size(); ++i) element(i, b.v[i], b.error(i), i % stride_ == 0);
     result_.elements += static_cast<int64_t>(b.v.size());
+    result_.loose += static_cast<int64_t>(loose_);
     result_.mostly_loose |= loose_ > 0 && loose_ * 2 >= b.v.size();
     if (shares_.empty()) return;
     const auto middle = shares_.begin() + static_cast<std::ptrdiff_t>(shares_.size() / 2);

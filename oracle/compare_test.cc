@@ -123,6 +123,7 @@ TEST(Compare, LooseMeansNothingCanBeSaid) {
   EXPECT_TRUE(compare_elements(Dtype::f32, {{1, 0.2, 1}, {0.5, 0.2, 0.5}}).mostly_loose);
   EXPECT_TRUE(compare_elements(Dtype::f32, {{1, 0.2, 1}, {1, 1e-3, 1}}).mostly_loose);
   EXPECT_FALSE(compare_elements(Dtype::f32, {{1, 0.2, 1}, {1, 1e-3, 1}, {1, 1e-3, 1}}).mostly_loose);
+  EXPECT_EQ(compare_elements(Dtype::f32, {{1, 0.2, 1}, {1, 1e-3, 1}, {1, 1e-3, 1}}).loose, 1);
   // One that is small by chance.
   EXPECT_FALSE(compare_elements(Dtype::f32, {{1, 1e-3, 1}, {1, 1e-3, 1}, {1e-6, 1e-3, 0}}).mostly_loose);
   // All but one are.

@@ -152,6 +152,7 @@ RegionVerdict disagreeing(const Graph& graph, const Disagreement& found, RegionV
   region.worst = {};
   region.worst.value = graph.name(found.value);
   region.worst.element = found.element;
+  region.worst.shape = graph.type(found.value).shape;
   region.worst.got = found.second;
   region.worst.want = region.worst.lo = region.worst.hi = found.first;
   return region;

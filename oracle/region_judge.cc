@@ -69,6 +69,7 @@ class RegionJudge {
     verdict.verdict = used.empty() ? VerdictClass::reassociation : VerdictClass::precision_policy;
     const bool inner = region_.nodes.size() > 1 ||
                        has_inner_errors(graph_.nodes()[static_cast<size_t>(region_.nodes[0])].op);
+    if (inner) verdict.loose = c.loose;
     if (declared && (c.unknown > 0 || (inner && c.mostly_loose)))
       verdict.verdict = VerdictClass::inconclusive;
     verdict.deviations = std::move(used);
@@ -285,7 +286,9 @@ RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, c
     RegionJudge(graph, region, trace, options).run(verdict);
     verdict.all_elements = verdict.elements;
   }
-  if (verdict.symptom == Symptom::none || !region.patterns.empty()) return verdict;
+  if (verdict.symptom == Symptom::none) return verdict;
+  if (const auto value = graph.find(verdict.worst.value)) verdict.worst.shape = graph.type(*value).shape;
+  if (!region.patterns.empty()) return verdict;
   if (const auto index_of_node = failing_node(graph, verdict)) {
     const Node& node = graph.nodes()[static_cast<size_t>(*index_of_node)];
     verdict.name = node.name;

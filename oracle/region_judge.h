@@ -32,7 +32,9 @@ struct Comparison {
   int64_t outside_special = 0;  // NaN or infinity where no correct execution gives it, or the reverse
   int64_t exact = 0;            // e = 0
   int64_t unknown = 0;          // e infinite: the bound says nothing
-  // Of half of some output's elements or more, e is above 1/16 of the output's largest magnitude.
+  // Elements of which e is above 1/16 of the largest magnitude beside them; and whether they are half of the
+  // elements of some output, or more.
+  int64_t loose = 0;
   bool mostly_loose = false;
   double worst_share = 0;
   double median_share = 0;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/tensor.h"
 #include "oracle/contract.h"
 #include "oracle/signature.h"
 
@@ -21,6 +22,7 @@ struct ElementEvidence {
   double hi = 0;
   double bound = 0;           // e: the largest error of a correct execution before it stores
   int64_t steps_outside = 0;  // ulps of the stored dtype between `got` and the interval; 0 where not finite
+  Shape shape = {};           // of `value`, in evidence of a failure
 };
 
 // Of a region, `identical` means that both backends read and left the same bits.
@@ -40,6 +42,7 @@ struct RegionVerdict {
   double worst_share = 0;             // max |got - want| / (bound + half an ulp)
   double median_share = 0;            // over elements that are not exact
   int64_t exact = 0;                  // elements with exactly one correct bit pattern (e = 0)
+  int64_t loose = 0;  // elements of which the bound says little: e is above 1/16 of the values beside them
   ElementEvidence worst;
   bool inherited = false;  // the baseline passed with the same inputs and outputs, bit for bit
 
@@ -82,6 +85,7 @@ struct Verdict {
   std::optional<FailingRegion> failing_region;
   std::vector<KnownFailure> known;  // each issue once
   std::string reason;               // unsupported, crash: one line
+  std::string details;              // crash: what the backend said beside it, in lines; empty: nothing
   BackendVerdict baseline, candidate;
   int64_t step = 0, steps = 1;    // what is above is of this step; what follows is over all of them
   int64_t unequal = 0;            // graph output elements whose bits differ between the two backends

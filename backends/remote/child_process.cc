@@ -21,7 +21,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr size_t kKeptErrors = 4096;
 constexpr milliseconds kExitPatience{500}, kKillPatience{5000};
 
 void close_if_open(int& descriptor) {
@@ -266,9 +265,9 @@ std::string ChildProcess::how_it_ended() {
   return "signal " + std::to_string(ended_->si_status) + " (" + strsignal(ended_->si_status) + ")";
 }
 
-std::string ChildProcess::last_errors() {
+std::string ChildProcess::last_errors(size_t most) {
   read_errors();
-  const size_t size = std::min(error_text_.size(), kKeptErrors);
+  const size_t size = std::min(error_text_.size(), most);
   return error_text_.substr(error_text_.size() - size);
 }
 

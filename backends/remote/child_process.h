@@ -70,8 +70,10 @@ class ChildProcess {
   // "exit code 3", "signal 11 (Segmentation fault)"; empty while it runs. Waits up to a second for a process
   // that has closed its streams.
   std::string how_it_ended();
-  // The last lines that it wrote to standard error, at most 4 KiB.
-  std::string last_errors();
+  static constexpr size_t kKeptErrors = 4096;  // bytes
+  static constexpr size_t kLineOfErrors = 600;
+  // The end of what it wrote to standard error, at most so many bytes.
+  std::string last_errors(size_t most = kKeptErrors);
 
  private:
   ChildProcess() = default;

@@ -52,6 +52,33 @@ const std::map<std::string, bool Arithmetic::*>& flags() {
   return all;
 }
 
+const std::map<std::string, Arithmetic::Variance>& variances() {
+  using Variance = Arithmetic::Variance;
+  static const std::map<std::string, Variance> forms = {
+      {"two_pass", Variance::two_pass},
+      {"welford", Variance::welford},
+      {"moments", Variance::moments},
+      {"two_pass_or_welford", Variance::two_pass_or_welford}};
+  return forms;
+}
+
+std::string granted_text(const Arithmetic& arithmetic) {
+  const Arithmetic usual;
+  std::string text;
+  const auto add = [&](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
+  for (const auto& [key, error] : function_errors()) {
+    if (arithmetic.*error > usual.*error) add(key + " " + number_text(arithmetic.*error));
+  }
+  if (!text.empty()) text += " (units of 2^-24)";
+  for (const auto& [key, flag] : flags()) {
+    if (arithmetic.*flag && !(usual.*flag)) add(key);
+  }
+  for (const auto& [key, form] : variances()) {
+    if (form == arithmetic.variance && form != usual.variance) add("variance " + key);
+  }
+  return text;
+}
+
 // What `json` says, in place of what `arithmetic` has.
 Arithmetic parse_arithmetic(const Json& json, const std::string& place, Arithmetic arithmetic = {}) {
   if (!json.is_object()) refuse(place, "expected an object");
@@ -66,13 +93,8 @@ Arithmetic parse_arithmetic(const Json& json, const std::string& place, Arithmet
       if (!value.is_boolean()) refuse(place + "." + key, "expected true or false");
       arithmetic.*flag->second = value.get<bool>();
     } else if (key == "variance") {
-      using Variance = Arithmetic::Variance;
-      const std::map<Json, Variance> forms = {{"two_pass", Variance::two_pass},
-                                              {"welford", Variance::welford},
-                                              {"moments", Variance::moments},
-                                              {"two_pass_or_welford", Variance::two_pass_or_welford}};
-      const auto form = forms.find(value);
-      if (form == forms.end())
+      const auto form = variances().find(value.is_string() ? value.get<std::string>() : "");
+      if (form == variances().end())
         refuse(place + ".variance", "expected two_pass, welford, two_pass_or_welford or moments");
       arithmetic.variance = form->second;
     } else {
@@ -289,6 +311,16 @@ Result<Plan> parse_plan(const Graph& graph, const Json& reply) {
   } catch (const Refused& refused) {
     return Problem{"plan: " + refused.what};
   }
+}
+
+std::string granted_text(const Contract& contract) {
+  std::string text = granted_text(contract.arithmetic);
+  for (const auto& [op, arithmetic] : contract.arithmetic_of) {
+    const std::string own = granted_text(arithmetic);
+    if (own != granted_text(contract.arithmetic))
+      text += (text.empty() ? "" : "; ") + op + ": " + (own.empty() ? "nothing" : own);
+  }
+  return text;
 }
 
 }  // namespace fusesmith::backends

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "graph/result.h"
 #include "oracle/plan.h"
@@ -11,5 +12,9 @@ namespace fusesmith::backends {
 // The problem names the place and what was expected there: a node that is missing or in two regions, regions
 // in an order in which they cannot run, an unknown key or a number out of range.
 Result<Plan> parse_plan(const Graph& graph, const nlohmann::json& reply);
+
+// What a contract grants beyond correctly rounded or glibc's functions and two-pass variances, by the keys of
+// docs/workers.md: "div 4, exp 20 (units of 2^-24), variance two_pass_or_welford". Empty: nothing.
+std::string granted_text(const Contract& contract);
 
 }  // namespace fusesmith::backends

@@ -63,6 +63,19 @@ TEST(RemotePlan, ARegionOfAListHasItsOwnContract) {
   EXPECT_FALSE(plan->regions[1].contract.any_rounding);
 }
 
+TEST(RemotePlan, TellsWhatAContractGrants) {
+  const auto granted = [](const Json& arithmetic, const Json& of_ops = Json::object()) {
+    const auto plan = parse(Json::object({{"arithmetic", arithmetic}, {"arithmetic_of", of_ops}}));
+    return plan.ok() ? granted_text(plan->regions[0].contract) : plan.problem();
+  };
+  EXPECT_EQ(granted(Json::object()), "");
+  EXPECT_EQ(granted(Json::object({{"exp", 1}})), "") << "tighter than usual";
+  EXPECT_EQ(granted(Json::object({{"exp", 20}, {"div", 2.5}, {"tf32", true}, {"variance", "moments"}})),
+            "div 2.5, exp 20 (units of 2^-24), tf32, variance moments");
+  EXPECT_EQ(granted(Json::object({{"exp", 20}}), Json::object({{"gelu", Json::object({{"erf", 9}})}})),
+            "exp 20 (units of 2^-24); gelu: erf 9, exp 20 (units of 2^-24)");
+}
+
 TEST(RemotePlan, RefusesWhatThePageDoesNotAllow) {
   const std::pair<Json, const char*> wrong[] = {
       {{{"lowerings", {"einsum.backwards"}}}, "contract.lowerings: expected one of einsum.sum_first"},

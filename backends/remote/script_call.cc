@@ -10,7 +10,8 @@ using Io = ChildProcess::Io;
 constexpr uint64_t kMaxPayload = uint64_t{1} << 32;  // bytes of a reply
 
 std::string ended_text(std::string_view script, ChildProcess& child) {
-  const std::string how = child.how_it_ended(), errors = one_line(child.last_errors());
+  const std::string how = child.how_it_ended(),
+                    errors = one_line(child.last_errors(ChildProcess::kLineOfErrors));
   return std::string(script) + (how.empty() ? " sent no reply" : " ended with " + how) +
          (errors.empty() ? "" : ": " + errors);
 }

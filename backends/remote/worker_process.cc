@@ -25,6 +25,19 @@ std::string text_of(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+// The start and the end of a longer text, without blanks after it.
+std::string shortened(std::string text, size_t start, size_t end) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  if (text.size() <= start + end) return text;
+  return text.substr(0, start) + " ... " + text.substr(text.size() - end);
+}
+
+// Lines of a worker for a report.
+std::string details_text(std::string text) {
+  constexpr size_t kStart = 2000, kEnd = 6000;
+  return shortened(std::move(text), kStart, kEnd);
+}
+
 ChildProcess::Clock::time_point after(double seconds) {
   using Duration = ChildProcess::Clock::duration;
   return ChildProcess::Clock::now() +
@@ -34,9 +47,8 @@ ChildProcess::Clock::time_point after(double seconds) {
 }  // namespace
 
 std::string one_line(std::string text) {
-  constexpr size_t kMost = 600;
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  if (text.size() > kMost) text = "..." + text.substr(text.size() - kMost);
+  constexpr size_t kStart = 300, kEnd = 300;
+  text = shortened(std::move(text), kStart, kEnd);
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   }
@@ -111,9 +123,9 @@ void WorkerProcess::take_file(const Json& header, uint64_t max_payload, std::vec
   if (!received_->read(payload)) fail(Kind::bad_reply, "the file holds less than \"payload_bytes\"");
 }
 
-void WorkerProcess::fail(Kind kind, const std::string& what) {
+void WorkerProcess::fail(Kind kind, const std::string& what, std::string details) {
   if (!goes_on_) child_->kill();
-  throw WorkerError(kind, spec_.name, what);
+  throw WorkerError(kind, spec_.name, what, details_text(std::move(details)));
 }
 
 void WorkerProcess::fail_io(ChildProcess::Io io, const std::string& request, double seconds) {
@@ -122,8 +134,9 @@ void WorkerProcess::fail_io(ChildProcess::Io io, const std::string& request, dou
                               (request == "run" ? "run" : "compile") + "_timeout)");
   std::string how = child_->how_it_ended();
   how = how.empty() ? "the worker closed its standard output" : "the worker ended with " + how;
-  const std::string errors = one_line(child_->last_errors());
-  fail(Kind::died, how + " at " + request + (errors.empty() ? "" : "; its last words: " + errors));
+  const std::string errors = one_line(child_->last_errors(ChildProcess::kLineOfErrors));
+  fail(Kind::died, how + " at " + request + (errors.empty() ? "" : "; its last words: " + errors),
+       child_->last_errors());
 }
 
 Reply WorkerProcess::parse(Frame frame, const std::string& request, std::string_view expected,
@@ -146,7 +159,7 @@ void WorkerProcess::fail_as_told(const Json& header) {
   if (kind == "unavailable") fail(Kind::died, what);
   goes_on_ = true;
   if (kind == "out_of_memory") fail(Kind::out_of_memory, what);
-  if (kind == "failed") fail(Kind::failed, what);
+  if (kind == "failed") fail(Kind::failed, what, text_of(header, "traceback"));
   if (kind == "wrong_result") fail(Kind::bad_reply, what);
   goes_on_ = false;
   fail(Kind::bad_reply, "unknown kind of error \"" + kind + "\"");

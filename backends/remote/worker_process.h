@@ -19,7 +19,7 @@ struct WorkerSpec {
   std::vector<std::string> command;  // program and arguments
 };
 
-// One line that fits a report: without control characters, and cut to its end.
+// One line that fits a report: without control characters; of a long text its start and its end.
 std::string one_line(std::string text);
 
 struct NamedTensor {
@@ -50,7 +50,7 @@ class WorkerProcess {
   bool goes_on() const { return goes_on_; }
 
  private:
-  [[noreturn]] void fail(WorkerError::Kind kind, const std::string& what);
+  [[noreturn]] void fail(WorkerError::Kind kind, const std::string& what, std::string details = "");
   [[noreturn]] void fail_io(ChildProcess::Io io, const std::string& request, double seconds);
   Reply parse(Frame frame, const std::string& request, std::string_view expected, uint64_t max_payload);
   void send(nlohmann::json& header, std::vector<std::span<const std::byte>> payload,

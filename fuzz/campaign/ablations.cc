@@ -93,6 +93,15 @@ constexpr std::string_view kOrtOptimizers[] = {
     "FuseFp16InitializerToFp32NodeTransformer",
 };
 
+// Nothing if `stop` says true before, or ends the trial.
+template <class F>
+std::optional<Outcome> unless_stopped(const Stop& stop, F trial) {
+  const auto stopped = [&] { return stop && stop(); };
+  if (stopped()) return {};
+  const Outcome outcome = trial();
+  return stopped() && outcome == Outcome::other ? std::nullopt : std::optional(outcome);
+}
+
 // The failing worker under other names, which have options of their own.
 class OtherModes {
  public:
@@ -107,12 +116,14 @@ class OtherModes {
   const std::string& name() const { return is_candidate_ ? judging_.candidate : judging_.baseline; }
   bool stopped() const { return stop_ && stop_(); }
 
-  Outcome outcome(const std::string& mode) const {
-    Judging other = judging_;
-    (is_candidate_ ? other.candidate : other.baseline) = mode;
-    const Outcome outcome = trial_of(seen_, other, stop_)(test_case_);
-    if (const Backend* backend = find_backend(mode)) backends::end_idle_workers(*backend);
-    return outcome;
+  std::optional<Outcome> outcome(const std::string& mode) const {
+    return unless_stopped(stop_, [&] {
+      Judging other = judging_;
+      (is_candidate_ ? other.candidate : other.baseline) = mode;
+      const Outcome outcome = trial_of(seen_, other, stop_)(test_case_);
+      if (const Backend* backend = find_backend(mode)) backends::end_idle_workers(*backend);
+      return outcome;
+    });
   }
 
  private:
@@ -136,8 +147,8 @@ bool add_modes(const OtherModes& modes, std::vector<Ablation>& ablations) {
       const size_t own = mode.find('+');
       const bool has_option =
           own != std::string_view::npos && options.find(mode.substr(own)) != std::string::npos;
-      if (changed == name || has_option || modes.stopped()) continue;
-      ablations.push_back({changed + " in place of " + name, modes.outcome(changed)});
+      if (changed == name || has_option) continue;
+      ablations.push_back({Ablation::Kind::mode, changed + " in place of " + name, modes.outcome(changed)});
       passes = passes || ablations.back().outcome == Outcome::passes;
     }
   }
@@ -158,17 +169,21 @@ void add_optimizers(const OtherModes& modes, std::vector<Ablation>& ablations) {
     return !modes.stopped() && modes.outcome(without_optimizers(name, names)) == Outcome::passes;
   };
   const std::vector<std::string_view> needed = needed_names(kOrtOptimizers, passes);
-  if (modes.stopped()) return;
+  const std::string all = "all " + std::to_string(std::size(kOrtOptimizers)) +
+                          " optimizers left out that fusesmith knows by name";
+  if (modes.stopped()) {
+    ablations.push_back({Ablation::Kind::optimizers, all});
+    return;
+  }
   if (needed.empty()) {
-    ablations.push_back({"all " + std::to_string(std::size(kOrtOptimizers)) +
-                             " optimizers left out that fusesmith knows by name",
-                         Outcome::fails});
+    ablations.push_back({Ablation::Kind::optimizers, all, Outcome::fails});
     return;
   }
   std::vector<std::string> words(needed.begin(), needed.end());
-  ablations.push_back({"the optimizer" + std::string(needed.size() > 1 ? "s " : " ") + list_text(words) +
+  ablations.push_back({Ablation::Kind::optimizers,
+                       "the optimizer" + std::string(needed.size() > 1 ? "s " : " ") + list_text(words) +
                            " left out (" + without_optimizers(name, needed) + "; all others run)",
-                       Outcome::passes});
+                       Outcome::passes, words});
 }
 
 }  // namespace
@@ -194,23 +209,24 @@ std::vector<std::string_view> needed_names(
 
 std::vector<Ablation> ablations_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
                                    const Stop& stop) {
-  const auto stopped = [&] { return stop && stop(); };
   const Trial trial = trial_of(seen, judging, stop);
   std::vector<Ablation> ablations;
+  const auto add = [&](Ablation::Kind kind, std::string what, const Case& changed) {
+    ablations.push_back({kind, std::move(what), unless_stopped(stop, [&] { return trial(changed); })});
+  };
   const RegionVerdict* region = seen.run.verdict.failing();
   if (region && !region->patterns.empty()) {
     Case other = test_case;
     auto& off = other.policy.skip_patterns;
     off.insert(off.end(), region->patterns.begin(), region->patterns.end());
-    ablations.push_back({"rewrite " + list_text(region->patterns) + " off", trial(other)});
+    add(Ablation::Kind::rewrite, "rewrite " + list_text(region->patterns) + " off", other);
   }
-  if (stopped()) return {};
   if (const auto other = with_normal_data(test_case))
-    ablations.push_back({"normally distributed data of another seed", trial(*other)});
+    add(Ablation::Kind::data, "normally distributed data of another seed", *other);
   if (test_case.steps > 1) {
     Case other = test_case;
     other.steps = 1;
-    ablations.push_back({"one step", trial(other)});
+    add(Ablation::Kind::steps, "one step", other);
   }
   const OtherModes modes(test_case, seen, judging, stop);
   if (add_modes(modes, ablations)) add_optimizers(modes, ablations);

@@ -13,7 +13,7 @@ namespace fusesmith::fuzz {
 
 // Whether the minimized case still fails without the rewrites that made its failing region, with normally
 // distributed data of another seed, in one step, in other modes of the failing worker, and, of ONNX Runtime,
-// without the optimizers that make the difference. Once `stop` says true, the rest is left out.
+// without the optimizers that make the difference. Once `stop` says true, the rest has no outcome.
 std::vector<Ablation> ablations_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
                                    const Stop& stop = {});
 

@@ -96,7 +96,7 @@ void CaseWorker::note_end() {
     ending_ = {from_outside ? WorkerEnding::Kind::killed : WorkerEnding::Kind::died,
                "ended with " + child_->how_it_ended(), ""};
   }
-  ending_->errors = one_line(child_->last_errors());
+  ending_->errors = one_line(child_->last_errors(ChildProcess::kLineOfErrors));
   ended_ = true;
   for (const int socket : sockets_) shutdown(socket, SHUT_RDWR);
   known_.notify_all();

@@ -68,6 +68,32 @@ std::string known_issue(const JudgedCase& judged) {
   return issue->text() + (issue->filed.empty() || issue->why.empty() ? "" : ". " + issue->why);
 }
 
+// The judge's evidence, if it is an output and its interval is that of the case's inputs, whatever program
+// computes it.
+std::optional<ShownElement> judged_element(const JudgedCase& judged) {
+  const CaseRun& run = judged.seen.run;
+  const RegionVerdict* failing = run.verdict.failing();
+  if (!failing || is_disagreement(*failing)) return {};
+  const Graph& graph = judged.test_case.graph;
+  const auto value = graph.find(failing->worst.value);
+  const Region* region = failing_plan_region(run);
+  const auto is_source = [&](ValueId input) { return input < graph.source_count(); };
+  const auto is_output = [&](ValueId output) {
+    return std::find(graph.outputs().begin(), graph.outputs().end(), output) != graph.outputs().end();
+  };
+  if (!value || !is_output(*value) || !region) return {};
+  if (!std::all_of(region->inputs.begin(), region->inputs.end(), is_source)) return {};
+  const ElementEvidence& worst = failing->worst;
+  return ShownElement{*value, worst.element, worst.got, worst.want, worst.lo, worst.hi};
+}
+
+std::vector<std::string> left_out_optimizers(const std::vector<Ablation>& ablations) {
+  for (const Ablation& one : ablations) {
+    if (!one.left_out.empty()) return one.left_out;
+  }
+  return {};
+}
+
 // What is said of its smallest case, when that is known.
 void add_notes(FindingReport& report) {
   const JudgedCase& smallest = report.smallest();
@@ -77,8 +103,15 @@ void add_notes(FindingReport& report) {
   const std::string& other = verdict.signature->backend == verdict.candidate.backend
                                  ? verdict.baseline.backend
                                  : verdict.candidate.backend;
-  report.snippet = snippet(smallest.test_case, verdict.signature->backend);
-  if (report.snippet.empty()) report.snippet = snippet(smallest.test_case, other);
+  const SnippetFacts facts{judged_element(smallest), left_out_optimizers(report.ablations)};
+  report.snippet = snippet(smallest.test_case, verdict.signature->backend, facts);
+  if (report.snippet.empty()) report.snippet = snippet(smallest.test_case, other, facts);
+}
+
+void add_ablations(FindingReport& report, const Judging& judging, const Stop& stop) {
+  const JudgedCase& smallest = report.smallest();
+  report.ablations = ablations_of(smallest.test_case, smallest.seen, judging, stop);
+  if (!left_out_optimizers(report.ablations).empty()) add_notes(report);
 }
 
 }  // namespace
@@ -141,12 +174,12 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
   // makes the device fail.
   const JudgedCase& smallest = *report.minimized;
   if (!smallest.seen.fails()) return {};
-  if (hurry()) return {};
-  report.ablations = ablations_of(smallest.test_case, smallest.seen, options.judging, hurry);
+  add_ablations(report, options.judging, hurry);
   NeighbourOptions neighbour_options;
   neighbour_options.max_seconds = std::clamp(left(), 0.0, neighbour_options.max_seconds);
-  report.neighbours =
-      neighbours_of(smallest.test_case, smallest.seen, options.judging, options.stop, neighbour_options);
+  if (!hurry())
+    report.neighbours =
+        neighbours_of(smallest.test_case, smallest.seen, options.judging, options.stop, neighbour_options);
   if (stopped()) return {};
   return write_both(folder, report);
 }
@@ -167,7 +200,7 @@ std::string issue_text(const std::string& file, const Case& test_case, const std
   FindingReport report = report_of(failing, {file, test_case, std::move(seen)}, options);
   report.how_small = "as it was given";
   add_notes(report);
-  report.ablations = ablations_of(test_case, report.found.seen, options.judging, hurry);
+  add_ablations(report, options.judging, hurry);
   return report_markdown(report);
 }
 

@@ -65,6 +65,10 @@ int run(DemoFlags& flags, Console& console) {
   const std::string candidate = "--candidate=" + std::string(kDemoBackend);
   console.out << "The backend `demo` has a bug in its softmax. A campaign compares it with `cpu`, on graphs "
                  "that are\ngenerated without any knowledge of the bug.\n";
+  std::error_code unknown;
+  if (std::filesystem::exists(std::filesystem::path(flags.workdir) / "campaign.json", unknown))
+    console.out << "The work directory " << shell_quoted(flags.workdir)
+                << " is that of an earlier demo, whose campaign goes on; remove it to start afresh.\n";
   const int found = run_shown({"fuzz", "--baseline=cpu", candidate, "--max_findings=2", "--runs=3000",
                                "--max_total_time=10s", "--workdir=" + flags.workdir},
                               console);

@@ -11,6 +11,7 @@
 #include "fuzz/cli/command.h"
 #include "fuzz/export/values_file.h"
 #include "fuzz/report/definitions.h"
+#include "fuzz/report/granted_text.h"
 #include "fuzz/report/verdict_json.h"
 #include "fuzz/report/verdict_text.h"
 #include "fuzz/run/backends.h"
@@ -127,6 +128,7 @@ std::string text_of(const Replayed& replayed, size_t columns) {
   for (const KnownIssue* issue : replayed.known) text += "  KNOWN: " + issue->text() + "\n";
   for (const KnownIssue* issue : replayed.passing)
     text += "  NO LONGER FAILS by the known issue " + issue->text() + "\n";
+  text += indented(granted_lines(replayed.run));
   text += indented(shown_step_text(verdict));
   text += indented(replayed.stand_ins);
   const auto differences = region_differences(replayed.run);
@@ -145,6 +147,7 @@ Json json_of(const Replayed& replayed) {
     json[key] = whole[key];
   }
   json["backends"] = {verdict.baseline.backend, verdict.candidate.backend};
+  json["granted"] = granted(replayed.run);
   json["failed"] = replayed.reasons;
   Json passing = Json::array();
   for (const KnownIssue* issue : replayed.passing) passing.push_back(issue->name);

@@ -4,6 +4,7 @@
 #include "fuzz/export/format.h"
 #include "fuzz/export/script.h"
 #include "fuzz/report/verdict_text.h"
+#include "graph/element_index.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -23,7 +24,7 @@ std::string elements_table(const ExportSource& source) {
   Table table({"element", "got", "exact", "lowest lawful", "highest lawful"});
   for (const ShownElement& e : script_elements(source)) {
     const Dtype dtype = graph.type(e.value).dtype;
-    table.add({graph.name(e.value) + to_string(index_of(e.element, graph.type(e.value).shape)),
+    table.add({graph.name(e.value) + to_string(unravelled(e.element, graph.type(e.value).shape)),
                stored_text(dtype, e.got), number_text(e.exact), stored_text(dtype, e.low),
                stored_text(dtype, e.high)});
   }

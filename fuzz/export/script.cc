@@ -8,6 +8,7 @@
 #include "fuzz/base/table.h"
 #include "fuzz/export/npz.h"
 #include "fuzz/report/verdict_text.h"
+#include "graph/element_index.h"
 #include "graph/json_strict.h"
 
 namespace fusesmith::fuzz {
@@ -127,15 +128,6 @@ std::string python_shape(const Shape& shape) {
   return "(" + text + (shape.size() == 1 ? ",)" : ")");
 }
 
-Shape index_of(int64_t element, const Shape& shape) {
-  Shape index(shape.size());
-  for (size_t axis = shape.size(); axis-- > 0;) {
-    index[axis] = element % shape[axis];
-    element /= shape[axis];
-  }
-  return index;
-}
-
 Result<ScriptData> script_data(std::span<const ScriptVariable> variables, const ExportSource& source) {
   int64_t elements = 0, bytes = 0;
   for (const ScriptVariable& variable : variables) {
@@ -209,8 +201,8 @@ std::string elements_text(const Graph& graph, std::span<const ShownElement> show
       "the\n# lowest and the highest stored value that a correct execution can give.\nELEMENTS = [\n";
   for (const ShownElement& e : shown) {
     text += "    (" + python_quoted(graph.name(e.value)) + ", " +
-            python_shape(index_of(e.element, graph.type(e.value).shape)) + ", " + number_text(e.got) + ", " +
-            number_text(e.exact) + ", " + number_text(e.low) + ", " + number_text(e.high) + "),\n";
+            python_shape(unravelled(e.element, graph.type(e.value).shape)) + ", " + number_text(e.got) +
+            ", " + number_text(e.exact) + ", " + number_text(e.low) + ", " + number_text(e.high) + "),\n";
   }
   return text + "]\n\n";
 }

@@ -54,7 +54,5 @@ std::string script_header(const ExportSource& source, std::string_view what, std
 
 // "(2, 3)", "(2,)", "()".
 std::string python_shape(const Shape& shape);
-// Where an element is, from its row-major number.
-Shape index_of(int64_t element, const Shape& shape);
 
 }  // namespace fusesmith::fuzz

@@ -1,11 +1,14 @@
 #include "fuzz/export/snippet.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "backends/remote/remote_backend.h"
 #include "backends/remote/script_call.h"
 #include "fuzz/export/script.h"
 #include "fuzz/export/torch_graph.h"
+#include "fuzz/report/verdict_text.h"
+#include "graph/element_index.h"
 
 namespace fusesmith::fuzz {
 
@@ -54,8 +57,35 @@ bool has_special(const Sources& sources) {
   return false;
 }
 
-std::string imports(const Sources& sources) {
-  return has_special(sources) ? "from math import inf, nan\n\n" : "";
+std::string imports(const Sources& sources, const SnippetFacts& facts) {
+  const bool special =
+      facts.element && !(std::isfinite(facts.element->low) && std::isfinite(facts.element->high));
+  return special || has_special(sources) ? "from math import inf, nan\n\n" : "";
+}
+
+std::string lawful_text(const ShownElement& element) {
+  if (std::isnan(element.low)) return "only nan is correct";
+  if (element.low == element.high) return "only " + number_text(element.low) + " is correct";
+  return "correct is " + number_text(element.low) + " to " + number_text(element.high);
+}
+
+// The function `show`, which prints the results of a run, and whether the element is one of the correct ones.
+// `tuple`: results are several tensors even if there is one output.
+std::string show_text(const Graph& graph, const SnippetFacts& facts, bool tuple) {
+  const std::string start = "def show(name, results):\n    print(f\"{name}: {results}\")\n";
+  if (!facts.element) return start + "\n\n";
+  const ShownElement& element = *facts.element;
+  const auto& outputs = graph.outputs();
+  const auto at = std::find(outputs.begin(), outputs.end(), element.value) - outputs.begin();
+  const Shape index = unravelled(element.element, graph.type(element.value).shape);
+  const std::string place = index.empty() ? "" : to_string(index);
+  const std::string low = number_text(element.low), high = number_text(element.high);
+  return start + "    element = results" +
+         (tuple || outputs.size() > 1 ? "[" + std::to_string(at) + "]" : "") + place +
+         ".item()\n    says = \"correct\" if " +
+         (std::isnan(element.low) ? "element != element" : low + " <= element <= " + high) +
+         " else \"WRONG\"\n    print(f\"    output " + std::to_string(at) + place +
+         " is {element!r}: {says}, " + lawful_text(element) + "\")\n\n\n";
 }
 
 // "torch:inductor+cuda": the mode, and the options after it.
@@ -65,21 +95,23 @@ std::pair<std::string, std::string> torch_mode(const std::string& backend) {
   return {mode.substr(0, plus), plus == std::string::npos ? "" : mode.substr(plus) + "+"};
 }
 
-std::string torch_snippet(const Case& test_case, const std::string& backend) {
-  constexpr std::string_view kTaken[] = {"torch", "F",    "DEVICE",  "graph",   "inf",  "nan",
-                                         "print", "cast", "widened", "softcap", "rope", "hidden_keys"};
+std::string torch_snippet(const Case& test_case, const std::string& backend, const SnippetFacts& facts) {
+  constexpr std::string_view kTaken[] = {"torch", "F",           "DEVICE", "graph",   "inf",
+                                         "nan",   "print",       "cast",   "widened", "softcap",
+                                         "rope",  "hidden_keys", "show"};
   Identifiers names(test_case.graph, kTaken);
   const auto sources = sources_of(test_case, names);
   if (!sources) return "";
   const TorchWriter writer(test_case.graph, names);
   const auto [mode, options] = torch_mode(backend);
   const bool on_gpu = options.find("+cuda+") != std::string::npos;
-  std::string text = imports(*sources) + "import torch\nimport torch.nn.functional as F\n";
+  std::string text = imports(*sources, facts) + "import torch\nimport torch.nn.functional as F\n";
   if (options.find("+emulate_precision_casts+") != std::string::npos)
     text += "import torch._inductor.config\n\ntorch._inductor.config.emulate_precision_casts = True\n";
   text += std::string("DEVICE = \"") + (on_gpu ? "cuda" : "cpu") + "\"\n\n\n" +
           torch_definitions(writer.helpers()) + "def graph(" + comma_separated(sources->names) + "):\n" +
-          writer.text() + "    return " + comma_separated(names.of(test_case.graph.outputs())) + "\n\n\n";
+          writer.text() + "    return " + comma_separated(names.of(test_case.graph.outputs())) + "\n\n\n" +
+          show_text(test_case.graph, facts, false);
   for (size_t i = 0; i < sources->tensors.size(); ++i) {
     const Tensor& tensor = sources->tensors[i];
     text += sources->names[i] + " = torch.tensor(" + elements_list(tensor) +
@@ -87,9 +119,9 @@ std::string torch_snippet(const Case& test_case, const std::string& backend) {
             python_shape(tensor.type.shape) + ")\n";
   }
   const std::string call = "(" + comma_separated(sources->names) + ")";
-  text += "print(\"eager:\", graph" + call + ")\n";
+  text += "show(\"eager\", graph" + call + ")\n";
   if (mode != "eager")
-    text += "print(\"" + mode + ":\", torch.compile(graph, backend=\"" + mode + "\")" + call + ")\n";
+    text += "show(\"" + mode + "\", torch.compile(graph, backend=\"" + mode + "\")" + call + ")\n";
   return text;
 }
 
@@ -120,7 +152,14 @@ std::string model_text(const Graph& graph) {
   return text != reply.header.end() && text->is_string() ? text->get<std::string>() : "";
 }
 
-std::string onnx_snippet(const Case& test_case) {
+// A run of the model; `more`: further arguments of the session.
+std::string session_text(const std::string& indent, const std::string& name, const std::string& more) {
+  return indent + "session = ort.InferenceSession(\n" + indent + "    model.SerializeToString(), options, " +
+         "providers=[\"CPUExecutionProvider\"]" + more + ")\n" + indent + "show(" + name +
+         ", session.run(None, inputs))\n";
+}
+
+std::string onnx_snippet(const Case& test_case, const SnippetFacts& facts) {
   const Graph& graph = test_case.graph;
   const Identifiers names(graph);
   const auto sources = sources_of(test_case, names);
@@ -132,7 +171,7 @@ std::string onnx_snippet(const Case& test_case) {
   const std::string model = model_text(graph);
   if (model.empty() || model.find("\"\"\"") != std::string::npos || model.find('\\') != std::string::npos)
     return "";
-  std::string text = imports(*sources) +
+  std::string text = imports(*sources, facts) +
                      "import numpy as np\nimport onnx.parser\nimport onnxruntime as ort\n\n"
                      "model = onnx.parser.parse_model(\"\"\"\n" +
                      model + "\"\"\")\ninputs = {\n";
@@ -142,21 +181,26 @@ std::string onnx_snippet(const Case& test_case) {
             elements_list(tensor) + ", " + std::string(numpy_dtype(tensor.type.dtype)) + ").reshape(" +
             python_shape(tensor.type.shape) + "),\n";
   }
-  return text +
-         "}\nfor level in (\"ORT_DISABLE_ALL\", \"ORT_ENABLE_BASIC\", \"ORT_ENABLE_EXTENDED\", "
-         "\"ORT_ENABLE_ALL\"):\n"
-         "    options = ort.SessionOptions()\n"
-         "    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)\n"
-         "    session = ort.InferenceSession(model.SerializeToString(), options, "
-         "providers=[\"CPUExecutionProvider\"])\n"
-         "    print(level, session.run(None, inputs))\n";
+  text += "}\n\n\n" + show_text(graph, facts, true) +
+          "for level in (\"ORT_DISABLE_ALL\", \"ORT_ENABLE_BASIC\", \"ORT_ENABLE_EXTENDED\", "
+          "\"ORT_ENABLE_ALL\"):\n"
+          "    options = ort.SessionOptions()\n"
+          "    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)\n" +
+          session_text("    ", "level", "");
+  if (facts.left_out.empty()) return text;
+  std::vector<std::string> names_left_out;
+  for (const std::string& name : facts.left_out) names_left_out.push_back(python_quoted(name));
+  const std::string list = "[" + comma_separated(names_left_out) + "]";
+  return text + "options = ort.SessionOptions()\n" +
+         session_text("", python_quoted("ORT_ENABLE_ALL without " + comma_separated(facts.left_out)),
+                      ",\n    disabled_optimizers=" + list);
 }
 
 }  // namespace
 
-std::string snippet(const Case& test_case, const std::string& backend) {
-  if (backend.starts_with(kTorch)) return torch_snippet(test_case, backend);
-  return backend.starts_with(kOrt) ? onnx_snippet(test_case) : "";
+std::string snippet(const Case& test_case, const std::string& backend, const SnippetFacts& facts) {
+  if (backend.starts_with(kTorch)) return torch_snippet(test_case, backend, facts);
+  return backend.starts_with(kOrt) ? onnx_snippet(test_case, facts) : "";
 }
 
 }  // namespace fusesmith::fuzz

@@ -2,8 +2,11 @@
 // report.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "fuzz/export/results.h"
 #include "graph/case.h"
 
 namespace fusesmith::fuzz {
@@ -11,8 +14,14 @@ namespace fusesmith::fuzz {
 // Elements of all inputs, which the lines contain.
 inline constexpr int64_t kMostSnippetElements = 64;
 
+// What is known of the failure.
+struct SnippetFacts {
+  std::optional<ShownElement> element = {};  // of an output: the lines say whether the library's is correct
+  std::vector<std::string> left_out = {};    // optimizers of ONNX Runtime without which the case passes
+};
+
 // Of workers of PyTorch and of ONNX Runtime. Empty: of another backend, of a case that is too large or has
 // several steps, or if the library cannot express it.
-std::string snippet(const Case& test_case, const std::string& backend);
+std::string snippet(const Case& test_case, const std::string& backend, const SnippetFacts& facts = {});
 
 }  // namespace fusesmith::fuzz

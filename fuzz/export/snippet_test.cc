@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "fuzz/cli/stand_in_script.h"
 
 namespace fusesmith::fuzz {
@@ -29,13 +31,32 @@ TEST(Snippet, RunsACaseWithPyTorchAlone) {
             "def graph(x):\n"
             "    y = F.softmax(x, dim=-1)  # bf16[1,2]\n"
             "    return y\n\n\n"
+            "def show(name, results):\n"
+            "    print(f\"{name}: {results}\")\n\n\n"
             "x = torch.tensor([-0.0, -0.0], dtype=torch.bfloat16, device=DEVICE).reshape((1, 2))\n"
-            "print(\"eager:\", graph(x))\n"
-            "print(\"inductor:\", torch.compile(graph, backend=\"inductor\")(x))\n");
+            "show(\"eager\", graph(x))\n"
+            "show(\"inductor\", torch.compile(graph, backend=\"inductor\")(x))\n");
   EXPECT_THAT(
       snippet(softmax(Dtype::f32, 2), "torch:inductor+cuda+emulate_precision_casts"),
       testing::AllOf(HasSubstr("DEVICE = \"cuda\""), HasSubstr("config.emulate_precision_casts = True")));
   EXPECT_THAT(snippet(softmax(Dtype::f32, 2), "torch:eager"), Not(HasSubstr("torch.compile")));
+}
+
+TEST(Snippet, SaysWhetherAnElementIsCorrect) {
+  const Case test_case = softmax(Dtype::f32, 2);
+  const ValueId y = test_case.graph.outputs()[0];
+  const auto lines = [&](double low, double high) {
+    return snippet(test_case, "torch:eager", {ShownElement{y, 1, 1.5, 0.5, low, high}});
+  };
+  EXPECT_THAT(
+      lines(0.25, 0.5),
+      HasSubstr("    element = results[0,1].item()\n"
+                "    says = \"correct\" if 0.25 <= element <= 0.5 else \"WRONG\"\n"
+                "    print(f\"    output 0[0,1] is {element!r}: {says}, correct is 0.25 to 0.5\")\n"));
+  EXPECT_THAT(lines(0.5, 0.5), HasSubstr("only 0.5 is correct"));
+  const double nan = std::nan("");
+  EXPECT_THAT(lines(nan, nan),
+              testing::AllOf(HasSubstr("if element != element else"), HasSubstr("only nan is")));
 }
 
 TEST(Snippet, HasTheModelAsText) {
@@ -44,6 +65,9 @@ TEST(Snippet, HasTheModelAsText) {
   const std::string text = snippet(softmax(Dtype::f32, 2), "ort:all");
   EXPECT_THAT(text, HasSubstr("parse_model(\"\"\"\n<ir_version: 10> graph (float[1,2] x)"));
   EXPECT_THAT(text, HasSubstr("\"x\": np.array([-0.0, -0.0], np.float32).reshape((1, 2)),"));
+  EXPECT_THAT(text, Not(HasSubstr("disabled_optimizers")));
+  const std::string less = snippet(softmax(Dtype::f32, 2), "ort:all", {{}, {"GemmSumFusion"}});
+  EXPECT_THAT(less, HasSubstr("disabled_optimizers=[\"GemmSumFusion\"])\n"));
   EXPECT_EQ(snippet(softmax(Dtype::bf16, 2), "ort:all"), "") << "NumPy has no bf16";
   script.replies(R"({"text": "\"\"\"\nimport os"})", "");
   EXPECT_EQ(snippet(softmax(Dtype::f32, 2), "ort:all"), "");

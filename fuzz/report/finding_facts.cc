@@ -7,21 +7,12 @@
 #include "fuzz/base/table.h"
 #include "fuzz/report/symptoms.h"
 #include "fuzz/report/verdict_text.h"
+#include "graph/element_index.h"
 #include "oracle/ordinal.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
-
-// Row-major index of an element, axis by axis.
-Shape unravelled(int64_t element, const Shape& shape) {
-  Shape index(shape.size());
-  for (size_t axis = shape.size(); axis-- > 0;) {
-    index[axis] = element % shape[axis];
-    element /= shape[axis];
-  }
-  return index;
-}
 
 // Four significant digits, or all of them where the two numbers would look the same.
 std::string shortest(double x, double beside) {
@@ -35,14 +26,6 @@ std::string shortest(double x, double beside) {
 
 std::string interval_text(double lo, double hi) {
   return "[" + shortest(lo, hi) + ", " + shortest(hi, lo) + "]";
-}
-
-// The region of the plan that fails, if there is one.
-const Region* failing_plan_region(const CaseRun& run) {
-  if (!run.verdict.failing_region) return nullptr;
-  const auto [role, region] = *run.verdict.failing_region;
-  const Program* program = role == BackendRole::candidate ? run.candidate.get() : run.baseline.get();
-  return program && region < program->plan().regions.size() ? &program->plan().regions[region] : nullptr;
 }
 
 BackendRole other_role(BackendRole role) {
@@ -151,6 +134,16 @@ std::string skipped_casts(const RegionVerdict& region) {
   return list_text(values);
 }
 
+// " in ONNX Runtime (ort:all)": a maintainer looks for the name of the project. Empty for our own backends.
+std::string library_text(const std::string& backend) {
+  constexpr std::pair<std::string_view, std::string_view> kLibraries[] = {
+      {"torch:", "PyTorch"}, {"ort:", "ONNX Runtime"}, {"jax:", "JAX"}};
+  for (const auto& [prefix, library] : kLibraries) {
+    if (backend.starts_with(prefix)) return " in " + std::string(library) + " (" + backend + ")";
+  }
+  return "";
+}
+
 std::string title_of(const Case& test_case, const Verdict& verdict, const FindingFacts& facts,
                      const Region* planned) {
   const RegionVerdict* region = verdict.failing();
@@ -159,10 +152,12 @@ std::string title_of(const Case& test_case, const Verdict& verdict, const Findin
     const std::string what = verdict.signature ? verdict.signature->component : "graph";
     const Symptom symptom = verdict.signature ? verdict.signature->symptom : Symptom::none;
     const std::string& backend = verdict.signature ? verdict.signature->backend : facts.backend;
-    return what + " on " + backend + ": " + std::string(what_happens(symptom)) +
+    const std::string library = library_text(backend);
+    return what + (library.empty() ? " on " + backend : library) + ": " + std::string(what_happens(symptom)) +
            (reason.empty() ? "" : ": " + reason);
   }
-  std::string text = region->component() + " (" + std::string(name(region->dtype)) + "): ";
+  std::string text = region->component() + " (" + std::string(name(region->dtype)) + ")" +
+                     library_text(facts.backend) + ": ";
   if (!is_disagreement(*region) && (region->symptom == Symptom::out_of_bounds || is_special(region->symptom)))
     text += wrong_value_text(*facts.element);
   else if (region->symptom == Symptom::explicit_cast_skipped)
@@ -179,7 +174,8 @@ std::string title_of(const Case& test_case, const Verdict& verdict, const Findin
 }
 
 std::string ablation_text(const Ablation& ablation) {
-  switch (ablation.outcome) {
+  if (!ablation.outcome) return "Not tried, for want of time: " + ablation.what + ".";
+  switch (*ablation.outcome) {
     case Outcome::fails:
       return "With " + ablation.what + " it still fails: this is not the cause.";
     case Outcome::passes:
@@ -192,11 +188,26 @@ std::string ablation_text(const Ablation& ablation) {
   return "With " + ablation.what + " it fails in another way, or cannot be judged.";
 }
 
+// One sentence if the case fails in every other mode of its worker; else empty.
+std::string all_modes_text(const std::vector<Ablation>& ablations, const std::string& backend) {
+  size_t modes = 0;
+  for (const Ablation& one : ablations) {
+    if (one.kind != Ablation::Kind::mode) continue;
+    if (one.outcome != Outcome::fails) return "";
+    ++modes;
+  }
+  if (modes < 2) return "";
+  return "Not what the modes of the library do differently: it fails in " + backend + " and in the " +
+         std::to_string(modes) + " others that were tried.";
+}
+
 std::vector<std::string> ruled_out(const JudgedCase& judged, const std::vector<Ablation>& ablations) {
   const Verdict& verdict = judged.seen.run.verdict;
   const RegionVerdict* region = verdict.failing();
   std::vector<std::string> lines;
   for (const Ablation& ablation : ablations) lines.push_back(ablation_text(ablation));
+  const std::string& failing = verdict.signature ? verdict.signature->backend : verdict.candidate.backend;
+  if (std::string text = all_modes_text(ablations, failing); !text.empty()) lines.push_back(std::move(text));
   if (!region) return lines;
   const BackendVerdict& other = verdict.of(other_role(verdict.failing_region->role));
   if (!other.regions.empty() && other.verdict <= VerdictClass::precision_policy &&
@@ -212,6 +223,13 @@ std::vector<std::string> ruled_out(const JudgedCase& judged, const std::vector<A
 }
 
 }  // namespace
+
+const Region* failing_plan_region(const CaseRun& run) {
+  if (!run.verdict.failing_region) return nullptr;
+  const auto [role, region] = *run.verdict.failing_region;
+  const Program* program = role == BackendRole::candidate ? run.candidate.get() : run.baseline.get();
+  return program && region < program->plan().regions.size() ? &program->plan().regions[region] : nullptr;
+}
 
 std::vector<int> failing_nodes(const CaseRun& run) {
   const Region* region = failing_plan_region(run);

@@ -37,7 +37,9 @@ struct FindingFacts {
   std::vector<Comparison> comparisons;
 };
 
-// Of the failing region; none if no region fails.
+// The region of the plan that fails; null if none does.
+const Region* failing_plan_region(const CaseRun& run);
+// Its nodes; none if no region fails.
 std::vector<int> failing_nodes(const CaseRun& run);
 
 FindingFacts facts_of(const JudgedCase& judged, const std::vector<Ablation>& ablations);

@@ -65,7 +65,8 @@ Json report_json(const FindingReport& report) {
                {"element", facts.element ? to_json(*facts.element, facts.other_backend) : Json()}};
   json["ablations"] = Json::array();
   for (const Ablation& one : report.ablations)
-    json["ablations"].push_back({{"what", one.what}, {"outcome", outcome_name(one.outcome)}});
+    json["ablations"].push_back(
+        {{"what", one.what}, {"outcome", one.outcome ? outcome_name(*one.outcome) : "not_tried"}});
   json["ruled_out"] = facts.ruled_out;
   json["comparisons"] = Json::array();
   for (const Comparison& one : facts.comparisons)

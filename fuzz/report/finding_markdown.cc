@@ -27,7 +27,9 @@ constexpr Term kTerms[] = {
      "identical: the same bits as the other backend; reassociation: within its bounds; "
      "precision_policy: within its bounds with the deviations named; others: a finding"},
     {"deviations", "implicit roundings that the region drops, moves or adds"},
-    {"worst/bound", "the largest error divided by its bound; empty where an error has the bound 0"},
+    {"worst/bound",
+     "the largest error divided by its bound, which is the largest error of a correct execution; empty where "
+     "that is 0"},
     {"median/bound", "the median of error divided by bound, over elements that are not exact"},
     {"elements", "elements of the region's outputs; N of M: a sample of N was judged"},
     {"exact", "of these, elements with exactly one correct bit pattern"},
@@ -69,7 +71,15 @@ std::string bullets(const std::vector<std::string>& lines) {
   return text;
 }
 
+std::string details_section(const Verdict& verdict) {
+  if (verdict.details.empty()) return "";
+  return "What " + markdown_escaped(verdict.signature ? verdict.signature->backend : "it") + " said:\n\n" +
+         markdown_block(verdict.details, "text") + "\n";
+}
+
 std::string fails_and_passes(const FindingReport& report) {
+  if (!report.neighbours && report.minimized)
+    return "## Fails, passes\n\nNeighbours of the case were not judged, for want of time.\n\n";
   if (!report.neighbours) return "";
   return "## Fails, passes\n\n" + neighbours_markdown(*report.neighbours) + "\n";
 }
@@ -183,8 +193,9 @@ std::string how_sure(const FindingFacts& facts) {
   const FailureRate& rate = facts.rate;
   std::string text;
   if (!facts.argument.empty())
-    text = "Shown by " + facts.argument + ": " + facts.why_sure + ". " + std::to_string(facts.outside) +
-           " of " + counted(facts.elements, "element") + (facts.outside == 1 ? " is" : " are") + " outside" +
+    text = "Shown by the argument '" + facts.argument + "': " + facts.why_sure + ". " +
+           std::to_string(facts.outside) + " of " + counted(facts.elements, "element") +
+           (facts.outside == 1 ? " is" : " are") + " outside" +
            (facts.elements < facts.all_elements
                 ? ", of a sample; the output has " + counted(facts.all_elements, "element") + " in all. "
                 : ". ");
@@ -204,8 +215,8 @@ std::string report_markdown(const FindingReport& report) {
   if (const std::string step = shown_step_text(verdict); !step.empty())
     text += markdown_escaped(step) + "\n\n";
   if (!report.known_issue.empty()) text += "Known issue: " + markdown_escaped(report.known_issue) + "\n\n";
-  text += code_block(smallest) + "\n" + snippet_section(report) + commands_section(report) +
-          fails_and_passes(report);
+  text += details_section(verdict) + code_block(smallest) + "\n" + snippet_section(report) +
+          commands_section(report) + fails_and_passes(report);
   if (!facts.ruled_out.empty()) text += "## What was ruled out\n\n" + bullets(facts.ruled_out) + "\n";
   text += other_comparisons(facts) + environment_section(report.environment);
   text += "## Regions\n\nSignature: " + markdown_code(report.signature) + "\n\n" +

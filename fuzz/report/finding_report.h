@@ -20,8 +20,11 @@ struct JudgedCase {
 
 // One thing that was changed to see whether it is the cause.
 struct Ablation {
-  std::string what;  // "rewrite sdpa off"
-  Outcome outcome = Outcome::other;
+  enum class Kind : uint8_t { rewrite, data, steps, mode, optimizers };
+  Kind kind;
+  std::string what;                        // "rewrite sdpa off"
+  std::optional<Outcome> outcome = {};     // empty: no time was left to try it
+  std::vector<std::string> left_out = {};  // of Kind::optimizers: their names
 };
 
 struct FindingReport {

@@ -38,7 +38,9 @@ FindingReport demo_report(const Case& test_case) {
 TEST(FindingReport, SaysWhatIsWrongAndHowSureThatIs) {
   const FindingReport report = demo_report(softmax(2, 9, Dtype::bf16));
   const FindingFacts facts =
-      facts_of(report.found, {{"rewrite x off", Outcome::passes}, {"data", Outcome::fails}});
+      facts_of(report.found, {{Ablation::Kind::rewrite, "rewrite x off", Outcome::passes},
+                              {Ablation::Kind::data, "data", Outcome::fails},
+                              {Ablation::Kind::steps, "one step"}});
   EXPECT_EQ(facts.title, "softmax (bf16): 0.125 where 0.1113 is the only correct value, row length 9");
   ASSERT_TRUE(facts.element);
   EXPECT_THAT(facts.element->index, ElementsAre(0, 0));
@@ -47,11 +49,13 @@ TEST(FindingReport, SaysWhatIsWrongAndHowSureThatIs) {
   EXPECT_EQ(facts.element->rounded, 0.111328125);
   EXPECT_EQ(facts.element->allowed_values, 1);
   EXPECT_EQ(facts.argument, "bound");
-  EXPECT_THAT(facts.ruled_out, testing::Contains("With rewrite x off it passes."));
+  EXPECT_THAT(facts.ruled_out, testing::IsSupersetOf({"With rewrite x off it passes.",
+                                                      "Not tried, for want of time: one step."}));
   ASSERT_EQ(facts.comparisons.size(), 3U);
   for (const Comparison& one : facts.comparisons) EXPECT_EQ(one.beyond, 18) << one.name;
   EXPECT_EQ(how_sure(facts),
-            "Shown by bound: every correct execution, in whatever order of operations, leaves a value in the "
+            "Shown by the argument 'bound': every correct execution, in whatever order of operations, leaves "
+            "a value in the "
             "allowed interval. 18 of 18 elements are outside. It fails every time (5 of 5 runs).");
   EXPECT_EQ(
       what_is_wrong(facts, report.found.seen.run.verdict),
@@ -59,6 +63,34 @@ TEST(FindingReport, SaysWhatIsWrongAndHowSureThatIs) {
       "gives 0.111328125 there, in its own run. The exact result for the inputs that the kernel received "
       "is 0.1111111111111111, correctly rounded 0.111328125. That is the only correct value; the result "
       "is 28 ulps outside.");
+}
+
+TEST(FindingReport, SaysThatEveryModeFails) {
+  const auto modes = [](std::optional<Outcome> last) {
+    return std::vector<Ablation>{{Ablation::Kind::mode, "ort:off in place of ort:all", Outcome::fails},
+                                 {Ablation::Kind::mode, "ort:basic in place of ort:all", last}};
+  };
+  const FindingReport report = demo_report(softmax(2, 9, Dtype::bf16));
+  const std::string line =
+      "Not what the modes of the library do differently: it fails in demo and in the 2 others that were "
+      "tried.";
+  EXPECT_THAT(facts_of(report.found, modes(Outcome::fails)).ruled_out, testing::Contains(line));
+  for (const auto& other : {std::optional(Outcome::passes), std::optional<Outcome>()})
+    EXPECT_THAT(facts_of(report.found, modes(other)).ruled_out, Not(testing::Contains(line)));
+}
+
+TEST(FindingReport, ContainsWhatABackendSaidOfACrash) {
+  FindingReport report = demo_report(softmax(2, 9, Dtype::bf16));
+  Verdict& verdict = report.found.seen.run.verdict;
+  verdict = {};
+  verdict.baseline.backend = "cpu", verdict.candidate.backend = "torch:inductor";
+  verdict.verdict = VerdictClass::crash;
+  verdict.reason = "torch:inductor: KeyError: 'buf0'";
+  verdict.details = "Traceback (most recent call last):\n  File \"x.py\", line 1\nKeyError: 'buf0'\n";
+  verdict.fail({VerdictClass::crash, "torch:inductor", "graph", {}, Symptom::thrown});
+  EXPECT_THAT(report_markdown(report), HasSubstr("said:\n\n```text\n" + verdict.details + "```\n"));
+  EXPECT_EQ(finding_json(report)["details"], verdict.details);
+  EXPECT_THAT(facts_of(report.found, {}).title, HasSubstr("graph in PyTorch (torch:inductor): "));
 }
 
 TEST(FindingReport, SaysThatTheBaselineFailsAsWell) {
@@ -70,7 +102,7 @@ TEST(FindingReport, SaysThatTheBaselineFailsAsWell) {
   const FindingFacts facts = facts_of(report.found, {});
   EXPECT_THAT(
       what_is_wrong(facts, report.found.seen.run.verdict),
-      HasSubstr("outside. demo fails as well: region 'y' (softmax, bf16) of demo: y[0] is 0.125, allowed"));
+      HasSubstr("outside. demo fails as well: region 'y' (softmax, bf16) of demo: y[0,0] is 0.125, allowed"));
   EXPECT_THAT(facts.ruled_out, testing::Each(Not(HasSubstr("Not the graph itself"))));
   const FindingReport other = demo_report(test_case);
   EXPECT_EQ(facts_of(other.found, {}).other_fails, "");
@@ -154,7 +186,8 @@ TEST(FindingReport, TheSchemaHasEveryKey) {
   report.neighbours.emplace();
   report.neighbours->choices.push_back({"dtype", "bf16", {"f32"}, {}, {}});
   report.neighbours->sizes.push_back({{"x axis 1"}, 9, {{8, false}, {9, true}}, {}, {}});
-  report.ablations = {{"rewrite off", Outcome::other}};
+  report.ablations = {{Ablation::Kind::rewrite, "rewrite off", Outcome::other},
+                      {Ablation::Kind::steps, "one step"}};
   const Json schema = Json::parse(*read_file(FUSESMITH_SOURCE_DIR "/docs/verdict.schema.json"));
   const Json json = finding_json(report);
   EXPECT_EQ(json["report"]["title"], facts_of(report.smallest(), {}).title);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "graph/element_index.h"
 #include "graph/op.h"
 
 namespace fusesmith::fuzz {
@@ -12,14 +13,16 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 Json to_json(const ElementEvidence& evidence) {
-  return {{"value", evidence.value},
-          {"element", evidence.element},
-          {"got", json_number(evidence.got)},
-          {"want", json_number(evidence.want)},
-          {"lo", json_number(evidence.lo)},
-          {"hi", json_number(evidence.hi)},
-          {"bound", json_number(evidence.bound)},
-          {"steps_outside", evidence.steps_outside}};
+  Json json = {{"value", evidence.value},
+               {"element", evidence.element},
+               {"got", json_number(evidence.got)},
+               {"want", json_number(evidence.want)},
+               {"lo", json_number(evidence.lo)},
+               {"hi", json_number(evidence.hi)},
+               {"bound", json_number(evidence.bound)},
+               {"steps_outside", evidence.steps_outside}};
+  if (!evidence.shape.empty()) json["index"] = unravelled(evidence.element, evidence.shape);
+  return json;
 }
 
 Json to_json(const RegionVerdict& region) {
@@ -37,6 +40,7 @@ Json to_json(const RegionVerdict& region) {
           {"all_elements", region.all_elements},
           {"outside", region.outside},
           {"exact", region.exact},
+          {"loose", region.loose},
           {"worst_share", json_number(region.worst_share)},
           {"median_share", json_number(region.median_share)},
           {"inherited", region.inherited},
@@ -77,6 +81,7 @@ Json to_json(const Verdict& verdict, std::span<const Difference> differences) {
           {"known", std::move(known)},
           {"failing_region", std::move(failing)},
           {"reason", verdict.reason},
+          {"details", verdict.details},
           {"step", verdict.step},
           {"steps", verdict.steps},
           {"unequal", verdict.unequal},

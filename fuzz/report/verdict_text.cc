@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/element_index.h"
+
 namespace fusesmith::fuzz {
 
 namespace {
@@ -144,6 +146,20 @@ std::string sampled_text(const Verdict& verdict) {
   return "";
 }
 
+std::string loose_text(const Verdict& verdict) {
+  if (verdict.verdict != VerdictClass::reassociation && verdict.verdict != VerdictClass::precision_policy)
+    return "";
+  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
+    int64_t loose = 0, all = 0;
+    for (const RegionVerdict& region : backend->regions) loose += region.loose, all += region.elements;
+    if (loose > 0)
+      return " Of " + backend->backend + ", the bounds of " + std::to_string(loose) + " of " +
+             counted(all, "element") +
+             " are too large to say much (above 1/16 of the largest value beside them).";
+  }
+  return "";
+}
+
 std::string known_text(const Verdict& verdict) {
   std::vector<std::string> names;
   for (const KnownFailure& failure : verdict.known) names.push_back(failure.issue);
@@ -151,6 +167,12 @@ std::string known_text(const Verdict& verdict) {
 }
 
 namespace {
+
+// "o[1,4]"; the row-major number if the shape is not known; "o" for a scalar.
+std::string element_text(const ElementEvidence& worst) {
+  if (!worst.shape.empty()) return worst.value + to_string(unravelled(worst.element, worst.shape));
+  return worst.value + (worst.element > 0 ? "[" + std::to_string(worst.element) + "]" : "");
+}
 
 std::string evidence_of(const RegionVerdict& region, const std::string& backend) {
   const ElementEvidence& worst = region.worst;
@@ -161,8 +183,7 @@ std::string evidence_of(const RegionVerdict& region, const std::string& backend)
     return where + " does not change as required if " +
            (scaling ? "inputs are scaled by powers of two: "
                     : "elements along a batch axis are exchanged: ") +
-           worst.value + "[" + std::to_string(worst.element) + "] is " + number_text(worst.got) +
-           ", expected " + number_text(worst.want);
+           element_text(worst) + " is " + number_text(worst.got) + ", expected " + number_text(worst.want);
   }
   if (is_disagreement(region)) {
     const char* how = region.symptom == Symptom::depends_on_unwritten_memory
@@ -172,18 +193,18 @@ std::string evidence_of(const RegionVerdict& region, const std::string& backend)
                                                                       : "in another run";
     // A worker tells where, but not which values.
     const bool has_values = worst.want != worst.got;
-    return where + " is inconsistent: " + worst.value + "[" + std::to_string(worst.element) + "] " +
+    return where + " is inconsistent: " + element_text(worst) + " " +
            (has_values ? "is " + number_text(worst.want) + ", but " + number_text(worst.got) : "differs") +
            " " + how;
   }
   const std::string steps =
       worst.steps_outside > 0 ? ", " + std::to_string(worst.steps_outside) + " ulp outside" : "";
-  return where + ": " + worst.value + "[" + std::to_string(worst.element) + "] is " + number_text(worst.got) +
+  return where + ": " + element_text(worst) + " is " + number_text(worst.got) +
          (region.symptom == Symptom::declared_rounding ? ", allowed under the strict policy is ["
                                                        : ", allowed is [") +
          number_text(worst.lo) + ", " + number_text(worst.hi) + "] (exact " + number_text(worst.want) +
-         ", bound " + short_number(worst.bound) + steps + "); " + std::to_string(region.outside) + " of " +
-         counted(region.elements, region.sampled() ? "sampled element" : "element") + " outside";
+         ", error bound " + short_number(worst.bound) + steps + "); " + std::to_string(region.outside) +
+         " of " + counted(region.elements, region.sampled() ? "sampled element" : "element") + " outside";
 }
 
 }  // namespace
@@ -245,7 +266,7 @@ std::string plain_sentence(const Verdict& verdict) {
 }  // namespace
 
 std::string sentence(const Verdict& verdict) {
-  std::string text = plain_sentence(verdict) + sampled_text(verdict);
+  std::string text = plain_sentence(verdict) + sampled_text(verdict) + loose_text(verdict);
   if (verdict.exposed.empty()) return text;
   return text + " Judged with " + counted(static_cast<int64_t>(verdict.exposed.size()), "inner value") +
          " as further outputs.";

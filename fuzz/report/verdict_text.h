@@ -30,6 +30,9 @@ std::string shown_step_text(const Verdict& verdict);
 // " Sampled 4096 of 16777216 elements; ...", of the candidate's regions, or of the baseline's if only those
 // were sampled; empty where all elements were judged.
 std::string sampled_text(const Verdict& verdict);
+// " The bounds of 3 of 80 elements are too large to say much ..."; empty if there are none, and of other
+// verdicts than reassociation and precision_policy.
+std::string loose_text(const Verdict& verdict);
 
 // ", known issue a, b"; empty if no failure belongs to one.
 std::string known_text(const Verdict& verdict);

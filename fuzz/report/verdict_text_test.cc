@@ -42,9 +42,10 @@ Verdict defect() {
 TEST(VerdictText, TheEvidenceIsOfTheFailingRegion) {
   const Verdict verdict = defect();
   EXPECT_EQ(verdict.signature_text(), "defect-cpu_fused-sdpa-f32-out_of_bounds");
-  EXPECT_EQ(evidence_text(verdict),
-            "region 'o' (sdpa, f32) of cpu_fused: o[4] is inf, allowed is [0.5, 1.5] (exact 1, bound 1e-07); "
-            "3 of 10 elements outside");
+  EXPECT_EQ(
+      evidence_text(verdict),
+      "region 'o' (sdpa, f32) of cpu_fused: o[4] is inf, allowed is [0.5, 1.5] (exact 1, error bound 1e-07); "
+      "3 of 10 elements outside");
   EXPECT_EQ(sentence(verdict), "No correct execution gives this result: " + evidence_text(verdict) + ".");
   EXPECT_EQ(evidence_text(Verdict{}), "");
 }
@@ -63,6 +64,21 @@ TEST(VerdictText, SaysThatASampleWasJudged) {
   EXPECT_EQ(nlohmann::ordered_json(to_json(verdict.candidate))["regions"][1]["all_elements"], 1000);
   EXPECT_NE(region_table(verdict.candidate, Regions::all).text(0, 1000).find("10 of 1000"),
             std::string::npos);
+}
+
+TEST(VerdictText, SaysWhereBoundsAreTooLarge) {
+  Verdict verdict = defect();
+  verdict.candidate.regions[0].loose = 2;
+  EXPECT_EQ(loose_text(verdict), "") << "a finding has its evidence";
+  verdict.verdict = VerdictClass::reassociation;
+  EXPECT_EQ(
+      loose_text(verdict),
+      " Of cpu_fused, the bounds of 2 of 20 elements are too large to say much (above 1/16 of the largest "
+      "value beside them).");
+  EXPECT_TRUE(sentence(verdict).ends_with(loose_text(verdict)));
+  EXPECT_EQ(nlohmann::ordered_json(to_json(verdict.candidate))["regions"][0]["loose"], 2);
+  verdict.verdict = VerdictClass::identical;
+  EXPECT_EQ(loose_text(verdict), "");
 }
 
 TEST(VerdictText, PolicySentenceNamesTheDeviations) {
@@ -126,9 +142,10 @@ TEST(VerdictText, ABoundOfZeroHasNoRatio) {
   verdict.candidate = {"cpu_fused", {exact}, VerdictClass::defect};
   verdict.fail({BackendRole::candidate, 0});
   EXPECT_EQ(region_table(verdict.candidate, Regions::all).text().find("400"), std::string::npos);
-  EXPECT_EQ(evidence_text(verdict),
-            "region 'o' (add, f32) of cpu_fused: o[4] is 1.5, allowed is [1, 1] (exact 1, bound 0, 64 ulp "
-            "outside); 1 of 10 elements outside");
+  EXPECT_EQ(
+      evidence_text(verdict),
+      "region 'o' (add, f32) of cpu_fused: o[4] is 1.5, allowed is [1, 1] (exact 1, error bound 0, 64 ulp "
+      "outside); 1 of 10 elements outside");
   verdict.candidate.regions[0].worst.bound = 1e-7;
   EXPECT_NE(region_table(verdict.candidate, Regions::all).text().find("400"), std::string::npos);
 }

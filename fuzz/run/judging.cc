@@ -379,6 +379,7 @@ Verdict Judging::worker_failure(const Case& test_case, const WorkerError& error)
                              : symptom == Symptom::bad_reply ? VerdictClass::defect
                                                              : VerdictClass::crash;
   Verdict verdict = broken(found, *this, test_case, reason);
+  verdict.details = error.details();
   verdict.fail(failure_of(error.backend(), test_case, found, symptom), find_issue(test_case, reason));
   return verdict;
 }

@@ -121,6 +121,14 @@ TEST(FaultyWorkers, ReasonNamesTheWorkerAndItsLastWords) {
   EXPECT_NE(verdict.reason.find("no such device"), std::string::npos) << verdict.reason;
 }
 
+TEST(FaultyWorkers, KeepsTheStartOfALongErrorAndItsTraceback) {
+  const Verdict verdict = judge_with("raises");
+  EXPECT_NE(verdict.reason.find(": RuntimeError: no kernel image"), std::string::npos) << verdict.reason;
+  EXPECT_NE(verdict.reason.find(" ... "), std::string::npos) << verdict.reason;
+  EXPECT_LT(verdict.reason.size(), 800u);
+  EXPECT_EQ(verdict.details, "line 3\nRuntimeError");
+}
+
 TEST(FaultyWorkers, UnsupportedIsCountedByReason) {
   Case test_case = *parse_case(R"({"fusesmith": 1, "graph": {
     "inputs": [{"name": "x", "type": "f32[4]", "fill": {"normal": {}}}],

@@ -149,7 +149,8 @@ class Worker:
                "huge_payload": lambda: send(header, data, lengths=(len(json.dumps(header)), 2 ** 60)),
                "no_json": lambda: OUT.write(b"FSM1" + struct.pack("<IQ", 4, 0) + b"{{{{"),
                "unknown_reply": lambda: send({"type": "greetings"}),
-               "raises": lambda: send({"type": "error", "kind": "failed", "what": "RuntimeError: no kernel image"}),
+               "raises": lambda: send({"type": "error", "kind": "failed", "traceback": "line 3\nRuntimeError\n",
+                                       "what": f"RuntimeError: {'no kernel image ' * 60}"}),
                "wrong_result": lambda: send({"type": "error", "kind": "wrong_result", "what": "'y' is missing"}),
                "runs_out_of_memory": lambda: send({"type": "error", "kind": "out_of_memory", "what": "2 TB asked"}),
                "unknown_error": lambda: send({"type": "error", "kind": "sadness", "what": ""})}

@@ -218,6 +218,7 @@ def overwritten_inputs(sent, read_back):
     return problems
 
 
+MOST_OF_TRACEBACK = 1 << 16  # characters
 OUT_OF_MEMORY_TEXTS = ("out of memory", "can't allocate memory", "RESOURCE_EXHAUSTED", "bad allocation", "bad_alloc",
                        "Failed to allocate memory")
 
@@ -233,10 +234,12 @@ def place_text(error):
 
 
 def error_reply(error):
-    traceback.print_exception(error)
+    lines = "".join(traceback.format_exception(error))
+    sys.stderr.write(lines)
     what = f"{type(error).__name__}: {error}{place_text(error)}"
     no_memory = isinstance(error, MemoryError) or any(text in what for text in OUT_OF_MEMORY_TEXTS)
-    return {"type": "error", "kind": "out_of_memory" if no_memory else "failed", "what": one_line(what)}
+    return {"type": "error", "kind": "out_of_memory" if no_memory else "failed", "what": one_line(what),
+            "traceback": lines[-MOST_OF_TRACEBACK:]}
 
 
 def one_line(text, limit=500):

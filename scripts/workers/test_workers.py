@@ -342,6 +342,7 @@ class FunctionTest(unittest.TestCase):
     def test_an_exception_has_its_place(self):
         reply, _ = self.run_one(self.start("import numpy\ndef f(x):\n    return numpy.zeros(3) + x"))
         self.assertRegex(reply["what"], r"^ValueError: operands could not be broadcast .*\(tmp.*\.py:3\)$")
+        self.assertRegex(reply["traceback"], r"(?s)^Traceback .*line 3, in f.*\nValueError: operands")
 
     def test_payload_in_files(self):
         worker = self.start("def f(x): return x + 1")

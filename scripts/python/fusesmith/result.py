@@ -46,6 +46,7 @@ class Result:
     left: str | None = None  # why fewer than `runs` cases were judged
     worst_share: float = 0.0  # largest error of all cases, as a share of its bound
     sampled: tuple | None = None  # of cases of which a sample was judged: elements judged, and all elements
+    granted: str = ""  # what the contract of the kernel grants beyond the usual errors (docs/workers.md)
 
     @property
     def lawful(self):
@@ -77,6 +78,7 @@ def make_result(kernel, subject, cases, judged, keep, judge_alone, arguments):
     shares = [region["worst_share"] for entry in judged for region in entry["regions"] if not entry["finding"]]
     result.worst_share = max((number(share) for share in shares), default=0.0)
     result.sampled = sampled_elements(judged)
+    result.granted = next((text for entry in judged for text in entry.get("granted", {}).values()), "")
     if not findings:
         order = (*reversed(CORRECT), *OTHERS) if result.ok else sorted(OTHERS, key=lambda v: -counts[v])
         result.verdict = next((v for v in order if counts[v]), "unsupported")
@@ -186,6 +188,8 @@ def report(result):
         yield f"  largest error: {result.worst_share:.3g} of its bound"
     if result.sampled:
         yield f"  sampled {result.sampled[0]:,} of {result.sampled[1]:,} elements; no others were judged"
+    if result.granted:
+        yield from textwrap.wrap(f"granted: {result.granted}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
     for reason, count in result.reasons.items():
         yield from textwrap.wrap(f"{count} times: {reason}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if result.findings:
