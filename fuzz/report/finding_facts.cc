@@ -144,15 +144,24 @@ std::string library_text(const std::string& backend) {
   return "";
 }
 
+// The start of what a backend said, without its name.
+std::string title_reason(std::string reason, const std::string& backend) {
+  constexpr size_t kMost = 100;
+  reason = printable(reason.substr(0, reason.find('\n')));
+  if (reason.starts_with(backend + ": ")) reason.erase(0, backend.size() + 2);
+  if (reason.size() <= kMost) return reason;
+  const size_t blank = reason.rfind(' ', kMost);
+  return reason.substr(0, blank == std::string::npos ? kMost : blank) + " ...";
+}
+
 std::string title_of(const Case& test_case, const Verdict& verdict, const FindingFacts& facts,
                      const Region* planned) {
   const RegionVerdict* region = verdict.failing();
-  const std::string reason = printable(verdict.reason.substr(0, verdict.reason.find('\n')));
   if (!region) {
     const std::string what = verdict.signature ? verdict.signature->component : "graph";
     const Symptom symptom = verdict.signature ? verdict.signature->symptom : Symptom::none;
     const std::string& backend = verdict.signature ? verdict.signature->backend : facts.backend;
-    const std::string library = library_text(backend);
+    const std::string library = library_text(backend), reason = title_reason(verdict.reason, backend);
     return what + (library.empty() ? " on " + backend : library) + ": " + std::string(what_happens(symptom)) +
            (reason.empty() ? "" : ": " + reason);
   }

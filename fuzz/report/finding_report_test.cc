@@ -90,7 +90,10 @@ TEST(FindingReport, ContainsWhatABackendSaidOfACrash) {
   verdict.fail({VerdictClass::crash, "torch:inductor", "graph", {}, Symptom::thrown});
   EXPECT_THAT(report_markdown(report), HasSubstr("said:\n\n```text\n" + verdict.details + "```\n"));
   EXPECT_EQ(finding_json(report)["details"], verdict.details);
-  EXPECT_THAT(facts_of(report.found, {}).title, HasSubstr("graph in PyTorch (torch:inductor): "));
+  EXPECT_EQ(facts_of(report.found, {}).title,
+            "graph in PyTorch (torch:inductor): an exception: KeyError: 'buf0'");
+  verdict.reason += std::string(30, ' ') + std::string(200, 'x');
+  EXPECT_THAT(facts_of(report.found, {}).title, testing::EndsWith("'buf0'" + std::string(30, ' ') + "..."));
 }
 
 TEST(FindingReport, SaysThatTheBaselineFailsAsWell) {
