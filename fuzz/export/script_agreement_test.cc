@@ -5,6 +5,7 @@
 
 #include <cctype>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 
 #include "fuzz/cli/test_support.h"
@@ -193,6 +194,24 @@ TEST(NumpyScript, AgreesWithTheReferenceForEveryOp) {
   checks.run();
 }
 
+// Attention with a mask that shows no key to some queries, or to any.
+std::vector<Graph> rows_without_keys() {
+  const auto attention = [](Sdpa op, const TensorType& mask, const Fill& fill) {
+    Builder b;
+    std::vector<ValueId> inputs;
+    for (const char* name : {"q", "k", "v"})
+      inputs.push_back(b.input(name, {Dtype::f32, {2, 3, 4}}, Normal{}));
+    if (op.takes_mask()) inputs.push_back(b.input("mask", mask, fill));
+    b.output(b.node(op, inputs, "y"));
+    return *b.build();
+  };
+  const Sdpa boolean{.mask = Sdpa::Mask::boolean}, additive{.mask = Sdpa::Mask::additive};
+  const double inf = std::numeric_limits<double>::infinity();
+  return {attention(boolean, {Dtype::boolean, {3, 3}}, Bernoulli{.p = 0.3}),
+          attention(boolean, {Dtype::boolean, {3}}, Constant{0}),
+          attention(additive, {Dtype::f32, {2, 1, 3}}, Constant{-inf})};
+}
+
 // PyTorch's f64 results, rounded once. It rounds nothing inside of attention, unlike the op in 16 bits.
 TEST(TorchScript, ComputesEveryOp) {
   if (!has_module("torch"))
@@ -201,6 +220,7 @@ TEST(TorchScript, ComputesEveryOp) {
   for_each_op_case([&](Graph graph, const Op& op, Dtype dtype) {
     if (!std::holds_alternative<Sdpa>(op) || dtype == Dtype::f32) checks.add(std::move(graph));
   });
+  for (Graph& graph : rows_without_keys()) checks.add(std::move(graph));
   checks.run();
 }
 

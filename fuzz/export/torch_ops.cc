@@ -30,6 +30,11 @@ constexpr TorchHelper kHelpers[] = {
     hidden = (key > own) & (not shows_future)
     return hidden | (key <= own - window) if window else hidden
 )"},
+    {"nan_without_keys", R"(def nan_without_keys(result, mask):
+    """NaN, as softmax gives of no scores, for queries to which the mask shows no key: PyTorch returns 0."""
+    hidden = ~mask if mask.dtype == torch.bool else mask == float("-inf")
+    return result.masked_fill(hidden.all(-1, keepdim=True), float("nan"))
+)"},
     {"rope", R"(def rope(x, cos, sin, interleaved):
     half = x.shape[-1] // 2
     wide, cos, sin = widened(x), widened(cos), widened(sin)
@@ -190,23 +195,27 @@ std::string code(const Sdpa& op, In in, Helpers& helpers) {
   for (std::string& argument : arguments) widen(argument);
   const int64_t rows = in.types[0].shape.end()[-2], cols = in.types[1].shape.end()[-2];
   const bool causal = op.mask == Sdpa::Mask::causal;
+  std::string mask;
   if (op.takes_mask()) {
-    std::string mask = in[3];
+    mask = in[3];
     if (op.mask == Sdpa::Mask::additive) widen(mask);
-    arguments.push_back("attn_mask=" + mask);
+    if (in.types[3].shape.size() < 2) mask = call("torch.atleast_2d", {mask});
   } else if (causal && op.window == 0 && causal_offset(op.alignment, rows, cols) == 0) {
     arguments.emplace_back("is_causal=True");
   } else if (causal || op.window > 0) {
     helpers.insert("hidden_keys");
-    arguments.push_back(
-        "attn_mask=~" +
-        call("hidden_keys",
-             {integer(rows), integer(cols), "offset=" + integer(causal_offset(op.alignment, rows, cols)),
-              "window=" + integer(op.window), "shows_future=" + flag(!causal)}));
+    mask = "~" + call("hidden_keys", {integer(rows), integer(cols),
+                                      "offset=" + integer(causal_offset(op.alignment, rows, cols)),
+                                      "window=" + integer(op.window), "shows_future=" + flag(!causal)});
   }
+  if (!mask.empty()) arguments.push_back("attn_mask=" + mask);
   if (op.scale != 0) arguments.push_back("scale=" + number_text(op.scale));
   if (op.grouped_heads) arguments.emplace_back("enable_gqa=True");
-  const std::string attention = call("F.scaled_dot_product_attention", arguments);
+  std::string attention = call("F.scaled_dot_product_attention", arguments);
+  if (!mask.empty()) {
+    helpers.insert("nan_without_keys");
+    attention = call("nan_without_keys", {attention, mask});
+  }
   if (!upcast) return attention;
   helpers.insert({"widened", "cast"});
   return call("cast", {attention, std::string(torch_dtype(in.output.dtype))});

@@ -144,16 +144,20 @@ with torch.no_grad():
         show_elements(name, results)
 )";
 
-constexpr std::string_view kTaken[] = {
-    "torch",   "F",         "os",        "inf",         "nan",           "np",
-    "DATA",    "ELEMENTS",  "LABELS",    "VARIANTS",    "tensor",        "run",
-    "graph",   "from_bits", "compiled",  "compare",     "show_elements", "as_f64",
-    "eager",   "again",     "reference", "results",     "name",          "options",
-    "repeats", "parser",    "arguments", "argparse",    "is_lawful",     "DEVICE",
-    "STEPS",   "cast",      "widened",   "softcap",     "rope",          "hidden_keys",
-    "print",   "range",     "all",       "zip",         "type",          "str",
-    "list",    "step",      "f64",       "collect_env", "Exception",     "error",
-    "int",     "tuple",     "placed",    "slice"};
+constexpr std::string_view kTaken[] = {"torch",         "F",           "os",        "inf",
+                                       "nan",           "np",          "DATA",      "ELEMENTS",
+                                       "LABELS",        "VARIANTS",    "tensor",    "run",
+                                       "graph",         "from_bits",   "compiled",  "compare",
+                                       "show_elements", "as_f64",      "eager",     "again",
+                                       "reference",     "results",     "name",      "options",
+                                       "repeats",       "parser",      "arguments", "argparse",
+                                       "is_lawful",     "DEVICE",      "STEPS",     "cast",
+                                       "widened",       "softcap",     "rope",      "hidden_keys",
+                                       "print",         "range",       "all",       "zip",
+                                       "type",          "str",         "list",      "step",
+                                       "f64",           "collect_env", "Exception", "error",
+                                       "int",           "tuple",       "placed",    "nan_without_keys",
+                                       "slice"};
 
 // The function `run`, which returns the results of all steps.
 std::string run_text(const Case& test_case, const ScriptSources& sources, std::span<const ValueId> returned) {
