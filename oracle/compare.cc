@@ -54,8 +54,9 @@ class Scales {
 
 class Comparer {
  public:
-  Comparer(Comparison& result, const std::string& name, const RegionOutput& output, const Tensor& stored)
-      : result_(result), name_(name), output_(output), stored_(to_f64(stored)), dtype_(stored.type.dtype) {}
+  // `stored`: the elements that the backend stored.
+  Comparer(Comparison& result, const std::string& name, const RegionOutput& output, const Bounded& stored)
+      : result_(result), name_(name), output_(output), stored_(stored.v), dtype_(stored.type.dtype) {}
 
   void run() {
     const Bounded& b = *output_.bounded;
@@ -167,7 +168,7 @@ class Comparer {
   Comparison& result_;
   const std::string& name_;
   const RegionOutput& output_;
-  std::vector<double> stored_;
+  const std::vector<double>& stored_;
   Dtype dtype_;
   std::optional<Scales> scales_;  // computed on first use
   size_t loose_ = 0;              // elements
@@ -178,11 +179,13 @@ class Comparer {
 
 }  // namespace
 
-Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace) {
+Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace,
+                   ReferenceMemo* memo) {
   Comparison result;
   for (const RegionOutput& output : outputs) {
-    Comparer(result, graph.name(output.value), output, *trace.values[static_cast<size_t>(output.value)])
-        .run();
+    const TensorPtr& tensor = trace.values[static_cast<size_t>(output.value)];
+    const BoundedPtr stored = memo ? memo->stored(tensor) : std::make_shared<const Bounded>(*tensor);
+    Comparer(result, graph.name(output.value), output, *stored).run();
   }
   return result;
 }
