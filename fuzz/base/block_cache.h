@@ -1,7 +1,7 @@
 // The memory of operator new and delete: each thread keeps the blocks that it frees, up to a limit, and takes
 // them again without a call of malloc. A case needs thousands of short-lived blocks of the same sizes, and
 // above 1 KiB malloc merges and splits them each time. Replaces the operators in every program that links
-// this file, except under sanitizers, which must see each block come and go.
+// this file, except under AddressSanitizer, which must see each block come and go.
 //
 // Nothing is kept if another library provides malloc (a preloaded allocator, scripts/failing_malloc.cc): it
 // then sees every allocation.
