@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "oracle/bounded_block.h"
 #include "oracle/contract.h"
 
 namespace fusesmith::oracle {
@@ -59,25 +60,44 @@ Interval stored_interval(Dtype dtype, bool computed, double v, double e) {
   return {round_to(dtype, v - wide), round_to(dtype, v + wide)};
 }
 
+namespace {
+
+void pass_on_element(Dtype dtype, bool computed, bool rounded, double relative, double absolute, double& v,
+                     double& e) {
+  if (!std::isfinite(v) || std::isinf(e)) return;
+  if (relative > 0 && !exact_at_any_scale(v, e)) e += relative * (std::fabs(v) + e) + absolute;
+  if (rounded && is_16_bit(dtype)) {
+    const Interval stored = stored_interval(dtype, computed, v, e);
+    v = round_to(dtype, v);
+    e = stored.lo == stored.hi ? 0 : std::fmax(stored.hi - v, v - stored.lo);
+    if (std::isnan(e)) e = kInfinity;  // part of the interval overflows
+  } else if (computed) {
+    const double exact_error = e;
+    e += f32_rounding(v, e);
+    saturate(v, e, exact_error);
+  }
+}
+
+}  // namespace
+
 void pass_on(Bounded& value, bool computed, bool rounded, double relative, double absolute) {
   const Dtype dtype = value.type.dtype;
   if (!is_float(dtype) || (!computed && relative == 0)) return;
-  for (size_t i = 0; i < value.v.size(); ++i) {
-    double v = value.v[i], e = value.error(i);
-    if (!std::isfinite(v) || std::isinf(e)) continue;
-    if (relative > 0 && !exact_at_any_scale(v, e)) e += relative * (std::fabs(v) + e) + absolute;
-    if (rounded && is_16_bit(dtype)) {
-      const Interval stored = stored_interval(dtype, computed, v, e);
-      v = round_to(dtype, v);
-      e = stored.lo == stored.hi ? 0 : std::fmax(stored.hi - v, v - stored.lo);
-      if (std::isnan(e)) e = kInfinity;  // part of the interval overflows
-    } else if (computed) {
-      const double exact_error = e;
-      e += f32_rounding(v, e);
-      saturate(v, e, exact_error);
-    }
-    value.set(i, v, e);
+  value.e.resize(value.v.size());
+  double *const v = value.v.data(), *const e = value.e.data();
+  const bool in_blocks = computed && relative == 0;
+  for (size_t begin = 0; begin < value.v.size(); begin += kBoundedBlock) {
+    const size_t end = std::min(begin + kBoundedBlock, value.v.size());
+    if (in_blocks && end - begin == kBoundedBlock && pass_on_block(dtype, rounded, v + begin, e + begin))
+      continue;
+    for (size_t i = begin; i < end; ++i)
+      pass_on_element(dtype, computed, rounded, relative, absolute, v[i], e[i]);
   }
+  value.forget_zero_errors();
+}
+
+void Bounded::forget_zero_errors() {
+  if (std::all_of(e.begin(), e.end(), [](double x) { return x == 0; })) e.clear();
 }
 
 void cover(Bounded& value, const Bounded& other) {

@@ -22,6 +22,8 @@ struct Bounded {
   explicit Bounded(const Tensor& tensor) : type(tensor.type), v(to_f64(tensor)) {}
   bool exact() const { return e.empty(); }
   double error(size_t i) const { return e.empty() ? 0 : e[i]; }
+  // After e was filled without `set`.
+  void forget_zero_errors();
   void set(size_t i, double value, double err) {
     v[i] = value;
     if (err == 0 && e.empty()) return;

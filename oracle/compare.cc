@@ -1,5 +1,6 @@
 // Compares stored bits with the intervals of a reading.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
@@ -54,20 +55,26 @@ class Scales {
 
 class Comparer {
  public:
-  Comparer(Comparison& result, const std::string& name, const RegionOutput& output, const Tensor& stored)
-      : result_(result), name_(name), output_(output), stored_(to_f64(stored)), dtype_(stored.type.dtype) {}
+  // `stored`: the elements that the backend stored.
+  Comparer(Comparison& result, const std::string& name, const RegionOutput& output, const Bounded& stored)
+      : result_(result), name_(name), output_(output), stored_(stored.v), dtype_(stored.type.dtype) {}
 
   void run() {
     const Bounded& b = *output_.bounded;
     stride_ = std::max<size_t>(1, b.v.size() / 2048);
-    size_t begin = 0;
     if (is_float(dtype_)) {
       block_.dtype = dtype_;
       block_.computed = output_.computed;
       block_.signed_zeros = output_.copied;
-      for (; begin + CompareBlock::kSize <= b.v.size(); begin += CompareBlock::kSize) block(begin);
+      if (!b.exact()) shares_.reserve(b.v.size() / stride_ + 1);
+      size_t begin = 0;
+      for (; begin + CompareBlock::kSize <= b.v.size(); begin += CompareBlock::kSize)
+        block(begin, CompareBlock::kSize, stored_.data() + begin, b.v.data() + begin,
+              b.exact() ? kZeros.data() : b.e.data() + begin);
+      if (begin < b.v.size()) last_block(begin, b.v.size() - begin);
+    } else {
+      for (size_t i = 0; i < b.v.size(); ++i) element(i, b.v[i], b.error(i), i % stride_ == 0);
     }
-    for (size_t i = begin; i < b.v.size(); ++i) element(i, b.v[i], b.error(i), i % stride_ == 0);
     result_.elements += static_cast<int64_t>(b.v.size());
     result_.loose += static_cast<int64_t>(loose_);
     result_.mostly_loose |= loose_ > 0 && loose_ * 2 >= b.v.size();
@@ -78,25 +85,50 @@ class Comparer {
   }
 
  private:
-  // The elements from `begin` on, with a closer look only at those that need it.
-  void block(size_t begin) {
-    static constexpr std::array<double, CompareBlock::kSize> kZeros = {};
+  using Numbers = std::array<double, CompareBlock::kSize>;
+  static constexpr Numbers kZeros = {};
+
+  // Fewer elements than a block has, filled up with exact ones.
+  void last_block(size_t begin, size_t count) {
     const Bounded& b = *output_.bounded;
-    const double* e = b.exact() ? kZeros.data() : b.e.data() + begin;
-    const bool plain = block_.look(stored_.data() + begin, b.v.data() + begin, e, result_.worst_share);
-    if (plain && b.exact()) {
-      result_.exact += CompareBlock::kSize;
+    Numbers got, v, e = {};
+    got.fill(1), v.fill(1);
+    std::copy_n(stored_.data() + begin, count, got.data());
+    std::copy_n(b.v.data() + begin, count, v.data());
+    if (!b.exact()) std::copy_n(b.e.data() + begin, count, e.data());
+    block(begin, count, got.data(), v.data(), e.data());
+  }
+
+  // The `count` elements from `begin` on, with a closer look only at those that need it.
+  void block(size_t begin, size_t count, const double* got, const double* v, const double* e) {
+    const bool plain = block_.look(got, v, e, result_.worst_share);
+    if (plain && output_.bounded->exact()) {
+      result_.exact += static_cast<int64_t>(count);
       return;
     }
-    for (size_t k = 0; k < CompareBlock::kSize; ++k) {
-      const bool sampled = (begin + k) % stride_ == 0;
+    if (plain && stride_ == 1) return add_shares(count, e);
+    size_t next_sample = (stride_ - begin % stride_) % stride_;
+    for (size_t k = 0; k < count; ++k) {
+      const bool sampled = k == next_sample;
+      if (sampled) next_sample += stride_;
       if (!block_.plain[k])
-        element(begin + k, b.v[begin + k], e[k], sampled);
+        element(begin + k, v[k], e[k], sampled);
       else if (e[k] == 0)
         ++result_.exact;
       else if (sampled)
         shares_.push_back(block_.share[k]);
     }
+  }
+
+  void add_shares(size_t count, const double* e) {
+    Numbers inexact;
+    size_t added = 0;
+    for (size_t k = 0; k < count; ++k) {
+      inexact[added] = block_.share[k];
+      added += e[k] != 0;
+    }
+    shares_.insert(shares_.end(), inexact.data(), inexact.data() + added);
+    result_.exact += static_cast<int64_t>(count - added);
   }
 
   void element(size_t i, double v, double e, bool sampled) {
@@ -168,7 +200,7 @@ class Comparer {
   Comparison& result_;
   const std::string& name_;
   const RegionOutput& output_;
-  std::vector<double> stored_;
+  const std::vector<double>& stored_;
   Dtype dtype_;
   std::optional<Scales> scales_;  // computed on first use
   size_t loose_ = 0;              // elements
@@ -179,11 +211,13 @@ class Comparer {
 
 }  // namespace
 
-Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace) {
+Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace,
+                   ReferenceMemo* memo) {
   Comparison result;
   for (const RegionOutput& output : outputs) {
-    Comparer(result, graph.name(output.value), output, *trace.values[static_cast<size_t>(output.value)])
-        .run();
+    const TensorPtr& tensor = trace.values[static_cast<size_t>(output.value)];
+    const BoundedPtr stored = memo ? memo->stored(tensor) : std::make_shared<const Bounded>(*tensor);
+    Comparer(result, graph.name(output.value), output, *stored).run();
   }
   return result;
 }

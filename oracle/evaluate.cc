@@ -14,6 +14,7 @@ namespace {
 struct Context {
   const Contract& contract;
   const Reading& reading;
+  ReferenceMemo* memo = nullptr;
   const Arithmetic* inside = nullptr;  // of the composite op whose expansion is evaluated
 
   const Arithmetic& arithmetic(const Op& op) const {
@@ -45,8 +46,16 @@ struct Context {
 
 using Values = std::vector<BoundedPtr>;  // by ValueId
 
-std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Values& values,
-                                  const std::string& name, const Context& context);
+BoundedPtrs compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name,
+                         const Context& context);
+
+// `value` becomes a copy of it that f has changed.
+template <class F>
+void change(BoundedPtr& value, F f) {
+  auto changed = std::make_shared<Bounded>(*value);
+  f(*changed);
+  value = std::move(changed);
+}
 
 // Half of the smallest subnormal: the largest error of a rounding that underflows.
 double half_subnormal(Dtype dtype) { return std::ldexp(1.0, min_exponent(dtype) - precision(dtype)); }
@@ -81,22 +90,37 @@ bool may_flush(const Op& op, const Arithmetic& arithmetic) {
   return arithmetic.flushes_subnormals && op_class != OpClass::movement && op_class != OpClass::source;
 }
 
-// The value as other nodes of the region read it.
-Bounded round_inner(Bounded value, const Op& op, const std::string& name, const Context& context) {
-  const bool computed = computes(op);
-  const Deviation* deviation = context.deviation(name);
-  const double relative = context.slack(name) + (deviation ? deviation->relative : 0);
+void round_as(Bounded& value, const RoundingKey& key) {
+  const double relative = key.slack + key.relative;
+  if (key.deviates && key.kind == Deviation::Kind::maybe) {
+    if (relative > 0) pass_on(value, false, false, relative);
+    return pass_on_either(value, key.computed);
+  }
   // A moved rounding may produce subnormals of its dtype: it is then off by up to half of the smallest
   // one.
-  if (deviation && deviation->kind == Deviation::Kind::maybe) {
-    if (relative > 0) pass_on(value, false, false, relative);
-    pass_on_either(value, computed);
-    return value;
+  const bool moved = key.deviates && key.kind == Deviation::Kind::move;
+  const double absolute = moved ? half_subnormal(key.dtype) : 0;
+  if (key.computed || relative > 0) pass_on(value, key.computed, !key.deviates, relative, absolute);
+}
+
+// The value as other nodes of the region read it.
+BoundedPtr round_inner(BoundedPtr value, const Op& op, const std::string& name, const Context& context) {
+  RoundingKey key{.computed = computes(op), .slack = context.slack(name)};
+  if (const Deviation* deviation = context.deviation(name)) {
+    key.deviates = true;
+    key.kind = deviation->kind;
+    key.dtype = deviation->dtype;
+    key.relative = deviation->relative;
+  } else if (!key.computed && key.slack == 0) {
+    return value;  // nothing rounds
   }
-  const bool moved = deviation && deviation->kind == Deviation::Kind::move;
-  const double absolute = moved ? half_subnormal(deviation->dtype) : 0;
-  if (computed || relative > 0) pass_on(value, computed, deviation == nullptr, relative, absolute);
-  return value;
+  if (context.memo) {
+    if (BoundedPtr known = context.memo->find_rounded(value, key)) return known;
+  }
+  BoundedPtr rounded = value;
+  change(rounded, [&](Bounded& b) { round_as(b, key); });
+  if (context.memo) context.memo->add_rounded(value, key, rounded);
+  return rounded;
 }
 
 // The roundings of the inner values of a lowering.
@@ -134,10 +158,10 @@ void add_partial_roundings(Bounded& value, const Node& node, const Values& value
 
 // Evaluates the expansion of a composite op. Its last value is returned before rounding, as for every op.
 // Inputs of `inner` beyond those of the op are constants.
-Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>& inputs,
-                          const std::string& name, const Context& context, const LoweredRoundings& lowered) {
+BoundedPtr compute_composite(const Graph& inner, const BoundedPtrs& inputs, const std::string& name,
+                             const Context& context, const LoweredRoundings& lowered) {
   Values values(static_cast<size_t>(inner.value_count()));
-  for (size_t i = 0; i < inputs.size(); ++i) values[i] = std::make_shared<Bounded>(*inputs[i]);
+  std::copy(inputs.begin(), inputs.end(), values.begin());
   for (size_t i = inputs.size(); i < inner.inputs().size(); ++i) {
     Bounded constant(inner.inputs()[i].type);
     std::fill(constant.v.begin(), constant.v.end(), std::get<Constant>(inner.inputs()[i].fill).value);
@@ -146,18 +170,18 @@ Bounded compute_composite(const Graph& inner, const std::vector<const Bounded*>&
   const ValueId last = inner.outputs()[0];
   for (const Node& node : inner.nodes()) {
     const std::string inner_name = name + "/" + node.name;
-    Bounded value = std::move(compute_node(inner, node, values, inner_name, context)[0]);
-    if (lowered.narrow_sums) add_partial_roundings(value, node, values);
+    BoundedPtr value = compute_node(inner, node, values, inner_name, context)[0];
+    if (lowered.narrow_sums) change(value, [&](Bounded& b) { add_partial_roundings(b, node, values); });
     if (node.first_output == last) return value;
     if (lowered.optional) {
-      pass_on_either(value, computes(node.op));
+      change(value, [&](Bounded& b) { pass_on_either(b, computes(node.op)); });
     } else {
       value = round_inner(std::move(value), node.op, inner_name, context);
     }
-    values[static_cast<size_t>(node.first_output)] = std::make_shared<Bounded>(std::move(value));
+    values[static_cast<size_t>(node.first_output)] = std::move(value);
   }
   check(false, "composite: the expansion's output is not a node");
-  return Bounded(inner.type(last));
+  return nullptr;
 }
 
 // Marks elements of a product of unnormalised rows (exponentials, at most 1 each) as unknown where their
@@ -214,58 +238,66 @@ void follow_zero_signs(const Op& op, const std::vector<const Bounded*>& inputs, 
 }
 
 // What the op computes itself, without a lowering.
-std::vector<Bounded> compute_op(const Node& node, const std::vector<const Bounded*>& inputs, TypeSpan outputs,
-                                const Context& context) {
+BoundedPtrs compute_op(const Graph& graph, const Node& node, const BoundedPtrs& inputs,
+                       const Context& context) {
   const Arithmetic& arithmetic = context.arithmetic(node.op);
-  std::vector<Bounded> results = may_flush(node.op, arithmetic)
-                                     ? compute_flushed(node.op, inputs, outputs, arithmetic)
-                                     : reference(node.op, inputs, outputs, arithmetic);
-  for (Bounded& result : results) follow_zero_signs(node.op, inputs, result);
+  if (context.memo) {
+    if (const BoundedPtrs* known = context.memo->find(node.op, arithmetic, inputs)) return *known;
+  }
+  Types outputs;
+  for (int i = 0; i < node.output_count; ++i) outputs.push_back(graph.type(node.first_output + i));
+  std::vector<const Bounded*> operands;
+  for (const BoundedPtr& input : inputs) operands.push_back(input.get());
+  std::vector<Bounded> computed = may_flush(node.op, arithmetic)
+                                      ? compute_flushed(node.op, operands, outputs, arithmetic)
+                                      : reference(node.op, operands, outputs, arithmetic);
+  BoundedPtrs results;
+  for (Bounded& result : computed) {
+    follow_zero_signs(node.op, operands, result);
+    results.push_back(std::make_shared<const Bounded>(std::move(result)));
+  }
+  if (context.memo) context.memo->add(node.op, arithmetic, inputs, results);
   return results;
 }
 
 // The roundings inside of an op that the reading adds to its result.
-void add_inner_roundings(Bounded& value, const Node& node, const std::string& name,
-                         const std::vector<const Bounded*>& inputs, const Context& context) {
+void add_inner_roundings(BoundedPtr& value, const Node& node, const std::string& name,
+                         const BoundedPtrs& inputs, const Context& context) {
+  if (context.reading.deviations.empty()) return;
   for (const char* inner : {kExponentials, kInner}) {
     if (const Deviation* added = context.deviation(name + inner))
-      add_rounding(value, *added, node.op, inputs[0]->v.size());
+      change(value, [&](Bounded& b) { add_rounding(b, *added, node.op, inputs[0]->v.size()); });
   }
 }
 
-std::vector<Bounded> compute_node(const Graph& graph, const Node& node, const Values& values,
-                                  const std::string& name, const Context& context) {
-  std::vector<const Bounded*> inputs;
-  Types types, outputs;
-  for (ValueId v : node.inputs) {
-    inputs.push_back(values[static_cast<size_t>(v)].get());
-    types.push_back(graph.type(v));
-  }
-  if (const Deviation* lowered = context.lowering(name)) {
-    const Context inside{context.contract, context.reading, &context.arithmetic(node.op)};
+BoundedPtrs compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name,
+                         const Context& context) {
+  BoundedPtrs inputs;
+  for (ValueId v : node.inputs) inputs.push_back(values[static_cast<size_t>(v)]);
+  const Deviation* const lowered = context.lowering(name);
+  if (lowered || info(node.op).op_class == OpClass::composite) {
+    Types types;
+    for (ValueId v : node.inputs) types.push_back(graph.type(v));
+    const Context inside{context.contract, context.reading, context.memo, &context.arithmetic(node.op)};
+    if (!lowered) return {compute_composite(*expansion(node.op, types), inputs, name, inside, {})};
     const bool either = lowered->kind == Deviation::Kind::maybe_lower;
     const Lowering& lowering = *find_lowering(lowered->lowering);
-    Bounded as_graph = compute_composite(*lowering.graph(node.op, types), inputs, name, inside,
-                                         {either && context.contract.any_rounding, lowering.narrow_sums});
+    BoundedPtr as_graph = compute_composite(*lowering.graph(node.op, types), inputs, name, inside,
+                                            {either && context.contract.any_rounding, lowering.narrow_sums});
     if (!either) return {as_graph};
-    outputs.push_back(graph.type(node.first_output));
-    Bounded as_op = std::move(compute_op(node, inputs, outputs, context)[0]);
+    BoundedPtr as_op = compute_op(graph, node, inputs, context)[0];
     add_inner_roundings(as_op, node, name, inputs, context);
-    cover(as_op, as_graph);
+    change(as_op, [&](Bounded& b) { cover(b, *as_graph); });
     return {as_op};
   }
-  if (info(node.op).op_class == OpClass::composite) {
-    const Context inside{context.contract, context.reading, &context.arithmetic(node.op)};
-    return {compute_composite(*expansion(node.op, types), inputs, name, inside, {})};
-  }
-  for (int i = 0; i < node.output_count; ++i) outputs.push_back(graph.type(node.first_output + i));
-  std::vector<Bounded> results = compute_op(node, inputs, outputs, context);
-  Bounded& value = results[0];
+  BoundedPtrs results = compute_op(graph, node, inputs, context);
   const auto& unnormalised = context.contract.unnormalised;
   if (std::find(unnormalised.begin(), unnormalised.end(), name) != unnormalised.end()) {
-    forget_overflowing(value, node.op, *inputs[0], *inputs[1], context.arithmetic(node.op));
+    change(results[0], [&](Bounded& b) {
+      forget_overflowing(b, node.op, *inputs[0], *inputs[1], context.arithmetic(node.op));
+    });
   }
-  add_inner_roundings(value, node, name, inputs, context);
+  add_inner_roundings(results[0], node, name, inputs, context);
   return results;
 }
 
@@ -312,13 +344,14 @@ std::vector<InnerRounding> inner_roundings(const Graph& graph, const Region& reg
 }
 
 std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, const Trace& trace,
-                                   const Reading& reading) {
-  const Context context{region.contract, reading, nullptr};
+                                   const Reading& reading, ReferenceMemo* memo) {
+  const Context context{region.contract, reading, memo};
   Values values(static_cast<size_t>(graph.value_count()));
   for (ValueId v : region.inputs) {
-    Bounded input(*trace.values[static_cast<size_t>(v)]);
-    if (context.deviation(graph.name(v))) unround(input);
-    values[static_cast<size_t>(v)] = std::make_shared<Bounded>(std::move(input));
+    const TensorPtr& stored = trace.values[static_cast<size_t>(v)];
+    BoundedPtr& input = values[static_cast<size_t>(v)];
+    input = memo ? memo->stored(stored) : std::make_shared<const Bounded>(*stored);
+    if (context.deviation(graph.name(v))) change(input, unround);
   }
   std::vector<RegionOutput> outputs;
   const bool copies = std::all_of(region.nodes.begin(), region.nodes.end(), [&](int n) {
@@ -326,15 +359,11 @@ std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, con
   });
   for (int n : region.nodes) {
     const Node& node = graph.nodes()[static_cast<size_t>(n)];
-    std::vector<Bounded> results = compute_node(graph, node, values, node.name, context);
     ValueId v = node.first_output;
-    for (Bounded& result : results) {
-      if (region.nodes.size() > 1) {
-        values[static_cast<size_t>(v)] =
-            std::make_shared<Bounded>(round_inner(result, node.op, graph.name(v), context));
-      }
-      if (is_output(region, v))
-        outputs.push_back({v, std::make_shared<const Bounded>(std::move(result)), computes(node.op), copies});
+    for (const BoundedPtr& result : compute_node(graph, node, values, node.name, context)) {
+      if (region.nodes.size() > 1)
+        values[static_cast<size_t>(v)] = round_inner(result, node.op, graph.name(v), context);
+      if (is_output(region, v)) outputs.push_back({v, result, computes(node.op), copies});
       ++v;
     }
   }

@@ -9,6 +9,7 @@
 
 #include "oracle/bounded.h"
 #include "oracle/plan.h"
+#include "oracle/reference_memo.h"
 
 namespace fusesmith::oracle {
 
@@ -34,8 +35,9 @@ struct RegionOutput {
   bool copied = false;  // the region only moves values: even the sign of zero is preserved
 };
 
+// `memo`, if it is not null, has what earlier evaluations computed, and gets what this one computes.
 std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, const Trace& trace,
-                                   const Reading& reading);
+                                   const Reading& reading, ReferenceMemo* memo = nullptr);
 
 // Every inner rounding of the region, in evaluation order.
 std::vector<InnerRounding> inner_roundings(const Graph& graph, const Region& region);

@@ -24,6 +24,15 @@ SameBits same_bits(const Trace& baseline, const Trace& candidate) {
   return same;
 }
 
+// The candidate's trace, with the baseline's tensors where they have the same bits.
+Trace shared_trace(const Trace& baseline, const Trace& candidate, const SameBits& same) {
+  Trace shared = candidate;
+  for (size_t v = 0; v < same.size(); ++v) {
+    if (same[v].value_or(false)) shared.values[v] = baseline.values[v];
+  }
+  return shared;
+}
+
 bool all_same(const std::vector<ValueId>& values, const SameBits& same) {
   return std::all_of(values.begin(), values.end(),
                      [&](ValueId v) { return same[static_cast<size_t>(v)].value_or(false); });
@@ -204,21 +213,25 @@ bool is_exact(const BackendVerdict& backend) {
   return !backend.regions.empty() && std::all_of(backend.regions.begin(), backend.regions.end(), exact);
 }
 
-// Regions know nothing of each other. Of a small graph they are judged one after the other, since campaigns
-// have threads of their own; of a large one, whose references take minutes, by a few threads.
-template <class F>
-std::vector<RegionVerdict> judge_each(const Graph& graph, size_t count, F judge_one) {
+bool is_large(const Graph& graph) {
   constexpr int64_t kLarge = int64_t{1} << 22;  // elements
-  constexpr unsigned kMostThreads = 8;          // each holds the references of one region
   int64_t elements = 0;
   for (ValueId v = 0; v < graph.value_count(); ++v) elements += element_count(graph.type(v));
+  return elements >= kLarge;
+}
+
+// Of a small graph regions are judged one after the other, since campaigns have threads of their own, and
+// share what their references compute; of a large one, whose references take minutes, by a few threads.
+template <class F>
+std::vector<RegionVerdict> judge_each(const Graph& graph, size_t count, F judge_one) {
+  constexpr unsigned kMostThreads = 8;  // each holds the references of one region
   std::vector<RegionVerdict> verdicts(count);
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t r = next++; r < count; r = next++) verdicts[r] = judge_one(r);
   };
   const unsigned threads =
-      elements < kLarge ? 1 : std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
+      is_large(graph) ? std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads) : 1;
   std::vector<std::future<void>> others;
   try {
     for (unsigned t = 1; t < threads; ++t) others.push_back(std::async(std::launch::async, work));
@@ -250,8 +263,10 @@ void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole
 }
 
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
-  BackendVerdict verdict =
-      judge_regions(graph, execution, {options.minimal_deviations, false, options.sample, nullptr});
+  ReferenceMemo memo;
+  BackendVerdict verdict = judge_regions(
+      graph, execution,
+      {options.minimal_deviations, false, options.sample, nullptr, is_large(graph) ? nullptr : &memo});
   if (execution.disagreement) {
     RegionVerdict& region = verdict.regions.at(execution.disagreement->region);
     region = disagreeing(graph, *execution.disagreement, std::move(region));
@@ -269,8 +284,11 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   const SameBits same = same_bits(*baseline.trace, *candidate.trace);
   RegionJudgeOptions region_options{options.minimal_deviations,
                                     test_case.policy.implicit_casts == Policy::ImplicitCasts::strict,
-                                    options.sample, candidate.trace};
+                                    options.sample, candidate.trace, nullptr};
   region_options.sample.seed = test_case.seed;
+  ReferenceMemo memo;
+  if (!is_large(graph)) region_options.memo = &memo;
+  const Trace candidate_trace = shared_trace(*baseline.trace, *candidate.trace, same);
   verdict.baseline = judge_regions(graph, baseline, region_options);
   region_options.other = baseline.trace;
   mark_disagreement(test_case, baseline, options.find_issue, verdict.baseline, verdict);
@@ -279,7 +297,7 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
     const Region& region = candidate.plan->regions[r];
     std::optional<RegionVerdict> known;
     if (has_same_bits(region, same)) known = inherit(graph, region, r, *baseline.plan, verdict.baseline);
-    return known ? *known : judge_region(graph, *candidate.plan, r, *candidate.trace, region_options);
+    return known ? *known : judge_region(graph, *candidate.plan, r, candidate_trace, region_options);
   });
   mark_disagreement(test_case, candidate, options.find_issue, verdict.candidate, verdict);
   mark_identical(graph, *baseline.plan, *candidate.plan, same, verdict.baseline);

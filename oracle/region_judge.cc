@@ -46,12 +46,12 @@ class RegionJudge {
 
  private:
   std::vector<RegionOutput> outputs(const Deviations& deviations) const {
-    return evaluate(graph_, region_, trace_, {deviations});
+    return evaluate(graph_, region_, trace_, {deviations}, options_.memo);
   }
   // The last reading is kept, since one that suffices is asked for again.
   Comparison read(const Deviations& deviations) const {
     if (!last_ || last_->first != deviations)
-      last_.emplace(deviations, compare(graph_, outputs(deviations), trace_));
+      last_.emplace(deviations, compare(graph_, outputs(deviations), trace_, options_.memo));
     return last_->second;
   }
 

@@ -14,6 +14,8 @@ struct RegionJudgeOptions {
   bool strict_policy = false;
   SampleOptions sample = {};
   const Trace* other = nullptr;  // of another backend: a sample has what differs most from it
+  // Null, or shared with other regions of the graph that are judged by the same thread.
+  ReferenceMemo* memo = nullptr;
 };
 
 RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t region, const Trace& trace,
@@ -43,7 +45,8 @@ struct Comparison {
 
   bool lawful() const { return outside == 0 && outside_special == 0; }
 };
-Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace);
+Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace,
+                   ReferenceMemo* memo = nullptr);
 
 // Which of two readings explains the stored bits better, if the region is within its bounds under both. The
 // result is a standard score: among the elements whose exact results differ between the readings, how many

@@ -12,10 +12,12 @@
 // half of that if they are rounded, and 0 if they are 0. With these errors of both operands, the propagated
 // error is at most ((1 + w)^2 - 1) s = (2 w + w^2) s.
 #include <Eigen/Core>
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
+#include "oracle/reference/product_row.h"
 #include "oracle/reference/sums.h"
 
 namespace fusesmith::oracle::ref {
@@ -24,7 +26,6 @@ namespace {
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLargestF32 = std::numeric_limits<float>::max();
 
 // One group of axes: sizes, and strides in the operands that have them (0 elsewhere).
 struct Axes {
@@ -60,44 +61,69 @@ Bounded read_as_tf32(const Bounded& x) {
   return read;
 }
 
-// One operand of one batch element, gathered: values, magnitudes and errors; for each row (of a) or column
-// (of b) its granularity, the number of nonzero elements, and whether it certainly contains NaN.
-struct Operand {
-  Matrix v, magnitude, e;
-  std::vector<int> granularities, nonzeros;
-  std::vector<bool> nan;
+// What the rows of the left operand, or the columns of the right one, have in common.
+struct Lines {
+  std::vector<double> unit;      // a power of two of which all elements are multiples; kAnyUnit of zeros
+  std::vector<int64_t> nonzero;  // elements
+  std::vector<int64_t> nan;      // elements that are NaN with e = 0
+
+  explicit Lines(size_t count = 0) : unit(count, kAnyUnit), nonzero(count, 0), nan(count, 0) {}
 };
 
-Operand gather(const Bounded& x, const std::vector<int64_t>& rows, const std::vector<int64_t>& cols,
-               int64_t base, bool by_row) {
-  const auto r = static_cast<Eigen::Index>(rows.size()), c = static_cast<Eigen::Index>(cols.size());
-  const size_t lines = by_row ? rows.size() : cols.size();
-  Operand o{Matrix(r, c),
-            {},
-            {},
-            std::vector<int>(lines, kAnyGranularity),
-            std::vector<int>(lines, 0),
-            std::vector<bool>(lines, false)};
-  const bool exact = x.exact();
-  if (!exact) o.e.resize(r, c);
-  for (Eigen::Index i = 0; i < r; ++i) {
-    const auto row = static_cast<size_t>(base + rows[static_cast<size_t>(i)]);
-    for (Eigen::Index j = 0; j < c; ++j) {
-      const size_t at = row + static_cast<size_t>(cols[static_cast<size_t>(j)]);
-      const double value = x.v[at];
-      o.v(i, j) = value;
-      if (!exact) o.e(i, j) = x.e[at];
-      const auto line = static_cast<size_t>(by_row ? i : j);
-      o.granularities[line] = std::min(o.granularities[line], granularity(value));
-      o.nonzeros[line] += value != 0;
-      if (std::isnan(value) && (exact || x.e[at] == 0)) o.nan[line] = true;
+// One operand of one batch element, gathered: values, magnitudes and errors.
+struct Operand {
+  Matrix v, magnitude, e;
+  Lines lines;
+};
+
+// Magnitudes, and what the rows (of a left operand) or columns (of a right one) have in common.
+//
+// Tensor cores align terms by the exponent fields of the factors, so a subnormal is aligned like the smallest
+// normal number, and smaller terms beside it are truncated earlier (seen on an H200 with f16).
+void look_at(Operand& o, bool by_row, double normal) {
+  const auto n = static_cast<size_t>(o.v.cols());
+  o.magnitude.resize(o.v.rows(), o.v.cols());
+  o.lines = Lines(static_cast<size_t>(by_row ? o.v.rows() : o.v.cols()));
+  for (Eigen::Index i = 0; i < o.v.rows(); ++i) {
+    const double* const v = o.v.row(i).data();
+    const double* const e = o.e.size() > 0 ? o.e.row(i).data() : nullptr;
+    double* const magnitude = o.magnitude.row(i).data();
+    if (!by_row) {
+      look_at_columns(v, e, n, normal, magnitude, o.lines.unit.data(), o.lines.nonzero.data(),
+                      o.lines.nan.data());
+      continue;
+    }
+    const LineFacts facts = look_at_row(v, n, normal, magnitude);
+    const auto line = static_cast<size_t>(i);
+    o.lines.unit[line] = facts.unit;
+    o.lines.nonzero[line] = facts.nonzero;
+    for (size_t j = 0; facts.nan > 0 && j < n; ++j)
+      o.lines.nan[line] += std::isnan(v[j]) && (!e || e[j] == 0);
+  }
+}
+
+// Copies x[base + rows[i] + columns[j]] to row i and column j.
+void gather_matrix(const std::vector<double>& x, const std::vector<int64_t>& rows,
+                   const std::vector<int64_t>& columns, int64_t base, Matrix& to) {
+  to.resize(static_cast<Eigen::Index>(rows.size()), static_cast<Eigen::Index>(columns.size()));
+  bool contiguous = true;
+  for (size_t j = 0; j < columns.size(); ++j) contiguous &= columns[j] == static_cast<int64_t>(j);
+  double* out = to.data();
+  for (const int64_t row : rows) {
+    const double* const from = x.data() + base + row;
+    if (contiguous) {
+      out = std::copy_n(from, columns.size(), out);
+    } else {
+      for (const int64_t column : columns) *out++ = from[column];
     }
   }
-  // Tensor cores align terms by the exponent fields of the factors, so a subnormal is aligned like the
-  // smallest normal number, and smaller terms beside it are truncated earlier (seen on an H200 with f16).
-  const double normal = std::ldexp(1.0, min_exponent(x.type.dtype));
-  o.magnitude = o.v.cwiseAbs().unaryExpr([=](double m) { return m > 0 && m < normal ? normal : m; });
-  return o;
+}
+
+void gather(const Bounded& x, const std::vector<int64_t>& rows, const std::vector<int64_t>& columns,
+            int64_t base, bool by_row, Operand& o) {
+  gather_matrix(x.v, rows, columns, base, o.v);
+  if (!x.exact()) gather_matrix(x.e, rows, columns, base, o.e);
+  look_at(o, by_row, std::ldexp(1.0, min_exponent(x.type.dtype)));
 }
 
 // A tf32 tensor core that adds slices of 4 products, aligned and truncated one bit below u of the largest,
@@ -108,34 +134,9 @@ double roundings(double k, const Arithmetic& arithmetic) {
   return arithmetic.sum_height > 0 ? std::fmin(any_order, arithmetic.sum_height) : any_order;
 }
 
-// What the errors of all elements with K products have in common.
-struct SumError {
-  SumError(double k, const Arithmetic& arithmetic)
-      : n(roundings(k, arithmetic) * kU),
-        relative(n / (1 - n)),
-        of_reference(k * 0x1p-53),
-        absolute(k * arithmetic.smallest_term) {}
-  double n, relative;   // h u and h u / (1 - h u)
-  double of_reference;  // relative, of the f64 sum
-  double absolute;
-};
-
-// e of one element. s: sum of the magnitudes of finite terms; `inputs`: contribution of
-// inexact inputs; g: granularity of the terms; `lone`: at most one term is nonzero. A partial sum may
-// overflow in some order; if all terms have one sign, it overflows in every order or in none.
-double product_error(double v, double s, double inputs, const SumError& sum, int g, bool lone,
-                     bool one_sign) {
-  const double magnitude = s + inputs;
-  if (std::isnan(v)) return inputs == 0 ? 0 : kInfinity;
-  if (!(magnitude < kLargestF32)) {
-    const bool always =
-        inputs == 0 && one_sign && std::isfinite(v) && s * (1 - 2 * sum.n) > kLargestF32 * (1 + kU);
-    return always ? 0 : kInfinity;
-  }
-  if (std::isinf(v)) return inputs == 0 ? 0 : kInfinity;
-  if (s == 0 && inputs == 0) return 0;
-  if (inputs == 0 && (sums_are_exact(g, s, -126) || (lone && is_plain_f32(v)))) return 0;
-  return inputs + sum.relative * magnitude + sum.of_reference * magnitude + sum.absolute;
+SumError sum_error(double k, const Arithmetic& arithmetic) {
+  const double n = roundings(k, arithmetic) * kU;
+  return {n, n / (1 - n), k * 0x1p-53, k * arithmetic.smallest_term};
 }
 
 struct Factors {
@@ -176,44 +177,100 @@ bool one_sign(const Operand& a, const Operand& b, Eigen::Index i, Eigen::Index j
   return !(up && down);
 }
 
-void multiply_batch(const Factors& p, const Operand& a, const Operand& b, int64_t out_base, Bounded& y) {
-  const Matrix v = a.v * b.v;
-  const Matrix s = a.magnitude * b.magnitude;
-  const bool exact = p.a.exact() && p.b.exact() && (!p.bias || p.bias->exact());
-  Matrix inputs;
-  if (!exact) {
-    inputs = Matrix::Zero(v.rows(), v.cols());
-    if (!p.a.exact()) inputs += a.e * (p.b.exact() ? b.magnitude : Matrix(b.magnitude + b.e));
-    if (!p.b.exact()) inputs += a.magnitude * b.e;
+// One batch element of a product, and memory that the next one uses again.
+class Batch {
+ public:
+  Batch(const Factors& p, Bounded& y)
+      : p_(p),
+        y_(y),
+        exact_(p.a.exact() && p.b.exact() && (!p.bias || p.bias->exact())),
+        out_m_(offsets(p.view.m.sizes, p.view.m.out)),
+        out_n_(offsets(p.view.n.sizes, p.view.n.out)),
+        value_(out_n_.size()),
+        e_(out_n_.size()),
+        bias_v_(out_n_.size(), -0.0),
+        bias_e_(out_n_.size(), 0),
+        bias_unit_(out_n_.size(), kAnyUnit),
+        error_(
+            sum_error(static_cast<double>(element_count(p.view.k.sizes)) + (p.bias ? 1 : 0), p.arithmetic)) {
+    y.e.resize(y.v.size());
+    if (!p.bias) return;
+    bias_v_ = p.bias->v;
+    if (!p.bias->exact()) bias_e_ = p.bias->e;
+    std::transform(bias_v_.begin(), bias_v_.end(), bias_unit_.begin(), unit_of);
   }
-  const auto out_m = offsets(p.view.m.sizes, p.view.m.out), out_n = offsets(p.view.n.sizes, p.view.n.out);
-  const SumError error(static_cast<double>(a.v.cols()) + (p.bias ? 1 : 0), p.arithmetic);
-  for (Eigen::Index i = 0; i < v.rows(); ++i) {
-    for (Eigen::Index j = 0; j < v.cols(); ++j) {
-      const auto column = static_cast<size_t>(j);
-      const auto at = static_cast<size_t>(out_base + out_m[static_cast<size_t>(i)] + out_n[column]);
-      if (a.nan[static_cast<size_t>(i)] || b.nan[column]) {  // regardless of the other terms
-        y.set(at, kNaN, 0);
-        continue;
-      }
-      double value = v(i, j), sum = std::isinf(value) ? finite_magnitude(a, b, i, j) : s(i, j);
-      double from_inputs = exact ? 0 : inputs(i, j);
-      if (std::isnan(from_inputs)) from_inputs = inputs_beside_infinity(a, b, i, j);
-      int g = std::min(a.granularities[static_cast<size_t>(i)] + b.granularities[column], kAnyGranularity);
-      if (p.bias) {
-        value += p.bias->v[column];
-        if (!std::isinf(p.bias->v[column])) sum += std::fabs(p.bias->v[column]);
-        from_inputs += p.bias->error(column);
-        g = std::min(g, granularity(p.bias->v[column]));
-      }
-      if (std::isnan(from_inputs)) from_inputs = kInfinity;
-      const bool lone = !p.bias && std::min(a.nonzeros[static_cast<size_t>(i)], b.nonzeros[column]) <= 1;
-      const bool huge = !(sum < 1e38);  // only then does the sign of terms matter
-      const bool same_signs = huge && one_sign(a, b, i, j, p.bias ? p.bias->v[column] : 0);
-      y.set(at, value, product_error(value, sum, from_inputs, error, g, lone, same_signs));
+
+  void multiply(const Operand& a, const Operand& b, int64_t out_base) {
+    v_.noalias() = a.v * b.v;
+    s_.noalias() = a.magnitude * b.magnitude;
+    inputs_.setZero(v_.rows(), v_.cols());
+    if (!p_.a.exact()) inputs_ += a.e * (p_.b.exact() ? b.magnitude : Matrix(b.magnitude + b.e));
+    if (!p_.b.exact()) inputs_ += a.magnitude * b.e;
+    for (Eigen::Index i = 0; i < v_.rows(); ++i) {
+      if (!plain_row(a, b, i)) special_elements(a, b, i);
+      double* const v = y_.v.data() + out_base + out_m_[static_cast<size_t>(i)];
+      double* const e = y_.e.data() + out_base + out_m_[static_cast<size_t>(i)];
+      for (size_t j = 0; j < out_n_.size(); ++j) v[out_n_[j]] = value_[j], e[out_n_[j]] = e_[j];
     }
   }
-}
+
+ private:
+  // Whether all elements of the row are finite and cannot overflow.
+  bool plain_row(const Operand& a, const Operand& b, Eigen::Index i) {
+    const ProductRow row{out_n_.size(),
+                         v_.row(i).data(),
+                         s_.row(i).data(),
+                         inputs_.row(i).data(),
+                         bias_v_.data(),
+                         bias_e_.data(),
+                         bias_unit_.data(),
+                         b.lines.unit.data(),
+                         b.lines.nonzero.data(),
+                         a.lines.unit[static_cast<size_t>(i)],
+                         a.lines.nonzero[static_cast<size_t>(i)],
+                         p_.bias ? -1 : 1};
+    return bound_row(row, error_, value_.data(), e_.data());
+  }
+
+  // The elements of a row that are not finite, or may overflow.
+  void special_elements(const Operand& a, const Operand& b, Eigen::Index i) {
+    for (Eigen::Index j = 0; j < v_.cols(); ++j) {
+      const auto column = static_cast<size_t>(j), row = static_cast<size_t>(i);
+      double &value = value_[column], &e = e_[column];
+      value = v_(i, j);
+      if (a.lines.nan[row] > 0 || b.lines.nan[column] > 0) {  // regardless of the other terms
+        value = kNaN, e = 0;
+        continue;
+      }
+      double sum = std::isinf(value) ? finite_magnitude(a, b, i, j) : s_(i, j);
+      double from_inputs = exact_ ? 0 : inputs_(i, j);
+      if (std::isnan(from_inputs)) from_inputs = inputs_beside_infinity(a, b, i, j);
+      double unit = a.lines.unit[row] * b.lines.unit[column];
+      if (p_.bias) {
+        const double bias = p_.bias->v[column];
+        value += bias;
+        if (!std::isinf(bias)) sum += std::fabs(bias);
+        from_inputs += p_.bias->error(column);
+        unit = std::fmin(unit, unit_of(bias));
+      }
+      if (std::isnan(from_inputs)) from_inputs = kInfinity;
+      const bool lone = !p_.bias && std::min(a.lines.nonzero[row], b.lines.nonzero[column]) <= 1;
+      const bool huge = !(sum < 1e38);  // only then does the sign of terms matter
+      const bool same_signs = huge && one_sign(a, b, i, j, p_.bias ? p_.bias->v[column] : 0);
+      e = product_error(value, sum, from_inputs, error_, unit, lone, same_signs);
+    }
+  }
+
+  const Factors& p_;
+  Bounded& y_;
+  bool exact_;
+  Matrix v_, s_, inputs_;
+  std::vector<int64_t> out_m_, out_n_;
+  std::vector<double> value_, e_;  // of one row
+  // Without a bias, what changes nothing: adding -0 keeps the signs of zeros.
+  std::vector<double> bias_v_, bias_e_, bias_unit_;
+  SumError error_;
+};
 
 Bounded multiply_as_read(const Factors& p, const TensorType& out) {
   Bounded y(out);
@@ -224,12 +281,14 @@ Bounded multiply_as_read(const Factors& p, const TensorType& out) {
   const auto m = offsets(view.m.sizes, view.m.a), n = offsets(view.n.sizes, view.n.b);
   const auto k_a = offsets(view.k.sizes, view.k.a), k_b = offsets(view.k.sizes, view.k.b);
   Operand a, b;
+  Batch batch(p, y);
   for (size_t i = 0; i < batch_out.size();
        ++i) {  // an operand with stride 0 along the batch is gathered once
-    if (i == 0 || batch_a[i] != batch_a[i - 1]) a = gather(p.a, m, k_a, batch_a[i], true);
-    if (i == 0 || batch_b[i] != batch_b[i - 1]) b = gather(p.b, k_b, n, batch_b[i], false);
-    multiply_batch(p, a, b, batch_out[i], y);
+    if (i == 0 || batch_a[i] != batch_a[i - 1]) gather(p.a, m, k_a, batch_a[i], true, a);
+    if (i == 0 || batch_b[i] != batch_b[i - 1]) gather(p.b, k_b, n, batch_b[i], false, b);
+    batch.multiply(a, b, batch_out[i]);
   }
+  y.forget_zero_errors();
   return y;
 }
 

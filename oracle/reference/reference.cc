@@ -17,7 +17,9 @@ std::vector<Bounded> reference(const Op& op, BoundedSpan inputs, TypeSpan output
         } else if constexpr (ref::kHasSeveralOutputs<T>) {
           return ref::reference(x, inputs, outputs, arithmetic);
         } else {
-          return {ref::reference(x, inputs, outputs[0], arithmetic)};
+          std::vector<Bounded> results;  // a list in braces would copy its element
+          results.push_back(ref::reference(x, inputs, outputs[0], arithmetic));
+          return results;
         }
       },
       op);
