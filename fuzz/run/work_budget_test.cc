@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "fuzz/base/block_cache.h"
 #include "fuzz/generate/generator.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/run_case.h"
@@ -31,7 +30,7 @@ uint64_t allocations() {
   return allocations_of_thread;
 }
 #else
-uint64_t allocations() { return block_counts().allocations; }
+uint64_t allocations() { return 0; }
 #endif
 
 // Per case, in the mean of the first cases of seed 1.
@@ -88,6 +87,9 @@ void add_case(uint64_t counter, Work& work) {
 }
 
 TEST(WorkBudget, OfACase) {
+#if !FUSESMITH_ADDRESS_SANITIZER
+  GTEST_SKIP() << "AddressSanitizer counts the allocations";
+#endif
   Work warm_up, work;
   add_case(0, warm_up);  // lists that are made once
   for (uint64_t counter = 0; counter < kCases; ++counter) add_case(counter, work);
