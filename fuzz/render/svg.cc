@@ -49,7 +49,7 @@ std::string number(double x) {
 }
 
 std::string cut(std::string text) {
-  if (text.size() > kMaxLine) text = text.substr(0, kMaxLine - 3) + "...";
+  if (text.size() > kMaxLine) text.replace(kMaxLine - 3, std::string::npos, "...");
   return text;
 }
 
