@@ -83,8 +83,10 @@ std::string show_text(const Graph& graph, const SnippetFacts& facts, bool tuple)
   return start + "    element = results" +
          (tuple || outputs.size() > 1 ? "[" + std::to_string(at) + "]" : "") + place +
          ".item()\n    says = \"correct\" if " +
-         (std::isnan(element.low) ? "element != element" : low + " <= element <= " + high) +
-         " else \"WRONG\"\n    print(f\"    output " + std::to_string(at) + place +
+         (std::isnan(element.low)       ? "element != element"
+          : element.low == element.high ? "element == " + low
+                                        : low + " <= element <= " + high) +
+         " else \"WRONG\"\n    print(f\"    " + Identifiers(graph).of(element.value) + place +
          " is {element!r}: {says}, " + lawful_text(element) + "\")\n\n\n";
 }
 

@@ -197,31 +197,34 @@ std::string ablation_text(const Ablation& ablation) {
   return "With " + ablation.what + " it fails in another way, or cannot be judged.";
 }
 
-// One sentence if the case fails in every other mode of its worker; else empty.
-std::string all_modes_text(const std::vector<Ablation>& ablations, const std::string& backend) {
-  size_t modes = 0;
+// One sentence in place of those of the modes, if the case fails in several other modes of its worker, and in
+// all of them; else empty.
+std::string all_modes_text(const std::vector<Ablation>& ablations) {
+  std::vector<std::string> modes;
   for (const Ablation& one : ablations) {
     if (one.kind != Ablation::Kind::mode) continue;
     if (one.outcome != Outcome::fails) return "";
-    ++modes;
+    modes.push_back(one.what.substr(0, one.what.find(" in place")));
   }
-  if (modes < 2) return "";
-  return "Not what the modes of the library do differently: it fails in " + backend + " and in the " +
-         std::to_string(modes) + " others that were tried.";
+  if (modes.size() < 2) return "";
+  return "In every other mode that was tried it fails as well (" + list_text(modes) +
+         "): the cause is not an optimization in which they differ.";
 }
 
 std::vector<std::string> ruled_out(const JudgedCase& judged, const std::vector<Ablation>& ablations) {
   const Verdict& verdict = judged.seen.run.verdict;
   const RegionVerdict* region = verdict.failing();
   std::vector<std::string> lines;
-  for (const Ablation& ablation : ablations) lines.push_back(ablation_text(ablation));
-  const std::string& failing = verdict.signature ? verdict.signature->backend : verdict.candidate.backend;
-  if (std::string text = all_modes_text(ablations, failing); !text.empty()) lines.push_back(std::move(text));
+  std::string modes = all_modes_text(ablations);
+  for (const Ablation& ablation : ablations) {
+    if (modes.empty() || ablation.kind != Ablation::Kind::mode) lines.push_back(ablation_text(ablation));
+  }
+  if (!modes.empty()) lines.push_back(std::move(modes));
   if (!region) return lines;
   const BackendVerdict& other = verdict.of(other_role(verdict.failing_region->role));
   if (!other.regions.empty() && other.verdict <= VerdictClass::precision_policy &&
       other_failure_text(verdict).empty())
-    lines.push_back("Not the graph itself: " + other.backend +
+    lines.push_back("Not the graph itself: " + told_backend(other.backend) +
                     " computes the same graph, and each of its regions is within its own bounds.");
   if (!is_disagreement(*region))
     lines.push_back(
@@ -238,6 +241,10 @@ const Region* failing_plan_region(const CaseRun& run) {
   const auto [role, region] = *run.verdict.failing_region;
   const Program* program = role == BackendRole::candidate ? run.candidate.get() : run.baseline.get();
   return program && region < program->plan().regions.size() ? &program->plan().regions[region] : nullptr;
+}
+
+std::string told_backend(const std::string& backend) {
+  return backend == "cpu" ? "fusesmith's own backend cpu" : backend;
 }
 
 std::vector<int> failing_nodes(const CaseRun& run) {

@@ -37,6 +37,9 @@ struct FindingFacts {
   std::vector<Comparison> comparisons;
 };
 
+// The name of a backend in a sentence. In a library's report, `cpu` alone would be the library's.
+std::string told_backend(const std::string& backend);
+
 // The region of the plan that fails; null if none does.
 const Region* failing_plan_region(const CaseRun& run);
 // Its nodes; none if no region fails.

@@ -173,7 +173,8 @@ std::string what_is_wrong(const FindingFacts& facts, const Verdict& verdict) {
   if (is_disagreement(*verdict.failing())) return text + sentence(verdict);
   text += "Element " + where + "is " + number_text(element.got) + ". ";
   if (element.other)
-    text += facts.other_backend + " gives " + number_text(*element.other) + " there, in its own run. ";
+    text += told_backend(facts.other_backend) + " gives " + number_text(*element.other) +
+            " there, in its own run. ";
   text += "The exact result for the inputs that the kernel received is " + number_text(element.exact);
   if (std::isfinite(element.exact) && element.rounded != element.exact)
     text += ", correctly rounded " + number_text(element.rounded);
@@ -185,7 +186,8 @@ std::string what_is_wrong(const FindingFacts& facts, const Verdict& verdict) {
             "]" + (element.allowed_values > 0 ? ", " + counted(element.allowed_values, "value") : "");
   }
   if (element.ulps_outside > 0)
-    text += "; the result is " + counted(element.ulps_outside, "ulp") + " outside";
+    text += "; the result is " + counted(element.ulps_outside, "ulp") + " of " +
+            std::string(name(element.type.dtype)) + " outside";
   return text + "." + (facts.other_fails.empty() ? "" : " " + facts.other_fails);
 }
 
