@@ -65,9 +65,9 @@ double half_subnormal(Dtype dtype) { return std::ldexp(1.0, min_exponent(dtype) 
 // its logarithm, at most log n.
 void add_rounding(Bounded& value, const Deviation& added, const Op& op, size_t input_size) {
   const double roundings = std::fmax(1, added.relative / unit_roundoff(added.dtype));
-  const double absolute = std::holds_alternative<LogSumExp>(op)
-                              ? 1 + std::log(static_cast<double>(input_size / value.v.size()))
-                              : 0;
+  const size_t terms = input_size / value.v.size();  // of a logsumexp
+  const double absolute =
+      std::holds_alternative<LogSumExp>(op) ? 1 + std::log(static_cast<double>(terms)) : 0;
   for (size_t i = 0; i < value.v.size(); ++i) {
     const double v = std::fabs(value.v[i]), e = value.error(i);
     if (!std::isfinite(v)) continue;
@@ -144,8 +144,8 @@ void add_partial_roundings(Bounded& value, const Node& node, const Values& value
   const TensorType type[] = {value.type};
   const Bounded sums = std::move(reference(*sum, operand, type, {})[0]);
   const Dtype dtype = value.type.dtype;
-  const auto terms = static_cast<double>(x.v.size() / value.v.size());
-  const double growth = (terms - 1) * unit_roundoff(dtype);
+  const size_t terms = x.v.size() / value.v.size();
+  const double growth = (static_cast<double>(terms) - 1) * unit_roundoff(dtype);
   const double relative = growth < 0.5 ? growth / (1 - growth) : std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < value.v.size(); ++i) {
     if (!std::isfinite(value.v[i]) || terms < 2) continue;
