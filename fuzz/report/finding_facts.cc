@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "fuzz/base/escape.h"
 #include "fuzz/base/table.h"
@@ -70,6 +71,12 @@ std::string list_ops(const Graph& graph, const std::vector<int>& nodes) {
   return list_text(ops);
 }
 
+std::string all_ops(const Graph& graph) {
+  std::vector<int> nodes(graph.nodes().size());
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return list_ops(graph, nodes);
+}
+
 // ", reading x by its strides and y from a dense copy"; empty if no input has a layout.
 std::string layouts_text(const Graph& graph, const Region& region) {
   const auto names = [&](const std::vector<ValueId>& values) {
@@ -90,8 +97,8 @@ std::string computes_text(const Case& test_case, const RegionVerdict& region, co
   const std::string ops = planned ? list_ops(test_case.graph, planned->nodes) : region.op;
   const std::string layouts = planned ? layouts_text(test_case.graph, *planned) : "";
   if (region.patterns.empty() && planned && planned->nodes.size() > 1)
-    return backend + " compiles " + ops +
-           " together and does not return the values between them; what fails is " + where + layouts;
+    return backend + " is given " + ops + " as one program, and only its outputs are read; what fails is " +
+           where + layouts;
   if (region.patterns.empty())
     return backend + " computes " + where + " with its kernel for " + ops + layouts;
   const std::string patterns = list_text(region.patterns);
@@ -158,7 +165,8 @@ std::string title_of(const Case& test_case, const Verdict& verdict, const Findin
                      const Region* planned) {
   const RegionVerdict* region = verdict.failing();
   if (!region) {
-    const std::string what = verdict.signature ? verdict.signature->component : "graph";
+    const std::string component = verdict.signature ? verdict.signature->component : "graph";
+    const std::string what = component == "graph" ? "graph of " + all_ops(test_case.graph) : component;
     const Symptom symptom = verdict.signature ? verdict.signature->symptom : Symptom::none;
     const std::string& backend = verdict.signature ? verdict.signature->backend : facts.backend;
     const std::string library = library_text(backend), reason = title_reason(verdict.reason, backend);
@@ -208,7 +216,7 @@ std::string all_modes_text(const std::vector<Ablation>& ablations) {
   }
   if (modes.size() < 2) return "";
   return "In every other mode that was tried it fails as well (" + list_text(modes) +
-         "): the cause is not an optimization in which they differ.";
+         "): the cause is not an optimization in which they differ, and no optimization was isolated.";
 }
 
 std::vector<std::string> ruled_out(const JudgedCase& judged, const std::vector<Ablation>& ablations) {

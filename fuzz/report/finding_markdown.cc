@@ -7,6 +7,7 @@
 #include "fuzz/report/finding_facts.h"
 #include "fuzz/report/graph_code.h"
 #include "fuzz/report/neighbours_text.h"
+#include "fuzz/report/symptoms.h"
 #include "fuzz/report/verdict_text.h"
 #include "fuzz/run/difference.h"
 #include "fuzz/run/judging.h"
@@ -18,19 +19,24 @@ namespace {
 constexpr int kRepeats = 50;              // of a case that fails only sometimes
 constexpr size_t kMostCaseBytes = 16384;  // of a case that the report contains
 constexpr size_t kMostLines = 60;         // of the code of a graph
+constexpr int64_t kMostUlps = 1 << 20;    // that say more than the two numbers do
 
 constexpr Term kTerms[] = {
     {"region",
-     "what a backend computes together, for example one fused kernel, by the name of its last value"},
+     "what a backend computes together, for example one fused kernel, by the name of its last value; of a "
+     "program of which only outputs are read, by that of the value that fails"},
     {"made by", "the rewrite patterns that formed the region, or the op of a single node"},
     {"verdict",
      "identical: the same bits as the other backend; reassociation: within its bounds; "
      "precision_policy: within its bounds with the deviations named; others: a finding"},
-    {"deviations", "implicit roundings that the region drops, moves or adds"},
+    {"deviations",
+     "roundings that the region drops, moves or adds; undeclared: its contract does not allow that, as none "
+     "does for an explicit cast"},
     {"worst/bound",
      "the largest error divided by its bound, which is the largest error of a correct execution; empty where "
      "that is 0"},
-    {"median/bound", "the median of error divided by bound, over elements that are not exact"},
+    {"median/bound",
+     "the median of error divided by bound, over elements that are not exact; empty if all are exact"},
     {"elements", "elements of the region's outputs; N of M: a sample of N was judged"},
     {"exact", "of these, elements with exactly one correct bit pattern"},
     {"unequal", "elements whose bits differ from those of the other backend"},
@@ -103,11 +109,26 @@ std::string environment_section(const Environment& environment) {
   return text + "\n";
 }
 
-std::string snippet_section(const FindingReport& report) {
+// What the snippet should print, and what it prints where the failure is seen again.
+std::string expected_text(const FindingReport& report, const FindingFacts& facts) {
+  const Verdict& verdict = report.smallest().seen.run.verdict;
+  const Symptom symptom = verdict.signature ? verdict.signature->symptom : Symptom::none;
+  if (symptom == Symptom::thrown || symptom == Symptom::died)
+    return "It should print results; with " + facts.backend + ", it ended as told above";
+  if (!facts.element || report.snippet.find("WRONG") == std::string::npos) return "";
+  const ElementFacts& element = *facts.element;
+  return "It should print 'correct' for each run; with " + facts.backend + ", " + element.value +
+         (element.index.empty() ? "" : index_text(element.index)) + " was " + number_text(element.got) +
+         ", which is WRONG";
+}
+
+std::string snippet_section(const FindingReport& report, const FindingFacts& facts) {
   if (report.snippet.empty()) return "";
   const bool torch = report.snippet.find("import torch") != std::string::npos;
+  const std::string expected = expected_text(report, facts);
   return "## Without fusesmith\n\nThis runs the graph with " +
-         std::string(torch ? "PyTorch" : "ONNX Runtime") + " alone:\n\n" +
+         std::string(torch ? "PyTorch" : "ONNX Runtime") + " alone" +
+         (expected.empty() ? "" : ". " + markdown_escaped(expected)) + ":\n\n" +
          markdown_block(report.snippet, "python") + "\n";
 }
 
@@ -127,7 +148,7 @@ std::string regions_text(const JudgedCase& judged, Regions which) {
 
 std::string code_block(const JudgedCase& judged) {
   const std::vector<int> failing = failing_nodes(judged.seen.run);
-  return markdown_block(graph_code(judged.test_case.graph, failing, kMostLines), "python");
+  return markdown_block(graph_code(judged.test_case.graph, failing, kMostLines), "text");
 }
 
 std::string case_file(const JudgedCase& judged) {
@@ -175,7 +196,9 @@ std::string what_is_wrong(const FindingFacts& facts, const Verdict& verdict) {
   if (element.other)
     text += told_backend(facts.other_backend) + " gives " + number_text(*element.other) +
             " there, in its own run. ";
-  text += "The exact result for the inputs that the kernel received is " + number_text(element.exact);
+  const bool cast = verdict.failing()->symptom == Symptom::explicit_cast_skipped;
+  text += "The exact result for the inputs that the kernel received" +
+          std::string(cast ? ", rounded as the cast requires," : "") + " is " + number_text(element.exact);
   if (std::isfinite(element.exact) && element.rounded != element.exact)
     text += ", correctly rounded " + number_text(element.rounded);
   text += ". ";
@@ -185,7 +208,7 @@ std::string what_is_wrong(const FindingFacts& facts, const Verdict& verdict) {
     text += "The allowed interval is [" + number_text(element.lowest) + ", " + number_text(element.highest) +
             "]" + (element.allowed_values > 0 ? ", " + counted(element.allowed_values, "value") : "");
   }
-  if (element.ulps_outside > 0)
+  if (element.ulps_outside > 0 && element.ulps_outside <= kMostUlps)
     text += "; the result is " + counted(element.ulps_outside, "ulp") + " of " +
             std::string(name(element.type.dtype)) + " outside";
   return text + "." + (facts.other_fails.empty() ? "" : " " + facts.other_fails);
@@ -217,7 +240,7 @@ std::string report_markdown(const FindingReport& report) {
   if (const std::string step = shown_step_text(verdict); !step.empty())
     text += markdown_escaped(step) + "\n\n";
   if (!report.known_issue.empty()) text += "Known issue: " + markdown_escaped(report.known_issue) + "\n\n";
-  text += details_section(verdict) + code_block(smallest) + "\n" + snippet_section(report) +
+  text += details_section(verdict) + code_block(smallest) + "\n" + snippet_section(report, facts) +
           commands_section(report) + fails_and_passes(report);
   if (!facts.ruled_out.empty()) text += "## What was ruled out\n\n" + bullets(facts.ruled_out) + "\n";
   text += other_comparisons(facts) + environment_section(report.environment);

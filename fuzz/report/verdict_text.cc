@@ -120,7 +120,7 @@ Table region_table(const BackendVerdict& verdict, Regions which, std::span<const
         std::string(name(region->verdict)),
         deviations_text(*region),
         worst_ratio_text(*region),
-        short_number(region->median_share),
+        region->exact == region->elements ? "" : short_number(region->median_share),
         std::to_string(region->elements) +
             (region->sampled() ? " of " + std::to_string(region->all_elements) : ""),
         std::to_string(region->exact)};

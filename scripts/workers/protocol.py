@@ -223,21 +223,38 @@ OUT_OF_MEMORY_TEXTS = ("out of memory", "can't allocate memory", "RESOURCE_EXHAU
                        "Failed to allocate memory")
 
 
+def is_of_worker(file):
+    return os.path.dirname(os.path.abspath(file)) == os.path.dirname(os.path.abspath(__file__))
+
+
 def place_text(error):
     """Where in the judged file it happened: not in a worker of ours, nor in an installed library."""
-    ours = os.path.dirname(os.path.abspath(__file__))
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if os.path.dirname(frame.filename) != ours and os.path.isfile(frame.filename) and (
+        if not is_of_worker(frame.filename) and os.path.isfile(frame.filename) and (
                 "site-packages" not in frame.filename and not frame.filename.startswith(sys.base_prefix)):
             return f" ({os.path.basename(frame.filename)}:{frame.lineno})"
     return ""
 
 
+def traceback_text(error):
+    """The traceback from the first frame that is not the worker's own: those before say nothing of the error."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None and is_of_worker(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace))
+
+
+def first_paragraph(message):
+    """What follows an empty line is advice; the traceback has all."""
+    return message.split("\n\n")[0]
+
+
 def error_reply(error):
-    lines = "".join(traceback.format_exception(error))
+    lines = traceback_text(error)
     sys.stderr.write(lines)
-    what = f"{type(error).__name__}: {error}{place_text(error)}"
-    no_memory = isinstance(error, MemoryError) or any(text in what for text in OUT_OF_MEMORY_TEXTS)
+    message = str(error).strip()
+    no_memory = isinstance(error, MemoryError) or any(text in message for text in OUT_OF_MEMORY_TEXTS)
+    what = f"{type(error).__name__}: {first_paragraph(message)}{place_text(error)}"
     return {"type": "error", "kind": "out_of_memory" if no_memory else "failed", "what": one_line(what),
             "traceback": lines[-MOST_OF_TRACEBACK:]}
 

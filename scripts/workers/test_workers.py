@@ -343,6 +343,14 @@ class FunctionTest(unittest.TestCase):
         reply, _ = self.run_one(self.start("import numpy\ndef f(x):\n    return numpy.zeros(3) + x"))
         self.assertRegex(reply["what"], r"^ValueError: operands could not be broadcast .*\(tmp.*\.py:3\)$")
         self.assertRegex(reply["traceback"], r"(?s)^Traceback .*line 3, in f.*\nValueError: operands")
+        self.assertNotIn("protocol.py", reply["traceback"], "frames of the worker say nothing about the function")
+
+    def test_advice_below_a_message_is_left_out(self):
+        reply, _ = self.run_one(self.start("def f(x):\n    raise KeyError('buf3') from None"))
+        self.assertRegex(reply["what"], r"^KeyError: 'buf3' \(tmp")
+        reply, _ = self.run_one(self.start("def f(x):\n    raise ValueError('no buf3\\n\\nSet VERBOSE=1')"))
+        self.assertRegex(reply["what"], r"^ValueError: no buf3 \(tmp")
+        self.assertIn("Set VERBOSE=1", reply["traceback"])
 
     def test_payload_in_files(self):
         worker = self.start("def f(x): return x + 1")
