@@ -1,7 +1,8 @@
 #include "backends/remote/worker_process.h"
 
-#include <algorithm>
 #include <cstring>
+
+#include "backends/remote/reply_tensors.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -18,11 +19,6 @@ std::string seconds_text(double seconds) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return text + " s";
-}
-
-std::string text_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // The start and the end of a longer text, without blanks after it.
@@ -125,7 +121,7 @@ void WorkerProcess::take_file(const Json& header, uint64_t max_payload, std::vec
 
 void WorkerProcess::fail(Kind kind, const std::string& what, std::string details) {
   if (!goes_on_) child_->kill();
-  throw WorkerError(kind, spec_.name, what, details_text(std::move(details)));
+  throw WorkerError(kind, spec_.name, one_line(what), details_text(std::move(details)));
 }
 
 void WorkerProcess::fail_io(ChildProcess::Io io, const std::string& request, double seconds) {
@@ -149,7 +145,9 @@ Reply WorkerProcess::parse(Frame frame, const std::string& request, std::string_
   if (type != expected && !(request == "compile" && type == "unsupported"))
     fail(Kind::bad_reply, "expected a reply of type \"" + std::string(expected) + "\", got \"" + type + "\"");
   take_file(reply.header, max_payload, frame.payload);
-  take_tensors(reply.header, frame.payload, reply);
+  auto tensors = reply_tensors(reply.header, frame.payload);
+  if (!tensors) fail(Kind::bad_reply, tensors.problem());
+  reply.tensors = std::move(*tensors);
   goes_on_ = true;
   return reply;
 }
@@ -163,29 +161,6 @@ void WorkerProcess::fail_as_told(const Json& header) {
   if (kind == "wrong_result") fail(Kind::bad_reply, what);
   goes_on_ = false;
   fail(Kind::bad_reply, "unknown kind of error \"" + kind + "\"");
-}
-
-void WorkerProcess::take_tensors(const Json& header, std::span<const std::byte> payload, Reply& reply) {
-  const auto list = header.find("tensors");
-  if (list != header.end() && !list->is_array()) fail(Kind::bad_reply, "\"tensors\" is no list");
-  for (const Json& item : list == header.end() ? Json::array() : *list) {
-    const std::string name = item.is_object() ? text_of(item, "name") : "";
-    const auto type = parse_tensor_type(item.is_object() ? text_of(item, "type") : "");
-    if (name.empty() || !type) fail(Kind::bad_reply, "a tensor without a name or a valid type");
-    if (element_count(*type) > kMaxElements) fail(Kind::bad_reply, "'" + name + "' is too large");
-    Tensor tensor(*type);
-    if (tensor.bytes.size() > payload.size())
-      fail(Kind::bad_reply, "the payload ends within '" + name + "' (" + to_string(*type) + ")");
-    std::copy_n(payload.begin(), tensor.bytes.size(), tensor.bytes.begin());
-    const auto is_bool = [](std::byte b) { return std::to_integer<int>(b) <= 1; };
-    if (type->dtype == Dtype::boolean && !std::all_of(tensor.bytes.begin(), tensor.bytes.end(), is_bool))
-      fail(Kind::bad_reply, "'" + name + "' holds a bool other than 0 and 1");
-    payload = payload.subspan(tensor.bytes.size());
-    if (!reply.tensors.emplace(name, std::move(tensor)).second)
-      fail(Kind::bad_reply, "'" + name + "' was sent twice");
-  }
-  if (!payload.empty())
-    fail(Kind::bad_reply, std::to_string(payload.size()) + " bytes of payload belong to no tensor");
 }
 
 }  // namespace fusesmith::backends

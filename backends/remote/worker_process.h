@@ -58,7 +58,6 @@ class WorkerProcess {
             double seconds);
   void take_file(const nlohmann::json& header, uint64_t max_payload, std::vector<std::byte>& payload);
   void fail_as_told(const nlohmann::json& header);
-  void take_tensors(const nlohmann::json& header, std::span<const std::byte> payload, Reply& reply);
 
   WorkerSpec spec_;
   std::unique_ptr<ChildProcess> child_;

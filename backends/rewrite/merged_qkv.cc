@@ -149,6 +149,15 @@ constexpr GraphRecipe kExamples[] = {
        const ValueId q = g.node(Linear{}, x, wq, bq), k = g.node(Linear{}, x, wk);
        return g.outputs(q, k, g.node(Linear{}, x, wv, bv));
      }},
+    {"each_of_its_own_size",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = activations(g, d);
+       const ValueId wq = weight(g, "q", d, d.width), wk = weight(g, "k", d, d.heads * d.width),
+                     wv = weight(g, "v", d, d.cols);
+       const ValueId q = g.node(Linear{}, x, wq), k = g.node(Linear{}, x, wk);
+       return g.outputs(q, k, g.node(Linear{}, x, wv));
+     }},
     {"gate_and_up",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);

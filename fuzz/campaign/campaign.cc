@@ -437,6 +437,9 @@ int run_campaign(CampaignOptions options, Console& console) {
     if (!find_backend(*value)) value->clear();
   }
   if (options.engine.empty()) options.engine = WorkDirectory::recorded(options.workdir, "engine");
+  // A campaign without a recorded engine is older than engines.
+  if (options.engine.empty() && !WorkDirectory::recorded(options.workdir, "baseline").empty())
+    options.engine = "random";
   const auto known = campaign_engines();
   if (std::find(known.begin(), known.end(), options.engine) == known.end()) options.engine = kDefaultEngine;
   if (options.engine == kLibFuzzer) {  // one case after the other

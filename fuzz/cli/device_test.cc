@@ -23,7 +23,7 @@ const std::string kFinding = "crash-failing-graph-any-device_error";
 
 Ran fuzz(const std::string& workdir, std::vector<std::string> more) {
   more.insert(more.begin(), {"fuzz", "--json", "--seed=" + std::to_string(kSeed), "--baseline=cpu",
-                             "--candidate=failing", "--workdir=" + workdir});
+                             "--candidate=failing", "--engine=random", "--workdir=" + workdir});
   return fusesmith_command(more);
 }
 

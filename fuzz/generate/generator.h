@@ -29,7 +29,7 @@ std::vector<std::string> data_mixes();
 enum class Engine { random, focused };
 inline constexpr std::array<std::string_view, 2> kEngines = {"random", "focused"};
 inline constexpr std::string_view kEngineValue = "random|focused";  // for help texts
-inline constexpr std::string_view kDefaultEngine = "random";
+inline constexpr std::string_view kDefaultEngine = "focused";
 // `word` must be one of the words above.
 Engine parse_engine(std::string_view word);
 std::vector<std::string> engines();
