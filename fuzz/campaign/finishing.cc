@@ -93,6 +93,11 @@ std::optional<Problem> Campaign::finish_each() {
       note(left.size() - i - 1, 1);
       auto problem = finish(left[i]);
       note(left.size() - i - 1, 0);
+      if (problem && directory_.forget_removed(left[i])) {
+        files_.log(EventLog::Level::warning, "finding removed", {{"signature", left[i]}});
+        status_.note("the folder of a finding was removed: " + directory_.finding(left[i]).string());
+        continue;
+      }
       if (problem) return problem;
     }
   }

@@ -164,6 +164,20 @@ TEST_F(RecoveryOfAFinding, TheSummarySaysWhyAFindingHasNoCases) {
   EXPECT_THAT(summary(), HasSubstr(clause));
 }
 
+TEST_F(Recovery, AFindingThatIsRemovedMeanwhileDoesNotEndTheCampaign) {
+  const std::string at = folder_ / "w/findings/crash-removing-graph-any-thrown";
+  const FailingBackend removing(
+      [&](const Graph&) {
+        if (fs::exists(at + "/count")) fs::remove_all(at);  // while it is minimized
+        throw std::runtime_error("no luck");
+      },
+      "removing");
+  const Ran ran = fuzz({"--candidate=removing", "--seed=2", "--runs=1"});
+  EXPECT_EQ(ran.code, kFindings) << "others, met meanwhile: " << ran.err;
+  EXPECT_EQ(Json::parse(ran.out)["cases"], 1);
+  EXPECT_THAT(ran.err, HasSubstr("the folder of a finding was removed: "));
+}
+
 TEST_F(Recovery, LeftoversOfAKilledWriterGo) {
   ASSERT_EQ(fuzz({"--runs=1"}).code, kClean);
   const std::vector<std::string> leftovers = {"w/.tmp-1-0-stats.json", "w/corpus/.tmp-1-2-3.json",

@@ -238,6 +238,14 @@ std::vector<std::string> WorkDirectory::unfinished_findings() const {
   return unfinished;
 }
 
+bool WorkDirectory::forget_removed(const std::string& signature) {
+  std::error_code ignored;
+  if (!fs::exists(path_ / "stats.json", ignored) || fs::exists(finding(signature) / "case.json", ignored))
+    return false;
+  const std::lock_guard guard(*mutex_);
+  return known_.erase(signature) > 0;
+}
+
 Result<WorkDirectory::Added> WorkDirectory::add_finding(const std::string& signature,
                                                         const std::string& case_text,
                                                         const std::string& verdict_text) {

@@ -69,6 +69,9 @@ class WorkDirectory {
   std::vector<std::string> findings() const;
   size_t finding_count() const;
   std::vector<std::string> unfinished_findings() const;
+  // Forgets a finding whose case.json is gone although the directory is there, as stats.json shows: somebody
+  // removed it. Whether that is so.
+  bool forget_removed(const std::string& signature);
   std::filesystem::path finding(const std::string& signature) const { return path_ / "findings" / signature; }
   enum class Added : uint8_t { known, written, held };
   // Writes verdict.json and case.json of a finding that is new, before anything else is done with it, or
