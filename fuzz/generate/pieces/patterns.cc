@@ -40,8 +40,9 @@ std::optional<ExampleDims> tile_dims(Scene& s, std::string_view pattern) {
   int64_t* const sizes[] = {&dims.rows, &dims.cols, &dims.depth, &dims.width};
   for (int64_t few = s.choices.between(1, 2); few > 0; --few) {
     const int64_t tile = s.choices.pick(std::span<const int64_t>(tiles));
-    *s.choices.pick(std::span<int64_t* const>(sizes)) =
-        tile * (tile < 64 ? s.choices.between(1, 2) : 1) + s.choices.pick<int64_t>({1, 1, 0, -1});
+    const int64_t tiles_of_size = tile < 64 ? s.choices.between(1, 2) : 1;
+    const int64_t rest = s.choices.pick<int64_t>({1, 1, 0, -1});
+    *s.choices.pick(std::span<int64_t* const>(sizes)) = tiles_of_size * tile + rest;
   }
   return dims;
 }

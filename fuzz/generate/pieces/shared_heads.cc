@@ -60,10 +60,12 @@ bool add_shared_heads(Scene& s) {
   const Value q = s.like({s.dtype, {sizes.batch, heads, sizes.queries, sizes.depth}}),
               k = s.like({s.dtype, {sizes.batch, sizes.groups, sizes.keys, sizes.depth}}),
               v = s.like({s.dtype, {sizes.batch, sizes.groups, sizes.keys, sizes.width}});
-  if (s.flip(0.6))
+  if (s.flip(0.6)) {
     s.keep(composite(s, sizes, q, k, v));
-  else
-    s.keep(attend(s, q, repeat_heads(s, k, heads), repeat_heads(s, v, heads)));
+    return true;
+  }
+  const Value values = repeat_heads(s, v, heads);
+  s.keep(attend(s, q, repeat_heads(s, k, heads), values));
   return true;
 }
 
