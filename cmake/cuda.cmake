@@ -65,8 +65,13 @@ endif()
 
 add_library(fusesmith_cuda_libraries INTERFACE)
 target_include_directories(fusesmith_cuda_libraries SYSTEM INTERFACE "${CUDNN_INCLUDE_DIR}" ${CUDAToolkit_INCLUDE_DIRS})
-target_link_libraries(fusesmith_cuda_libraries
-                      INTERFACE CUDA::cudart_static CUDA::cublas CUDA::cublasLt "${CUDNN_LIBRARY}")
+# cuBLAS and cuDNN are loaded at the first call (backends/cuda/runtime/library_calls.h), from these folders too.
+target_link_libraries(fusesmith_cuda_libraries INTERFACE CUDA::cudart_static ${CMAKE_DL_LIBS})
+get_target_property(cublas_file CUDA::cublas IMPORTED_LOCATION)
+foreach(library IN ITEMS "${cublas_file}" "${CUDNN_LIBRARY}")
+  get_filename_component(library_folder "${library}" DIRECTORY)
+  target_link_options(fusesmith_cuda_libraries INTERFACE "LINKER:-rpath,${library_folder}")
+endforeach()
 set(FUSESMITH_HAS_CUDA TRUE)
 add_compile_definitions(FUSESMITH_HAS_CUDA=1)
 message(NOTICE "CUDA backends: nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")

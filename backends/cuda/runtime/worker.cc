@@ -5,6 +5,7 @@
 
 #include "backends/cuda/runtime/check.h"
 #include "backends/cuda/runtime/grow_memory.h"
+#include "backends/cuda/runtime/library_calls.h"
 #include "backends/device_error.h"
 
 namespace fusesmith::backends {
@@ -40,7 +41,7 @@ std::optional<std::string> why_no_device() {
   if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) != cudaSuccess)
     return "the GPU does not answer";
   if (major < 8) return "the GPU's compute capability is below 8.0";
-  return std::nullopt;
+  return why_no_libraries();
 }
 
 Worker::Stream::Stream(size_t workspace_bytes)
