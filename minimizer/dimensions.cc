@@ -86,7 +86,7 @@ void Dimensions::link(const Graph& graph, const Node& node) {
     for (ValueId part : parts) unite(id(parts[0], axis), id(part, axis));
     return link_parts(node.inputs[0], parts, axis, rank);
   }
-  if (std::holds_alternative<Rope>(node.op)) return link_rope(graph, node);
+  if (const auto* rope = std::get_if<Rope>(&node.op)) return link_rope(graph, node, *rope);
   if (std::holds_alternative<BroadcastTo>(node.op)) {
     const size_t added = out.size() - in.size();
     for (size_t i = 0; i < in.size(); ++i) {
@@ -109,12 +109,14 @@ void Dimensions::link_parts(ValueId whole, const std::vector<ValueId>& parts, in
   sums_.push_back(std::move(sum));
 }
 
-void Dimensions::link_rope(const Graph& graph, const Node& node) {
+void Dimensions::link_rope(const Graph& graph, const Node& node, const Rope& op) {
   link_by_inference(graph, node, false);
   const auto last = [&](ValueId v) { return id(v, graph.type(v).rank() - 1); };
   unite(last(node.inputs[1]), last(node.inputs[2]));
   unite(last(node.inputs[0]), last(node.first_output));
-  sums_.push_back({{last(node.inputs[1]), last(node.inputs[1])}, last(node.inputs[0])});
+  // The tables of a part of the axis have the size that the attribute says.
+  if (op.rotary_dim == 0)
+    sums_.push_back({{last(node.inputs[1]), last(node.inputs[1])}, last(node.inputs[0])});
 }
 
 void Dimensions::link_by_inference(const Graph& graph, const Node& node, bool last_axes) {

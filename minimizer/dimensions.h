@@ -49,7 +49,7 @@ class Dimensions {
   void link_by_inference(const Graph& graph, const Node& node, bool last_axes = true);
   // The axis of `whole` is that of the parts together; all others are equal.
   void link_parts(ValueId whole, const std::vector<ValueId>& parts, int axis, int rank);
-  void link_rope(const Graph& graph, const Node& node);
+  void link_rope(const Graph& graph, const Node& node, const Rope& op);
   void link_reshape(const Node& node, const Shape& in, const Shape& out);
   void link_slice(const Node& node, const Slice& op, const Shape& in);
   std::vector<int> resolved(const std::vector<int>& ids) const;

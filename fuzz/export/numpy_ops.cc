@@ -207,11 +207,13 @@ const Definition kDefinitions[] = {
     after = np.zeros((rows, cols), bool) if shows_future else key > own
     return after | (key <= own - window) if window else after
 )"},
-    {"rope", R"(def rope(x, cos, sin, pairing):
+    {"rope", R"(def rope(x, cos, sin, pairing, rotary_dim):
+    x, rest = np.split(x, [rotary_dim or x.shape[-1]], -1)
     half = x.shape[-1] // 2
     a, b = (x[..., :half], x[..., half:]) if pairing == "half" else (x[..., 0::2], x[..., 1::2])
     pair = a * cos - b * sin, b * cos + a * sin
-    return np.concatenate(pair, -1) if pairing == "half" else np.stack(pair, -1).reshape(x.shape)
+    turned = np.concatenate(pair, -1) if pairing == "half" else np.stack(pair, -1).reshape(x.shape)
+    return np.concatenate((turned, rest), -1)
 )"},
 };
 

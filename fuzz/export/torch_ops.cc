@@ -35,12 +35,14 @@ constexpr TorchHelper kHelpers[] = {
     hidden = ~mask if mask.dtype == torch.bool else mask == float("-inf")
     return result.masked_fill(hidden.all(-1, keepdim=True), float("nan"))
 )"},
-    {"rope", R"(def rope(x, cos, sin, interleaved):
+    {"rope", R"(def rope(x, cos, sin, interleaved, rotary_dim):
+    x, rest = x[..., :rotary_dim], x[..., rotary_dim:]
     half = x.shape[-1] // 2
     wide, cos, sin = widened(x), widened(cos), widened(sin)
     a, b = (wide[..., 0::2], wide[..., 1::2]) if interleaved else (wide[..., :half], wide[..., half:])
     pair = a * cos - b * sin, b * cos + a * sin
-    return (torch.stack(pair, -1).flatten(-2) if interleaved else torch.cat(pair, -1)).to(x.dtype)
+    turned = (torch.stack(pair, -1).flatten(-2) if interleaved else torch.cat(pair, -1)).to(x.dtype)
+    return torch.cat((turned, rest), -1) if rest.shape[-1] else turned
 )"},
 };
 
@@ -182,7 +184,8 @@ std::string code(const CausalMask& op, In, Helpers& helpers) {
 }
 std::string code(const Rope& op, In in, Helpers& helpers) {
   helpers.insert({"widened", "rope"});
-  return call("rope", {in[0], in[1], in[2], "interleaved=" + flag(op.pairing == Rope::Pairing::interleaved)});
+  return call("rope", {in[0], in[1], in[2], "interleaved=" + flag(op.pairing == Rope::Pairing::interleaved),
+                       "rotary_dim=" + integer(op.rotated(in.output.shape.back()))});
 }
 // Masks that the function cannot make itself become boolean masks. Attention with soft capping, which it
 // lacks, is written as its expansion by the caller.

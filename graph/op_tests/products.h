@@ -24,6 +24,8 @@ inline std::vector<OpCase> product_cases() {
       {Rope{}, {f({2, 3, 5, 8}), f({5, 4}), f({5, 4})}},
       {Rope{Rope::Pairing::interleaved}, {f({2, 3, 5, 6}), f({2, 1, 5, 3}), f({3})}},
       {Rope{}, {f({2}), f({1}), f({1})}},
+      {Rope{Rope::Pairing::half, 4}, {f({2, 3, 5, 7}), f({5, 2}), f({5, 2})}},
+      {Rope{Rope::Pairing::interleaved, 2}, {f({3, 8}), f({1}), f({3, 1})}},
   };
   const auto einsum = [&](const char* equation, Shape a, Shape b) {
     cases.push_back({Einsum{equation}, {f(std::move(a)), f(std::move(b))}});
@@ -63,7 +65,8 @@ inline std::vector<ExactCase> exact_products() {
           {Matmul{false, true}, {{{2, 3, 8}, OneHot{5, 0.5}}, {{2, 4, 8}, Normal{}}}},
           {Linear{}, {{{4, 16}, grid}, {{5, 16}, grid}, {{5}, grid}}},
           {Rope{}, {{{2, 3, 8}, grid}, {{3, 4}, grid}, {{3, 4}, grid}}},
-          {Rope{Rope::Pairing::interleaved}, {{{2, 3, 8}, grid}, {{3, 4}, grid}, {{4}, grid}}}};
+          {Rope{Rope::Pairing::interleaved}, {{{2, 3, 8}, grid}, {{3, 4}, grid}, {{4}, grid}}},
+          {Rope{Rope::Pairing::half, 4}, {{{2, 3, 7}, grid}, {{3, 2}, grid}, {{2}, grid}}}};
 }
 
 // Rows (inf, 1), (nan, 1), (inf, -inf), (1, 2) times columns (0, 1) and (1, 1).
@@ -132,10 +135,11 @@ inline Values eval(const Linear&, const Args& x, const Shape& shape) {
 }
 
 inline Values eval(const Rope& op, const Args& x, const Shape& shape) {
-  const int64_t half = shape.back() / 2;
+  const int64_t half = (op.rotary_dim > 0 ? op.rotary_dim : shape.back()) / 2;
   return generate(shape, [&](const Index& index) {
     Index other = index, angle = index;
     const int64_t at = index.back();
+    if (at >= 2 * half) return x[0].at(index);
     const bool halves = op.pairing == Rope::Pairing::half;
     const bool second = halves ? at >= half : at % 2 == 1;
     angle.back() = halves ? at % half : at / 2;

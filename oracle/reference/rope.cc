@@ -46,13 +46,16 @@ Element negated(Element x) { return {-x.v, x.e}; }
 
 Bounded reference(const Rope& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
   const Bounded &x = *in[0], &cos = *in[1], &sin = *in[2];
-  const int64_t d = out.shape.back(), half = d / 2;
+  const int64_t d = out.shape.back(), half = op.rotated(d) / 2;
   Shape pairs = out.shape;
   pairs.back() = half;
   Bounded y(out);
+  for (size_t i = 0; i < y.v.size(); ++i) {
+    if (static_cast<int64_t>(i) % d >= 2 * half) y.set(i, x.v[i], x.error(i));
+  }
   for_each_broadcast<2>(pairs, {&cos.type.shape, &sin.type.shape}, [&](size_t i, const auto& at) {
     const auto row = static_cast<int64_t>(i) / half, pair = static_cast<int64_t>(i) % half;
-    const RopePair where = rope_pair(op.pairing, pair, d);
+    const RopePair where = rope_pair(op.pairing, pair, 2 * half);
     const auto first = static_cast<size_t>(row * d + where.first),
                second = static_cast<size_t>(row * d + where.second);
     const Element a = element(x, first), b = element(x, second), c = element(cos, at[0]),

@@ -67,6 +67,16 @@ TEST(Rope, ExactWhereProductsAre) {
   EXPECT_EQ(pairs.v, (std::vector<double>{-2, 1, 9.5, -4}));
 }
 
+TEST(Rope, WhatIsNotRotatedStays) {
+  const Tensor x = make_tensor({Dtype::f32, {5}}, {1, 2, 3, 0.1, kNan}),
+               cos = make_tensor({Dtype::f32, {1}}, {0}), sin = make_tensor({Dtype::f32, {1}}, {1});
+  const Bounded y = evaluate_op(Rope{Rope::Pairing::half, 2}, {Bounded(x), Bounded(cos), Bounded(sin)});
+  EXPECT_EQ(y.v[0], -2);
+  EXPECT_EQ(y.v[1], 1);
+  EXPECT_EQ(y.v[3], x.value(3));
+  EXPECT_TRUE(std::isnan(y.v[4]) && y.exact());
+}
+
 TEST(Rope, SpecialValues) {
   const auto one = [](double a, double b, double c, double s) {
     return evaluate_op(

@@ -156,7 +156,13 @@ def rope(node, _types):
         a, b = x[..., 0::2], x[..., 1::2]
         return jnp.stack((a * cos - b * sin, b * cos + a * sin), -1).reshape(x.shape)
 
-    return in_f32(half if node["pairing"] == "half" else interleaved)
+    turned = half if node["pairing"] == "half" else interleaved
+    rotary_dim = node["rotary_dim"]
+
+    def part(x, cos, sin):
+        return jnp.concatenate((turned(x[..., :rotary_dim], cos, sin), x[..., rotary_dim:]), -1)
+
+    return in_f32(part if rotary_dim else turned)
 
 
 def sdpa(node, types):

@@ -217,11 +217,7 @@ def rotary(g, node):
             table = g.move("gather", table, g.value(positions))
         tables.append(g.move("unsqueeze", table, axis=2 if flat else 1))
     pairing = "interleaved" if node.attributes.get("interleaved", 0) else "half"
-    if width == shape[-1]:
-        made = g.op("rope", x, *tables, pairing=pairing)
-    else:
-        turned = g.op("rope", g.move("slice", x, axis=-1, start=0, stop=width), *tables, pairing=pairing)
-        made = g.move("concat", turned, g.move("slice", x, axis=-1, start=width, stop=shape[-1]), axis=-1)
+    made = g.op("rope", x, *tables, pairing=pairing, rotary_dim=0 if width == shape[-1] else width)
     return g.move("reshape", made, shape=list(g.shape(node.inputs[0]))) if flat else made
 
 

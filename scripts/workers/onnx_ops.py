@@ -185,16 +185,19 @@ def causal_mask(b, node, _names, _types, _dtype):
 
 def rope(b, node, names, types, _dtype):
     x, cos, sin = names
-    width = types[0].shape[-1]
+    size = types[0].shape[-1]
+    width = node["rotary_dim"] or size
     half = node["pairing"] == "half"
+    rest = [slice_axis(b, x, -1, width, size, 1)] if width < size else []
     first, second = ((0, width // 2, 1), (width // 2, width, 1)) if half else ((0, width, 2), (1, width, 2))
     left, right = slice_axis(b, x, -1, *first), slice_axis(b, x, -1, *second)
     turned = [b.node("Sub", [b.node("Mul", [left, cos]), b.node("Mul", [right, sin])]),
               b.node("Add", [b.node("Mul", [right, cos]), b.node("Mul", [left, sin])])]
     if half:
-        return [b.node("Concat", turned, axis=-1)]
+        return [b.node("Concat", turned + rest, axis=-1)]
     pairs = [b.node("Unsqueeze", [part, ints(b, -1)]) for part in turned]
-    return [b.node("Reshape", [b.node("Concat", pairs, axis=-1), ints(b, *types[0].shape)])]
+    turned = b.node("Reshape", [b.node("Concat", pairs, axis=-1), ints(b, *types[0].shape[:-1], width)])
+    return [b.node("Concat", [turned, *rest], axis=-1) if rest else turned]
 
 
 def sdpa(b, node, names, types, dtype):

@@ -8,14 +8,18 @@
 namespace fusesmith::backends {
 
 void emit(const Rope& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  const int64_t width = out[0].type.shape.back(), half = op.rotated(width) / 2;
   Shape pairs = out[0].type.shape;
-  pairs.back() /= 2;
+  pairs.back() = half;
   Shape strides[] = {broadcast_strides(in[1].type.shape, pairs), broadcast_strides(in[2].type.shape, pairs)};
+  Shape steps = pairs;  // the pairs of a row, then its other elements
+  steps.back() = width - half;
   Rotation rotation{};
-  rotation.pairs = merge_space(pairs, strides);
+  rotation.steps = merge_space(steps, strides);
   copy_strides(strides[0], rotation.cos_strides);
   copy_strides(strides[1], rotation.sin_strides);
-  rotation.width = static_cast<int>(out[0].type.shape.back());
+  rotation.width = static_cast<int>(width);
+  rotation.half = static_cast<int>(half);
   rotation.interleaved = op.pairing == Rope::Pairing::interleaved;
   rotation.storage = storage_of(out[0].type.dtype);
   emitter.launch([rotation, x = in[0].buffer, cos = in[1].buffer, sin = in[2].buffer,

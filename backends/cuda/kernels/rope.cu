@@ -1,4 +1,4 @@
-// One thread per pair.
+// One thread per pair, or element that is not rotated.
 #include "backends/cuda/kernels/device_math.cuh"
 #include "backends/cuda/kernels/elements.cuh"
 #include "backends/cuda/kernels/index_space.cuh"
@@ -11,14 +11,19 @@ using namespace device;
 
 __global__ void rotate_pairs(const __grid_constant__ Rotation r) {
   const int i = element_index();
-  if (i >= r.pairs.count) return;
+  if (i >= r.steps.count) return;
+  const int steps = r.width - r.half, row = i / steps * r.width, step = i % steps;
+  if (step >= r.half) {
+    const int at = row + r.half + step;
+    store_float(r.y, r.storage, at, load_float(r.x, r.storage, at));
+    return;
+  }
   int cos_at = 0, sin_at = 0;
-  for_each_axis(r.pairs, i, [&](int axis, int at) {
+  for_each_axis(r.steps, i, [&](int axis, int at) {
     cos_at += at * r.cos_strides[axis];
     sin_at += at * r.sin_strides[axis];
   });
-  const int half = r.width / 2, row = i / half * r.width, pair = i % half;
-  const int first = row + (r.interleaved ? 2 * pair : pair), second = first + (r.interleaved ? 1 : half);
+  const int first = row + (r.interleaved ? 2 * step : step), second = first + (r.interleaved ? 1 : r.half);
   const float a = load_float(r.x, r.storage, first), b = load_float(r.x, r.storage, second);
   const float c = load_float(r.cos, r.storage, cos_at), s = load_float(r.sin, r.storage, sin_at);
   store_float(r.y, r.storage, first, a * c - b * s);
@@ -28,7 +33,7 @@ __global__ void rotate_pairs(const __grid_constant__ Rotation r) {
 }  // namespace
 
 cudaError_t launch_rope(const Rotation& rotation, cudaStream_t stream) {
-  rotate_pairs<<<element_blocks(rotation.pairs.count), kElementThreads, 0, stream>>>(rotation);
+  rotate_pairs<<<element_blocks(rotation.steps.count), kElementThreads, 0, stream>>>(rotation);
   return cudaGetLastError();
 }
 

@@ -7,12 +7,12 @@
 
 namespace fusesmith::backends {
 
-// Over the pairs of all rows: pair i of a row of `width` elements stands at i and i + width / 2, or at 2i and
-// 2i + 1.
+// Over the steps of all rows of `width` elements: `half` pairs, of which pair i stands at i and i + half, or
+// at 2i and 2i + 1, then the elements from 2 half on, which are not rotated.
 struct Rotation {
-  IndexSpace pairs;
-  int cos_strides[kMaxAxes], sin_strides[kMaxAxes];  // in elements over the pairs, 0 along broadcast axes
-  int width;
+  IndexSpace steps;
+  int cos_strides[kMaxAxes], sin_strides[kMaxAxes];  // in elements over the steps, 0 along broadcast axes
+  int width, half;
   bool interleaved;
   Storage storage;  // of all tensors, a float type
   const void *x, *cos, *sin;

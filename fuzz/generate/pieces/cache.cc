@@ -37,7 +37,8 @@ Value updated_cache(Scene& s, Value cache, int64_t axis, Value rows) {
   }
   if (way < 5) {
     const int64_t rank = s.type(cache).rank();
-    return s.op(IndexCopy{s.flip(0.7) ? axis : axis - rank}, {cache, distinct_indices(s, count, n), rows});
+    const Value places = distinct_indices(s, count, n);
+    return s.op(IndexCopy{s.flip(0.7) ? axis : axis - rank}, {cache, places, rows});
   }
   const Value moved = way < 7 ? s.op(Roll{axis, -count}, {cache}) : reordered(s, cache, axis, n, count);
   const bool behind = s.flip(0.8);
@@ -54,16 +55,23 @@ Value distinct_indices(Scene& s, int64_t count, int64_t size) {
   return s.flip(0.2) ? s.op(Flip{{0}}, {indices}) : indices;
 }
 
+int64_t draw_rotary_dim(Scene& s, int64_t width) {
+  const bool part = width % 2 != 0 || (width > 2 && s.flip(0.3));
+  return part ? 2 * s.choices.between(1, width / 2) : 0;
+}
+
 Value rotate(Scene& s, Value x) {
   TensorType table = s.type(x);
-  table.shape.back() /= 2;
+  const int64_t width = table.shape.back();
+  Rope op{s.flip(0.7) ? Rope::Pairing::half : Rope::Pairing::interleaved, draw_rotary_dim(s, width)};
+  table.shape.back() = op.rotated(width) / 2;
   while (table.rank() > 2 || (table.rank() > 1 && s.flip(0.1))) table.shape.erase(table.shape.begin());
   const auto angles = [&](std::string_view role) {
     return s.style == DataStyle::lattice ? s.source(role, table, Role::activation)
                                          : s.sketch.input(role, table, Uniform{-1, 1});
   };
   const Value cos = angles("cos"), sin = angles("sin");
-  return s.op(Rope{s.flip(0.7) ? Rope::Pairing::half : Rope::Pairing::interleaved}, {x, cos, sin});
+  return s.op(op, {x, cos, sin});
 }
 
 bool add_cache_update(Scene& s) {
@@ -78,7 +86,7 @@ bool add_cache_update(Scene& s) {
 
 bool add_rope(Scene& s) {
   const Value x = s.any(1, 5);
-  if (s.shape(x).back() % 2 != 0) return false;
+  if (s.shape(x).back() < 2) return false;
   s.keep(rotate(s, x));
   return true;
 }

@@ -74,11 +74,13 @@ void complete(Scene& s, IndexCopy& op, Values& inputs) {
   inputs.push_back(s.like(source));
 }
 
-// Derives the operands from x, whose axis must have even size.
-void complete(Scene& s, Rope&, Values& inputs) {
+// Derives the operands from x.
+void complete(Scene& s, Rope& op, Values& inputs) {
   TensorType table = s.type(inputs[0]);
-  table.shape.back() /= 2;
-  if (table.shape.back() == 0) return;
+  const int64_t width = table.shape.back();
+  if (width < 2) return;
+  op.rotary_dim = draw_rotary_dim(s, width);
+  table.shape.back() = op.rotated(width) / 2;
   if (table.rank() > 1 && s.flip(0.3)) table.shape.front() = 1;
   inputs.push_back(s.like(table));
   inputs.push_back(s.like(table));
