@@ -50,8 +50,9 @@ Bounded reference(const Rope& op, BoundedSpan in, const TensorType& out, const A
   Shape pairs = out.shape;
   pairs.back() = half;
   Bounded y(out);
-  for (size_t i = 0; i < y.v.size(); ++i) {
-    if (static_cast<int64_t>(i) % d >= 2 * half) y.set(i, x.v[i], x.error(i));
+  for (size_t row = 0; row < y.v.size(); row += static_cast<size_t>(d)) {
+    for (size_t i = row + static_cast<size_t>(2 * half); i < row + static_cast<size_t>(d); ++i)
+      y.set(i, x.v[i], x.error(i));
   }
   for_each_broadcast<2>(pairs, {&cos.type.shape, &sin.type.shape}, [&](size_t i, const auto& at) {
     const auto row = static_cast<int64_t>(i) / half, pair = static_cast<int64_t>(i) % half;

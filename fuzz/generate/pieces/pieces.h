@@ -111,9 +111,9 @@ std::optional<Chunk> random_chunk(Scene& scene, const Shape& shape);
 Value distinct_indices(Scene& scene, int64_t count, int64_t size);
 // The cache with new rows along the axis: appended (or replacing the oldest rows), or written at indices.
 Value updated_cache(Scene& scene, Value cache, int64_t axis, Value rows);
-// Rotary embedding of x [..., d]; d is even.
 // For rope of rows of `width` elements, 2 or more: 0 (all), or an even number of them.
 int64_t draw_rotary_dim(Scene& scene, int64_t width);
+// Rotary embedding of x [..., d] or of the first elements of its rows; d is 2 or more.
 Value rotate(Scene& scene, Value x);
 // The operands k and v and the mask that the op's attributes require, for a live q [..., t, d]. Chooses
 // the op's causal alignment. Returns all operands.
