@@ -195,6 +195,23 @@ TEST(MetamorphicFaults, AnAbsoluteErrorIsFoundByScaling) {
   EXPECT_EQ(graph.name(result.broken->value), "sum");
 }
 
+// 2^-14 (1 - 3 * 2^-13) in f16 is 2^-14; four times it is 2^-12 (1 - 2^-11).
+TEST(MetamorphicScaling, ANumberRoundedUpToTheSmallestNormalOneIsNotCompared) {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {2}}, Constant{0x1p-14 * (1 - 3 * 0x1p-13)});
+  b.output(b.node(Cast{Dtype::f16}, {x}, "y"));
+  const Graph graph = *b.build();
+  const auto program = std::move(*find_backend("cpu")->compile(graph, {}));
+  const Inputs inputs = inputs_of(graph, 1);
+  const Scaling scaling{2, 2};
+  const Trace before = program->run(inputs), after = program->run(scaled_inputs(graph, inputs, scaling));
+  ASSERT_NE(after.values[1]->value(0), 4 * before.values[1]->value(0));
+  const ScaledRuns runs{before, after};
+  const auto result = check_scaling(program->plan(), graph, runs, runs, scaling);
+  EXPECT_EQ(result.compared, 0);
+  EXPECT_FALSE(result.broken);
+}
+
 // x [4,3,8] w [4,8,5] + b [5], then the root of its square, normalised with a weight.
 Graph mixed_graph() {
   Builder b;
