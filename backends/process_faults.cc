@@ -10,12 +10,14 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "backends/device_error.h"
+#include "graph/philox.h"
 
 namespace fusesmith::backends {
 
@@ -122,15 +124,32 @@ constexpr auto kNames = [] {
   return names;
 }();
 
+bool has_gelu(const Graph& graph) {
+  const auto& nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const Node& node) { return std::holds_alternative<Gelu>(node.op); });
+}
+
+// FUSESMITH_FAULT_EVERY, or 0.
+uint64_t fault_every() {
+  const char* every = std::getenv("FUSESMITH_FAULT_EVERY");
+  return every ? std::strtoull(every, nullptr, 10) : 0;
+}
+
 }  // namespace
 
 std::span<const std::string_view> process_faults() { return kNames; }
 
-bool has_trigger(const Faults& faults, const Graph& graph) {
-  const auto& nodes = graph.nodes();
-  return !faults.names().empty() && std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
-    return std::holds_alternative<Gelu>(node.op);
-  });
+std::string_view shown_process_fault(const Faults& faults, const Graph& graph) {
+  if (faults.names().empty() || !has_gelu(graph)) return {};
+  std::vector<std::string_view> on;
+  std::copy_if(kNames.begin(), kNames.end(), std::back_inserter(on),
+               [&](std::string_view name) { return faults.has(name); });
+  if (on.empty()) return {};
+  const uint64_t every = fault_every();
+  if (every == 0) return on.front();
+  const uint64_t hash = hash_name(to_string(graph));
+  return hash % every ? std::string_view() : on[hash / every % on.size()];
 }
 
 bool on_sick_gpu() {
@@ -139,16 +158,16 @@ bool on_sick_gpu() {
 }
 
 void run_process_fault(const Faults& faults, const Graph& graph) {
-  if (!has_trigger(faults, graph)) return;
+  const std::string_view shown = shown_process_fault(faults, graph);
   for (const ProcessFault& fault : kProcessFaults) {
-    if (fault.act && faults.has(fault.name)) fault.act();
+    if (fault.act && fault.name == shown) fault.act();
   }
 }
 
 #else
 
 std::span<const std::string_view> process_faults() { return {}; }
-bool has_trigger(const Faults&, const Graph&) { return false; }
+std::string_view shown_process_fault(const Faults&, const Graph&) { return {}; }
 bool on_sick_gpu() { return false; }
 void run_process_fault(const Faults&, const Graph&) {}
 

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <functional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -83,9 +84,10 @@ class FaultyProgram final : public Program {
 
 std::unique_ptr<Program> with_device_faults(std::unique_ptr<Program> program, const Graph& graph,
                                             const Faults& faults) {
-  if (!has_trigger(faults, graph)) return program;
+  const std::string_view shown = shown_process_fault(faults, graph);
+  if (shown.empty()) return program;
   for (const auto& [name, act] : kActs) {
-    if (faults.has(name)) return std::make_unique<FaultyProgram>(std::move(program), act);
+    if (shown == name) return std::make_unique<FaultyProgram>(std::move(program), act);
   }
   return std::make_unique<FaultyProgram>(std::move(program),
                                          [faults, graph] { run_process_fault(faults, graph); });
