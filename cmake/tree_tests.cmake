@@ -27,7 +27,7 @@ if(FUSESMITH_FAULTS)
   # Faults of attention that are in groups of their own; scripts/group_sweep without them measures all.
   add_test(NAME group_sweep
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/group_sweep" --binary=$<TARGET_FILE:fusesmith>
-                   boolean_mask_as_additive key_permutation_ignored last_query_row_dropped)
+                   --engine=random boolean_mask_as_additive key_permutation_ignored last_query_row_dropped)
 endif()
 if(FUSESMITH_FAULTS)
   # Three of the faults that scripts/export_sweep takes by default; skipped without NumPy.

@@ -47,7 +47,8 @@ class Trials {
     if (found == verdict.end() || !found->is_object()) return;
     for (const auto& [list, entries] : {std::pair("choices", &choices_), std::pair("sizes", &sizes_)}) {
       const auto rows = found->find(list);
-      if (rows != found->end() && rows->is_array()) entries->assign(rows->begin(), rows->end());
+      if (rows == found->end() || !rows->is_array()) continue;
+      for (const Json& row : *rows) entries->push_back(row);
     }
   }
 
@@ -136,17 +137,6 @@ AxisRole role_of(char letter, const EinsumLabels& labels) {
   return has(labels.a) && has(labels.b) ? AxisRole::batch : AxisRole::free;
 }
 
-// "bkid,bkjd->bijd", not "bikd,bjkd->bijd".
-bool sums_before_free_axis(const Einsum& op) {
-  const auto labels = parse_equation(op.equation);
-  if (!labels) return false;
-  for (const char letter : labels->a) {
-    const AxisRole role = role_of(letter, *labels);
-    if (role != AxisRole::batch) return role == AxisRole::summed;
-  }
-  return false;
-}
-
 void add_needs(const Graph& graph, const Node& node, std::string_view pattern, const Trials& trials,
                std::set<std::string>& needs) {
   const std::string_view op = name(node.op);
@@ -155,11 +145,6 @@ void add_needs(const Graph& graph, const Node& node, std::string_view pattern, c
   if (pattern == "sdpa" && op == "broadcast_to") needs.insert("groups");
   if (trials.passes("operand order of " + node.name) && !is_replaceable(graph, node, trials))
     needs.insert(follows_product(graph, node.inputs[0]) ? "product first" : "product second");
-  if (const auto* permute = std::get_if<Permute>(&node.op); permute && trials.passes("dims of " + node.name))
-    needs.insert(std::is_sorted(permute->dims.begin(), permute->dims.end()) ? "axes in order"
-                                                                            : "permutation");
-  if (const auto* einsum = std::get_if<Einsum>(&node.op); einsum && trials.passes("equation of " + node.name))
-    needs.insert(sums_before_free_axis(*einsum) ? "summed axis first" : "summed axis last");
   if (pattern == "sdpa" && op == "add" && !is_replaceable(graph, node, trials)) needs.insert("added mask");
   if (const auto* mask = std::get_if<CausalMask>(&node.op)) {
     needs.insert({"causal", "mask"});
@@ -221,6 +206,39 @@ void add_size_needs(const Graph& graph, std::string_view pattern, const Trials& 
   }
 }
 
+// What a kernel calls the tensor that this source becomes, after ops that only move or convert elements.
+std::string operand_of(const Graph& graph, ValueId value, std::string_view pattern) {
+  constexpr std::string_view kAttention[] = {"left", "right", "values", "mask"};
+  for (const Node& node : graph.nodes()) {
+    const auto input = std::find(node.inputs.begin(), node.inputs.end(), value);
+    if (input == node.inputs.end()) continue;
+    const auto place = static_cast<size_t>(input - node.inputs.begin());
+    const std::string_view op = name(node.op);
+    if (op == "sdpa") return std::string(kAttention[std::min(place, std::size(kAttention) - 1)]);
+    if (info(node.op).op_class == OpClass::product && place < 2)
+      return place == 0 ? "left" : follows_product(graph, node.inputs[0]) ? "values" : "right";
+    if (pattern == "sdpa" && is_one_of(op, kMaskOps)) return "mask";
+    if (is_one_of(op, kLayoutOps) || op == "cast") return operand_of(graph, node.first_output, pattern);
+    break;
+  }
+  return "operand";
+}
+
+// The minimizer drops a layout without which the case fails as well.
+std::set<std::string> layouts_of(const Graph& graph, std::string_view pattern) {
+  std::set<std::string> layouts;
+  for (ValueId value = 0; value < graph.source_count(); ++value) {
+    const std::vector<LayoutClass> classes = classes_of(graph.layout(value), graph.type(value));
+    const auto has = [&](LayoutClass one) {
+      return std::find(classes.begin(), classes.end(), one) != classes.end();
+    };
+    if (classes.empty() || has(LayoutClass::dense)) continue;
+    const bool strided = has(LayoutClass::permuted) || has(LayoutClass::padded) || has(LayoutClass::expanded);
+    layouts.insert((strided ? "strides of " : "start of ") + operand_of(graph, value, pattern));
+  }
+  return layouts;
+}
+
 std::set<std::string> needs_of(const Case& test_case, std::string_view pattern, const Trials& trials) {
   const Graph& graph = test_case.graph;
   std::set<std::string> needs;
@@ -235,11 +253,9 @@ std::set<std::string> needs_of(const Case& test_case, std::string_view pattern, 
   return needs;
 }
 
-bool gives_wrong_value(std::string_view symptom) {
-  for (size_t i = 0; i < kSymptomNames.size(); ++i) {
-    if (kSymptomNames[i] == symptom) return is_wrong_value(static_cast<Symptom>(i));
-  }
-  return false;
+Symptom symptom_named(std::string_view text) {
+  const auto found = std::find(kSymptomNames.begin(), kSymptomNames.end(), text);
+  return found == kSymptomNames.end() ? Symptom::none : static_cast<Symptom>(found - kSymptomNames.begin());
 }
 
 // Rules of sizes that speak of a remainder.
@@ -277,25 +293,39 @@ CauseTraits traits_of(const FindingRecord& record) {
   const std::string component = component_of(region), symptom = text_member(region, "symptom");
   traits.place = text_member(record.judged().at("failing_region"), "backend") + "/" + component;
   traits.failure = text_member(record.judged(), "verdict") + "-" + symptom;
-  traits.wrong_value = gives_wrong_value(symptom);
-  if (symptom == name(Symptom::explicit_cast_skipped) && pattern_of(region).empty()) {
+  const Symptom named = symptom_named(symptom);
+  const bool skips_cast = named == Symptom::explicit_cast_skipped;
+  traits.wrong_value = is_wrong_value(named) && !skips_cast;
+  traits.wrong_access = is_wrong_access(named);
+  if (skips_cast && pattern_of(region).empty())
     traits.place = text_member(record.judged().at("failing_region"), "backend") + "/cast";
-    traits.wrong_value = false;
-  }
   const Trials trials(record.verdict);
   traits.rules = rules_of(trials);
-  if (record.smallest) traits.needs = needs_of(*record.smallest, component, trials);
+  if (record.smallest) {
+    traits.needs = needs_of(*record.smallest, component, trials);
+    traits.layouts = layouts_of(record.smallest->graph, component);
+  }
   return traits;
 }
 
 bool is_same_cause(const CauseTraits& a, const CauseTraits& b) {
-  if (a.place != b.place || a.wrong_value != b.wrong_value) return false;
-  if (!a.wrong_value) return a.failure == b.failure;
+  if (a.place != b.place) return false;
+  const bool same_failure = a.failure == b.failure;
+  const bool of_values = (a.wrong_value || a.wrong_access) && (b.wrong_value || b.wrong_access);
+  if (!of_values) return same_failure;
+  if (a.wrong_access && b.wrong_access) return a.layouts == b.layouts;
+  if ((a.wrong_access || b.wrong_access) && !a.layouts.empty() && !b.layouts.empty())
+    return a.layouts == b.layouts;
   if (!a.rules.empty() && !b.rules.empty()) {
     if (a.rules == b.rules) return true;
-    if (a.failure == b.failure) return false;
+    if (same_failure) return false;
   }
-  return a.needs == b.needs;
+  const auto needs = [&](const CauseTraits& traits) {
+    std::set<std::string> all = traits.needs;
+    if (same_failure) all.erase("tiles");
+    return all;
+  };
+  return needs(a) == needs(b) && a.layouts == b.layouts;
 }
 
 Groups groups_of(std::span<const FindingRecord> records) {

@@ -18,16 +18,22 @@ struct CauseTraits {
   std::string place;
   std::string failure;       // verdict and symptom
   bool wrong_value = false;  // the symptom is that of a value out of its interval
+  // Memory that is not the tensor's is read or written: the same mistake may give wrong values, too.
+  bool wrong_access = false;
   // What the case does not fail without: kinds of ops that no other op can stand for, tiles, a batch; not
-  // dtypes and layout.
+  // dtypes and ops that move elements.
   std::set<std::string> needs;
-  std::set<std::string> rules;  // of sizes that fail, if they speak of a remainder: "N mod 32 != 0"
+  std::set<std::string> layouts;  // what it needs of how operands lie in memory: "strides of right"
+  std::set<std::string> rules;    // of sizes that fail, if they speak of a remainder: "N mod 32 != 0"
 };
 CauseTraits traits_of(const FindingRecord& record);
 
 // Whether both have the same place and
-// - the same symptom, if it is not that of a wrong value;
-// - else the same rule of sizes, or graphs that need the same; not if their rules differ for one symptom.
+// - the same symptom, if it is neither that of a wrong value nor of a wrong access;
+// - else the same layouts, if one of them reads memory that is not its own and both need a layout;
+// - else the same rule of sizes, or graphs that need the same; not if their rules differ for one symptom. Of
+// one
+//   symptom, one may need tiles and the other not.
 bool is_same_cause(const CauseTraits& a, const CauseTraits& b);
 
 // Indices into `records`, each once; groups with most cases first. The first of each group is its face: the

@@ -89,6 +89,10 @@ Json finding_facts(const FindingRecord& record, const std::string& workdir) {
   json["neighbours"] = record.verdict.is_object() && record.verdict.contains("neighbours")
                            ? record.verdict["neighbours"]
                            : Json();
+  const CauseTraits traits = traits_of(record);
+  json["needs"] = traits.needs;
+  json["layouts"] = traits.layouts;
+  json["size_rules"] = traits.rules;
   json["nodes"] = record.smallest ? Json(record.smallest->graph.nodes().size()) : Json();
   const std::string text = record.smallest ? to_json(*record.smallest) : "";
   json["case"] = text.size() <= kMostCaseBytes ? Json(text) : Json();

@@ -71,6 +71,10 @@ bool is_wrong_value(Symptom symptom) {
   }
 }
 
+bool is_wrong_access(Symptom symptom) {
+  return symptom == Symptom::depends_on_unwritten_memory || symptom == Symptom::guard_overwritten;
+}
+
 Argument argument_of(Symptom symptom, bool no_bound) {
   constexpr Argument kBound = {
       "bound",

@@ -16,6 +16,8 @@ bool is_special(Symptom symptom);
 // Whether a stored value is wrong, by its interval, its rounding, or what it should be after inputs were
 // scaled or exchanged.
 bool is_wrong_value(Symptom symptom);
+// Whether memory that is not the tensor's is read or written.
+bool is_wrong_access(Symptom symptom);
 
 // One of the arguments of the judge, none of which uses a tolerance.
 struct Argument {
