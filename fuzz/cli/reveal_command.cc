@@ -32,7 +32,7 @@ void RevealFlags::add_sum(std::vector<Flag>& rows) {
   rows.push_back(
       {.name = "op",
        .target = &spec.op,
-       .value = "matmul|linear|reduce_sum",
+       .value = "matmul|linear|einsum|reduce_sum",
        .doc = "The op. reduce_sum sums the axis of k terms of [m, k, n], or of [m, k] where n is 1.",
        .choices = {std::begin(kSumOps), std::end(kSumOps)}});
   rows.push_back({.name = "dtype",
@@ -46,12 +46,12 @@ void RevealFlags::add_sum(std::vector<Flag>& rows) {
   size("m", spec.m, "Rows of the result.");
   size("n", spec.n, "Columns of the result.");
   size("k", spec.k, "Terms of each sum.");
-  size("batch", spec.batch, "Number of products (matmul), or of blocks of m rows (linear).");
+  size("batch", spec.batch, "Number of products (matmul, einsum), or of blocks of m rows (linear).");
   const auto given = [&](std::string_view flag, bool& target, std::string_view doc) {
     rows.push_back({.name = flag, .target = &target, .doc = doc});
   };
-  given("transpose_a", spec.transpose_a, "matmul: a is stored as [k, m].");
-  given("transpose_b", spec.transpose_b, "matmul: b is stored as [n, k].");
+  given("transpose_a", spec.transpose_a, "matmul, einsum: a is stored as [k, m].");
+  given("transpose_b", spec.transpose_b, "matmul, einsum: b is stored as [n, k].");
   given("bias", spec.bias, "linear: with a bias.");
   given("relu", spec.relu, "Followed by a relu, so that fused backends use their fused kernel.");
   given("tf32", spec.tf32, "Products of f32 operands may round them to tf32.");
@@ -121,12 +121,11 @@ std::optional<CannotRun> cannot_run(const std::string& flag, const std::string& 
 
 // A flag that the op does not have.
 std::optional<Problem> wrong_flag(const SumSpec& spec) {
-  const bool is_matmul = spec.op == "matmul", is_linear = spec.op == "linear";
-  if ((spec.transpose_a || spec.transpose_b) && !is_matmul)
-    return Problem{"--transpose_a and --transpose_b are for --op=matmul"};
+  const bool is_linear = spec.op == "linear", is_sum = spec.op == "reduce_sum";
+  if ((spec.transpose_a || spec.transpose_b) && (is_linear || is_sum))
+    return Problem{"--transpose_a and --transpose_b are for --op=matmul and --op=einsum"};
   if (spec.bias && !is_linear) return Problem{"--bias is for --op=linear"};
-  if (spec.batch > 1 && !is_matmul && !is_linear)
-    return Problem{"--batch is for --op=matmul and --op=linear"};
+  if (spec.batch > 1 && is_sum) return Problem{"--batch is not for --op=reduce_sum"};
   if (spec.tf32 && spec.dtype != Dtype::f32) return Problem{"--tf32 is for --dtype=f32"};
   return {};
 }

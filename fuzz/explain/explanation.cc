@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "fuzz/explain/proofs_text.h"
 #include "fuzz/run/backends.h"
 
 namespace fusesmith::fuzz {
@@ -44,7 +45,8 @@ class Explainer {
       if (std::find(once.begin(), once.end(), line) == once.end()) once.push_back(std::move(line));
     }
     left_out() = std::move(once);
-    explanation_.what_happened = what_happened(run_.verdict, explanation_.causes);
+    explanation_.what_happened =
+        what_happened(run_.verdict, explanation_.causes) + proofs_sentence(explanation_.orders);
     explanation_.conclusion = conclude(run_.verdict, explanation_.causes);
     return std::move(explanation_);
   }
@@ -73,6 +75,18 @@ class Explainer {
       return elements_changed(a) > elements_changed(b);
     });
     for (const std::string& pattern : patterns) judge_pattern(pattern);
+    prove(sides, out_of_time);
+  }
+
+  // Only of differences that another order may explain.
+  void prove(const RunSides& sides, const std::function<bool()>& out_of_time) {
+    std::vector<size_t> regions;
+    for (const Cause& cause : explanation_.causes.causes) {
+      const auto kind = cause.kind();
+      if (!kind || *kind == CauseKind::order || *kind == CauseKind::inner_value)
+        regions.push_back(cause.region);
+    }
+    explanation_.orders = prove_orders(case_.graph, sides.baseline, sides.candidate, regions, out_of_time);
   }
 
   PatternOff* known(const std::string& pattern) {

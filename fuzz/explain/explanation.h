@@ -6,6 +6,7 @@
 
 #include "fuzz/explain/conclusion.h"
 #include "fuzz/explain/patterns_off.h"
+#include "fuzz/order/order_proof.h"
 #include "fuzz/run/judging.h"
 
 namespace fusesmith::fuzz {
@@ -15,6 +16,8 @@ struct Explanation {
   std::vector<PatternOff> patterns_off;  // of those that formed a region of the candidate
   std::string what_happened;             // one sentence
   std::optional<Conclusion> conclusion = {};
+  // Of causes whose region is a product on both sides: the baseline's order, and the candidate's.
+  OrderProofs orders = {};
 };
 
 struct Budget {
@@ -31,8 +34,8 @@ Explanation explain(const Case& test_case, const CaseRun& run, const Judging& ju
 // The sentence; `run` had the causes.
 std::string what_happened(const Verdict& verdict, const Causes& causes);
 
-// For people: tables of causes, swaps and spread of the largest few, patterns, and what was left out. Tables
-// are cut to `columns`.
+// For people: tables of causes, swaps and spread of the largest few, orders, patterns, and what was left out.
+// Tables are cut to `columns`.
 std::string to_text(const Explanation& explanation, const CaseRun& run, size_t columns);
 // docs/explain.md says what the fields mean.
 nlohmann::ordered_json to_json(const Explanation& explanation);

@@ -93,10 +93,17 @@ Json to_json(const Conclusion& conclusion) {
           {"ruled_out", conclusion.ruled_out}};
 }
 
+Json to_json(const OrderProof& proof) {
+  return {{"region", proof.region}, {"backend", proof.backend},   {"order", proof.order},
+          {"equal", proof.equal},   {"elements", proof.elements}, {"why_not", proof.why_not}};
+}
+
 }  // namespace
 
 Json to_json(const Explanation& explanation) {
-  Json causes = Json::array(), patterns = Json::array();
+  Json causes = Json::array(), patterns = Json::array(), orders = Json::array();
+  for (const auto& [baseline, candidate] : explanation.orders)
+    orders.push_back({{"baseline", to_json(baseline)}, {"candidate", to_json(candidate)}});
   for (const Cause& cause : explanation.causes.causes) causes.push_back(to_json(cause));
   for (const PatternOff& off : explanation.patterns_off) patterns.push_back(to_json(off));
   return {{"what_happened", explanation.what_happened},
@@ -104,6 +111,7 @@ Json to_json(const Explanation& explanation) {
           {"outputs", to_json(explanation.causes.outputs)},
           {"causes", causes},
           {"together", number_or_null(explanation.causes.together)},
+          {"orders", orders},
           {"patterns_off", patterns},
           {"left_out", explanation.causes.left_out}};
 }

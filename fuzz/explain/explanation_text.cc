@@ -3,6 +3,7 @@
 
 #include "fuzz/base/table.h"
 #include "fuzz/explain/explanation.h"
+#include "fuzz/explain/proofs_text.h"
 
 namespace fusesmith::fuzz {
 
@@ -182,6 +183,7 @@ std::string to_text(const Explanation& explanation, const CaseRun& run, size_t c
   std::string text = causes_text(causes, run, columns);
   for (size_t i = 0; i < std::min(kDetailed, causes.causes.size()); ++i)
     text += swaps_text(causes.causes[i], run, columns) + spread_text(causes.causes[i], run, columns);
+  text += proofs_table(explanation.orders, columns);
   text += patterns_text(explanation, run, columns);
   if (!causes.left_out.empty()) {
     text += "\nExperiments that were not made:\n";

@@ -7,15 +7,23 @@ Shape batched(int64_t batch, int64_t rows, int64_t columns) {
   return batch > 1 ? Shape{batch, rows, columns} : Shape{rows, columns};
 }
 
+// "amk,akn->amn", the batch first if there is one.
+std::string equation_of(const SumSpec& spec) {
+  const std::string batch = spec.batch > 1 ? "a" : "";
+  return batch + (spec.transpose_a ? "km," : "mk,") + batch + (spec.transpose_b ? "nk->" : "kn->") + batch +
+         "mn";
+}
+
 ValueId add_product(const SumSpec& spec, Builder& builder) {
   const auto input = [&](const char* name, Shape shape) {
     return builder.input(name, {spec.dtype, std::move(shape)}, Normal{});
   };
-  if (spec.op == "matmul") {
+  if (spec.op == "matmul" || spec.op == "einsum") {
     const ValueId a = input(
         "a", spec.transpose_a ? batched(spec.batch, spec.k, spec.m) : batched(spec.batch, spec.m, spec.k));
     const ValueId b = input(
         "b", spec.transpose_b ? batched(spec.batch, spec.n, spec.k) : batched(spec.batch, spec.k, spec.n));
+    if (spec.op == "einsum") return builder.node(Einsum{equation_of(spec)}, {a, b}, "y");
     return builder.node(Matmul{spec.transpose_a, spec.transpose_b}, {a, b}, "y");
   }
   if (spec.op == "linear") {

@@ -13,13 +13,13 @@ struct SumSpec {
   // m x n results of k terms each, `batch` times. reduce_sum sums the axis of k of x [m, k, n], or of x [m,
   // k] for n = 1.
   int64_t m = 64, n = 64, k = 512, batch = 1;
-  bool transpose_a = false, transpose_b = false;  // matmul
+  bool transpose_a = false, transpose_b = false;  // matmul, einsum
   bool bias = false;                              // linear
   bool relu = false;                              // on the result: fused backends have kernels for it
   bool tf32 = false;                              // f32 operands may be rounded
 };
 
-inline constexpr std::string_view kSumOps[] = {"matmul", "linear", "reduce_sum"};
+inline constexpr std::string_view kSumOps[] = {"matmul", "linear", "einsum", "reduce_sum"};
 
 // The inputs are a and b, x, w and the bias, or x.
 Result<Graph> graph_of(const SumSpec& spec);

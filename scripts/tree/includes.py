@@ -31,7 +31,7 @@ SUBFOLDERS = {
         "report": ["base", "run", "render"],
         "export": ["base", "run", "render", "report"],
         "order": ["base", "run"],
-        "explain": ["base", "run", "report"],
+        "explain": ["base", "run", "report", "order"],
         "campaign": ["base", "generate", "run", "report", "export"],
         "page": ["base", "run", "report", "campaign"],
         "merge": ["base", "run", "campaign"],
