@@ -91,7 +91,9 @@ class TorchTensors:
     def read(self, tensor):
         if not isinstance(tensor, self.torch.Tensor):
             raise WrongResult(f"the function returned {type(tensor).__name__}, expected torch.Tensor")
-        tensor = tensor.detach().cpu().contiguous()
+        if tensor.dtype == self.torch.uint16:  # would look like the bits of bf16
+            raise WrongResult("the function returned torch.uint16, which is the dtype of no result")
+        tensor = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
         return (tensor.view(self.torch.uint16) if tensor.dtype == self.torch.bfloat16 else tensor).numpy()
 
 
@@ -117,7 +119,11 @@ class NumpyTensors:
         array = np.asarray(array)
         if array.dtype == object:
             raise WrongResult(f"the function returned {kind}, expected an array")
-        return array.view(np.uint16) if array.dtype == self.bf16 else array
+        if array.dtype == np.uint16:  # would look like the bits of bf16
+            raise WrongResult("the function returned uint16, which is the dtype of no result")
+        if array.dtype == self.bf16:
+            return array.view(np.uint16)
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 class JaxTensors(NumpyTensors):

@@ -53,8 +53,8 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=2
     folder = tempfile.mkdtemp(prefix=f"fusesmith-{kernel.name}-")
     try:
         cases = write_cases(folder, subject, dtypes, shapes, runs, seed, None, fills)
-        judged, left = replay.run(folder, how, len(cases), time_limit)
-        result = make_result(kernel, getattr(subject, "name", subject), cases, judged, keep,
+        judged, left, refused = replay.run(folder, how, len(cases), time_limit)
+        result = make_result(kernel, getattr(subject, "name", subject), cases, judged, refused, keep,
                              lambda path: replay.sentence(path, how), how.arguments)
         result.left = left
         return result

@@ -68,8 +68,8 @@ class Progress:
 
 
 def run(folder, how, count, time_limit):
-    """The list `cases` of the program's JSON, and why there are fewer than `count`: the time was up, a kernel hung, or
-    the program refused some."""
+    """The list `cases` of the program's JSON; why there are fewer than `count`: the time was up, a kernel hung, or the
+    program refused some; and how many it refused."""
     scratch = os.path.join(folder, "run")  # its files have no ending .json
     os.makedirs(scratch, exist_ok=True)
     progress = Progress(os.path.join(scratch, "progress"), how.candidate.removeprefix("python:"), count)
@@ -86,7 +86,7 @@ def run(folder, how, count, time_limit):
         for file in (out, err):
             file.seek(0)
         cases, problem = parsed(out.read(), err.read(), process.returncode)
-        return cases, stopped or problem
+        return cases, stopped or problem, 0 if stopped else count - len(cases)
 
 
 def watch(process, progress, run_timeout, time_limit):

@@ -64,14 +64,15 @@ def number(value):
     return float(value) if isinstance(value, str) else value
 
 
-def make_result(kernel, subject, cases, judged, keep, judge_alone, arguments):
-    """`judge_alone(path)` -> (verdict, sentence); `arguments(path)`: those of a replay of that case."""
+def make_result(kernel, subject, cases, judged, refused, keep, judge_alone, arguments):
+    """`refused`: how many cases are no valid graphs; `judge_alone(path)` -> (verdict, sentence); `arguments(path)`:
+    those of a replay of that case."""
     by_path = {case.path: case for case in cases}
     judged = [entry for entry in judged if entry.get("file") in by_path]
     findings = [entry for entry in judged if entry["finding"]]
     counts = collections.Counter(entry["verdict"] for entry in judged)
     result = Result(
-        ok=not findings and were_judged(counts), verdict="", cases=dict(counts.most_common()),
+        ok=not findings and were_judged(counts, refused), verdict="", cases=dict(counts.most_common()),
         kernel=kernel.text, subject=subject, runs=len(cases),
         findings=len(findings), failures_by=failures_by(judged, by_path),
         reasons=dict(collections.Counter(e["reason"] for e in judged if e["reason"]).most_common(3)))
@@ -91,10 +92,11 @@ def make_result(kernel, subject, cases, judged, keep, judge_alone, arguments):
     return result
 
 
-def were_judged(counts):
-    """Whether most cases were: a kernel that mostly runs out of memory is not right."""
+def were_judged(counts, refused):
+    """Whether most cases were: a kernel that mostly runs out of memory is not right, nor one whose sizes or attributes
+    seldom fit together."""
     right = sum(counts[verdict] for verdict in CORRECT)
-    return right > 0 and right >= counts["inconclusive"] + counts["out_of_memory"]
+    return right > 0 and right >= counts["inconclusive"] + counts["out_of_memory"] + refused
 
 
 def sampled_elements(judged):
@@ -167,7 +169,8 @@ def report(result):
         others = f" of {judged} cases; the others could not be judged" if right < judged else " cases"
         head = f"is right for {result.subject} in {right}{others}"
     elif right:
-        head = f"was judged in too few cases for {result.subject}: right in {right} of {judged}, else {result.verdict}"
+        rest = f", else {result.verdict}" if right < judged else ""
+        head = f"was judged in too few cases for {result.subject}: right in {right} of {result.runs}{rest}"
     else:
         head = f"was not judged for {result.subject} in {judged} cases: {result.verdict}"
     left = result.runs - judged

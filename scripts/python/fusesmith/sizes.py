@@ -24,11 +24,15 @@ FILLS = {
     "small": (1, lambda r: normal(0, r.choice([1e-2, 1e-4]))),
     "uniform": (1, lambda r: {"uniform": {"lo": 0, "hi": 1}}),
     "lattice": (2, lambda r: {"lattice": {"max_abs": 8, "exponent": r.choice([-2, 0, 0, 3])}}),
-    "constant": (2, lambda r: {"constant": {"value": r.choice([0, 1, -3, 0.1, 1000])}}),
+    "constant": (2, lambda r: {"constant": {"value": r.choice([0, 1, -3, 0.1, 1000, "-inf"])}}),
     "one_hot": (1, lambda r: {"one_hot": {"index": 0, "value": r.choice([1, 100])}}),
     "special": (2, lambda r: {"special": {"share": 0.1, "infinities": False}}),
     "infinities": (1, lambda r: {"special": {"share": 0.05, "infinities": True}}),
 }
+
+
+# Of masks: usually mixed, and so sparse or so dense that whole tiles have one value.
+MASKS = [0.5, 0.5, 0.5, 0.03, 0.97]
 
 
 def normal(mean, stddev):
@@ -65,12 +69,15 @@ class Draw:
             sizes[shrunk] = self.size(below=max(1, sizes[shrunk] // 2))
 
     def fill_inputs(self, graph, chosen):
-        """Gives `graph` new data in the float inputs but those of `chosen`; returns the name of the data. The first
+        """Gives `graph` new data in the inputs but those of `chosen`; returns the name of the data. The first float
         input has the drawn data, others have it as often as normal data, so that not every sum overflows."""
         weights = [FILLS[name][0] for name in self.fills]
         name = self.random.choices(self.fills, weights)[0]
         drawn = [given for given in graph.inputs
                  if given["name"] not in chosen and given["type"].partition("[")[0] not in ("i32", "bool")]
+        for given in graph.inputs:
+            if given["name"] not in chosen and given["type"].startswith("bool["):
+                given["fill"] = {"bernoulli": {"p": self.random.choice(MASKS)}}
         for i, given in enumerate(drawn):
             given["fill"] = FILLS[name][1](self.random) if i == 0 or self.random.random() < 0.5 else normal(0, 1)
         return name if drawn else "as described"

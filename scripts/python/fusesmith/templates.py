@@ -18,11 +18,9 @@ INPUTS = {
     "softmax": ["T[*,D]"],
     "layer_norm": ["T[*,D]", "T[D]", "T[D]"],
     "rms_norm": ["T[*,D]", "T[D]"],
-    "rope": ["T[*,R,2*D]", "T[R,D]", "T[R,D]"],
     "gather": ["T[N,D]", "i32[M]"],
     "where": ["bool[*,D]", "T[*,D]", "T[*,D]"],
     "masked_fill": ["T[*,D]", "bool[*,D]"],
-    "concat": ["T[N,D]", "T[N,E]"],
     "arange": [],
     "causal_mask": [],
 }
@@ -65,12 +63,24 @@ def einsum_inputs(attributes):
     return [f"T[{','.join(operand.strip())}]" for operand in operands]
 
 
+def rope_inputs(attributes):
+    """With a rotary_dim, heads are larger than that: what lies behind it is left as it is."""
+    rotated = attributes.get("rotary_dim", 0)
+    head, half = (f"D+{rotated}", rotated // 2) if rotated else ("2*D", "D")
+    return [f"T[*,R,{head}]", f"T[R,{half}]", f"T[R,{half}]"]
+
+
+def concat_inputs(attributes):
+    return ["T[M,D]", "T[N,D]"] if attributes["axis"] in (0, -2) else ["T[N,D]", "T[N,E]"]
+
+
 def group_norm_inputs(attributes):
     channels = f"{attributes['groups']}*C"
     return [f"T[N,{channels},L]", f"T[{channels}]", f"T[{channels}]"]
 
 
 SPECIAL = {"matmul": matmul_inputs, "sdpa": attention_inputs, "einsum": einsum_inputs, "group_norm": group_norm_inputs,
+           "rope": rope_inputs, "concat": concat_inputs,
            "chunk": lambda attributes: [f"T[N,{attributes['chunks']}*D]"],
            "permute": lambda attributes: [f"T[{','.join('ABCDEFGH'[:len(attributes.get('dims', ()))])}]"]}
 

@@ -121,3 +121,41 @@ def takes_two(x, y):
 
 def optional_weights(x, weight=None, bias=None):
     return layer_norm(x, np.ones(x.shape[-1]), np.zeros(x.shape[-1]))
+
+
+def rope(x, cos, sin):
+    """Turns the first elements of each row by halves and leaves the rest."""
+    width = cos.shape[-1]
+    wide, c, s = x.astype(np.float32), cos.astype(np.float32), sin.astype(np.float32)
+    a, b, rest = wide[..., :width], wide[..., width : 2 * width], wide[..., 2 * width :]
+    return np.concatenate([a * c - b * s, b * c + a * s, rest], axis=-1).astype(x.dtype)
+
+
+def rope_that_clears_the_rest(x, cos, sin):
+    y = rope(x, cos, sin)
+    y[..., 2 * cos.shape[-1] :] = 0
+    return y
+
+
+def maximum_from_lowest(x):
+    return np.maximum(x.max(-1), np.finfo(x.dtype).min)
+
+
+def fill_that_skips_hidden_tiles(x, mask):
+    y = np.where(mask, -np.inf, x).astype(x.dtype)
+    for j in range(0, x.shape[-1] - 31, 32):
+        hidden = mask[..., j : j + 32].all(-1, keepdims=True)
+        y[..., j : j + 32] = np.where(hidden, x[..., j : j + 32], y[..., j : j + 32])
+    return y
+
+
+def joined(a, b):
+    return np.concatenate([a, b], axis=0)
+
+
+def bits_of_bf16(x):
+    return np.maximum(x, 0).view(np.uint16)
+
+
+def big_endian_relu(x):
+    return np.maximum(x, 0).astype(x.dtype.newbyteorder(">"))

@@ -59,6 +59,23 @@ class RightKernels(unittest.TestCase):
         self.assertIn("5 more were not judged: fusesmith replay", str(result))
         self.assertIn("graph.nodes[0]", str(result))
 
+    def test_rope_of_a_part_of_each_head(self):
+        self.check_right("rope", "rope", dtypes="f32", rotary_dim=8)
+
+    def test_joined_rows(self):
+        self.check_right("joined", "concat", dtypes="f32", axis=0)
+
+    def test_bytes_in_another_order(self):
+        self.check_right("big_endian_relu", "relu", dtypes="f32")
+
+    def test_a_few_valid_cases_are_not_enough(self):
+        graph = fusesmith.Graph()
+        x = graph.input("x", "T[N,D]")
+        graph.output(graph.softmax(graph.reshape(x, shape=["N", 4])))
+        result = fusesmith.judge(kernel("softmax"), graph, runs=9, shapes=[(3, 4), (3, 5), (3, 6)])
+        self.assertFalse(result.ok, str(result))
+        self.assertIn("was judged in too few cases for a graph: right in 3 of 9.", str(result))
+
     def test_case_file(self):
         graph = fusesmith.Graph()
         graph.output(graph.softmax(graph.input("x", "bf16[3,7]")))
@@ -116,6 +133,16 @@ class WrongKernels(unittest.TestCase):
         failed, judged = result.failures_by["data"]["normal"]
         self.assertEqual(failed, 0)
         self.assertGreater(judged, 0)
+
+    def test_what_only_some_data_shows(self):
+        self.check_wrong("rope_that_clears_the_rest", ["defect", "exceptional"], "rope", dtypes="f32", rotary_dim=8)
+        self.check_wrong("maximum_from_lowest", ["exceptional"], "reduce_max", dtypes="f32", runs=200)
+        self.check_wrong("fill_that_skips_hidden_tiles", ["exceptional", "defect"], "masked_fill", dtypes="f32",
+                         runs=200)
+
+    def test_bits_are_no_bf16(self):
+        result = self.check_wrong("bits_of_bf16", ["defect"], "relu", dtypes="f16")
+        self.assertIn("uint16", result.sentence)
 
     def test_wrong_axis(self):
         result = self.check_wrong("softmax_of_columns", ["defect"])
