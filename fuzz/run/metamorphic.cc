@@ -29,8 +29,8 @@ Tensor scaled(const Tensor& x, int exponent) {
 }
 
 // Whether rounding could notice the scaling at the low end: an element that is not normal, or close to it, in
-// one of the runs. Zero in both is no such element. The smallest normal number is one: it may have been rounded
-// up, and below it subnormal numbers lie twice as far apart as their scaled counterparts do.
+// one of the runs. Zero in both is no such element. The smallest normal number is one: it may have been
+// rounded up, and below it subnormal numbers lie twice as far apart as their scaled counterparts do.
 bool has_tiny(const std::vector<double>& before, const std::vector<double>& after, Dtype dtype) {
   const double smallest = std::ldexp(1.0, std::max(min_exponent(dtype), -40));
   for (size_t i = 0; i < before.size(); ++i) {
