@@ -295,6 +295,26 @@ torch.export.save(torch.export.export(Wide(), (torch.ones(3, 4),), dynamic_shape
         self.assertGreaterEqual(ran.stdout.count(", inside of "), 4, ran.stdout)
         self.assertNotIn("OUTSIDE", ran.stdout)
 
+    def test_the_reference_of_onnx_decides_what_onnx_runtime_leaves_open(self):
+        for dtype, bits in (("f16", [0x3555, 0x4200]), ("bf16", [0x3eab, 0x4040])):  # 1/3 and 3
+            with self.subTest(dtype):
+                g = Graph()
+                g.input("x", f"{dtype}[2]")
+                g.node("wide", "cast", ["x"], dtype="f32")
+                g.node("y", "scale", ["wide"], factor=2)
+                g.node("z", "cast", ["y"], dtype=dtype)
+                g.outputs = ["z"]
+                g.save(os.path.join(self.folder, "case.json"))
+                path = os.path.join(self.folder, "out.onnx")
+                self.assertEqual(self.run_program("export", os.path.join(self.folder, "case.json"), "--to=onnx",
+                                                  f"--output={path}").returncode, 0)
+                given = np.array(bits, np.uint16)
+                results = onnx_runner.run_reference(path, [given.view(np.float16) if dtype == "f16" else given])
+                want = onnx_runner.run(path, [given.view(np.float16) if dtype == "f16" else given], "off",
+                                       "CPUExecutionProvider")
+                self.assertEqual(results["z"].tolist(), want["z"].tolist(), results)
+                self.assertAlmostEqual(float(results["z"][0]), 2 / 3, delta=2e-3)
+
     def test_programs_of_torch_export(self):
         fixed, dynamic = (os.path.join(self.folder, name) for name in ("fixed.pt2", "dynamic.pt2"))
         made = subprocess.run([sys.executable, "-c", self.PROGRAM, fixed, dynamic], capture_output=True, text=True,
