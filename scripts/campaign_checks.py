@@ -1,5 +1,5 @@
-"""What scripts/kill_campaign and scripts/disk_faults share: campaigns of a fixed length, and what must hold of a work
-directory after any of them."""
+"""What scripts/kill_campaign, scripts/disk_faults and scripts/long_campaign share: campaigns of a fixed length, their
+processes, and what must hold of a work directory after any of them."""
 
 import json
 import os
@@ -24,6 +24,16 @@ def counts_of(workdir):
     counts = {key: value for key, value in stats_of(workdir).items() if key not in NOT_COMPARED}
     counts["findings"] = {signature: count for signature, count in counts["findings"].items() if count}
     return counts
+
+
+def workers_of(process):
+    """The child processes of a campaign."""
+    try:
+        tasks = os.listdir(f"/proc/{process}/task")
+        return [int(word) for task in tasks
+                for word in open(f"/proc/{process}/task/{task}/children", encoding="ascii").read().split()]
+    except OSError:
+        return []
 
 
 def build_shim(folder):
