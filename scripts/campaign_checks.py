@@ -63,9 +63,9 @@ class Campaign:
                                 env=dict(os.environ, **(variables or {})), **options)
 
     def unfinished(self):
-        """Findings without a report."""
+        """Findings without a report, or with the one that they begin with."""
         return sorted(name for name in findings_of(self.workdir)
-                      if not os.path.exists(os.path.join(self.workdir, "findings", name, "report.md")))
+                      if not is_finished(os.path.join(self.workdir, "findings", name, "report.md")))
 
     def finish(self):
         """Goes on to the end without disturbance."""
@@ -74,6 +74,14 @@ class Campaign:
             _, errors = process.communicate()
             if process.returncode not in (CLEAN, FINDINGS):
                 raise RuntimeError(f"exit code {process.returncode}: {errors[-300:]}")
+
+
+def is_finished(report):
+    try:
+        with open(report, encoding="utf-8") as file:
+            return not file.read(4096).startswith("<!-- not minimized yet")
+    except FileNotFoundError:
+        return False
 
 
 def findings_of(workdir):

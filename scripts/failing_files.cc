@@ -7,9 +7,10 @@
 //   FAIL_ERRNO   the number of the error; a write that fails with ENOSPC has written a half before
 //   FAIL_FROM    the first of these calls that fails, from 1
 //   FAIL_TO      the last one (default: all that follow)
+//   FAIL_IN      only in processes with this word of their command line: "fuzz" is the supervisor
 //   KILL_AT      SIGKILL before this one of all counted calls, of whichever kind, from 1
 //   FAIL_REPORT  a file to which each process that ends by exit() or _exit() appends the numbers of calls:
-//   "open 3 write 9 ...",
+//   "fuzz open 3 write 9 ...", the first word being the second of its command line,
 //                and before a SIGKILL "killed write"
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -54,9 +55,26 @@ void append(const char* line, int length) {
   syscall(SYS_close, file);
 }
 
+// The second word of the command line, in `buffer`: "fuzz" in the supervisor, another one in a worker.
+const char* role(char* buffer, size_t size) {
+  const long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  const long length = file < 0 ? 0 : syscall(SYS_read, file, buffer, size - 1);
+  if (file >= 0) syscall(SYS_close, file);
+  buffer[length > 0 ? length : 0] = '\0';
+  const size_t first = std::strlen(buffer);
+  return static_cast<long>(first) < length - 1 ? buffer + first + 1 : "none";
+}
+
+bool is_chosen_process() {
+  const char* wanted = std::getenv("FAIL_IN");
+  if (!wanted) return true;
+  char buffer[PATH_MAX];
+  return std::strcmp(role(buffer, sizeof buffer), wanted) == 0;
+}
+
 void report() {
-  char line[256];
-  int length = 0;
+  char line[512], buffer[PATH_MAX];
+  int length = std::snprintf(line, sizeof line, "%.100s ", role(buffer, sizeof buffer));
   for (int call = 0; call < kCalls; ++call)
     length += std::snprintf(line + length, sizeof line - static_cast<size_t>(length), "%s %ld ", kNames[call],
                             counted[call].load());
@@ -78,6 +96,8 @@ bool fails(Call call, const char* path) {
   }
   const long count = ++counted[call];
   if (std::strcmp(kNames[call], text("FAIL_CALL", "")) != 0) return false;
+  static const bool chosen = is_chosen_process();
+  if (!chosen) return false;
   if (count < number("FAIL_FROM", 1) || count > number("FAIL_TO", LONG_MAX)) return false;
   errno = static_cast<int>(number("FAIL_ERRNO", EIO));
   return true;

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "fuzz/base/given_flags.h"
 #include "graph/nearest.h"
 
 namespace fusesmith::fuzz {
@@ -132,6 +133,17 @@ Result<bool> parse_flags(const FlagTable& table, std::span<const std::string> ar
                [](const auto& word) { return word != "--"; });
   if (auto problem = check_positional(table)) return *problem;
   return false;
+}
+
+std::set<std::string> given_flags(const FlagTable& table, std::span<const std::string> args) {
+  std::set<std::string> names;
+  const auto all = canonical(table, args);
+  if (!all) return names;
+  for (const std::string& arg : *all) {
+    if (arg == "--") break;
+    if (const Flag* flag = find_flag(table, arg)) names.emplace(flag->name);
+  }
+  return names;
 }
 
 Flag wide_flag(bool& wide) {

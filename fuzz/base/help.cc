@@ -3,39 +3,11 @@
 #include <string>
 
 #include "fuzz/base/flags.h"
-#include "fuzz/base/table.h"
+#include "fuzz/base/output_width.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
-
-// `text` broken at spaces, every line but the first indented.
-std::string in_columns(std::string_view text, size_t indent) {
-  std::string out;
-  size_t column = indent;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find_first_of(" \n"), text.size());
-    if (column + end > kColumns && column > indent) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    }
-    out += text.substr(0, end);
-    column += end;
-    text.remove_prefix(end);
-    if (text.empty()) break;
-    if (text.front() == '\n') {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else {
-      out += ' ';
-      ++column;
-    }
-    text.remove_prefix(1);
-  }
-  // A break leaves the space before it.
-  for (size_t at; (at = out.find(" \n")) != std::string::npos;) out.erase(at, 1);
-  return out;
-}
 
 std::string flag_head(const Flag& flag) {
   std::string head = "--" + std::string(flag.name);
@@ -57,8 +29,9 @@ std::string help_text(const FlagTable& table, Offer offer) {
   std::vector<Flag> flags = table.flags;
   if (offer == Offer::this_build)
     std::erase_if(flags, [](const Flag& flag) { return !flag.missing.empty(); });
-  std::string text = "fusesmith " + std::string(table.command) + ": " + std::string(table.doc) +
-                     "\n\nUsage: fusesmith " + std::string(table.command) + " [FLAGS]";
+  std::string text =
+      in_columns("fusesmith " + std::string(table.command) + ": " + std::string(table.doc), 0) +
+      "\n\nUsage: fusesmith " + std::string(table.command) + " [FLAGS]";
   if (table.positional.target) text += " " + std::string(table.positional.name);
   text += "\n";
   if (!table.details.empty()) text += "\n" + in_columns(table.details, 0) + "\n";

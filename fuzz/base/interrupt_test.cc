@@ -10,6 +10,8 @@
 
 #include "fuzz/cli/test_support.h"
 #include "fuzz/generate/generator.h"
+#include "fuzz/report/finding_markdown.h"
+#include "fuzz/report/first_report.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -204,13 +206,17 @@ TEST_F(InterruptBetweenSteps, AFindingIsReportedByTheNextStart) {
   const std::string at = folder_ / ("w/findings/" + stats["findings"].begin().key() + "/");
   EXPECT_TRUE(std::filesystem::exists(at + "case.json"));
   EXPECT_TRUE(std::filesystem::exists(at + "verdict.json")) << "as the campaign saw it";
-  for (const char* file : {"min.json", "report.md"}) EXPECT_FALSE(std::filesystem::exists(at + file)) << file;
+  EXPECT_FALSE(std::filesystem::exists(at + "min.json"));
+  const std::string first = *read_file(at + "report.md");
+  EXPECT_TRUE(first.starts_with(kNotFinished)) << "the summary names it, so that it must be there";
+  EXPECT_NE(first.find("no luck"), std::string::npos) << first;
+  EXPECT_TRUE(first.ends_with(kReportEnd));
   also_ = [](int64_t step) {
     if (step == 2) throw std::runtime_error("no luck");
   };
   EXPECT_EQ(fuzz({"--runs=1"}).code, kFindings);
-  for (const char* file : {"verdict.json", "report.md"})
-    EXPECT_TRUE(std::filesystem::exists(at + file)) << file;
+  EXPECT_TRUE(std::filesystem::exists(at + "verdict.json"));
+  EXPECT_FALSE(read_file(at + "report.md")->starts_with(kNotFinished));
 }
 
 TEST(Interrupt, NohupIsRespected) {

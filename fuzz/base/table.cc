@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "fuzz/base/escape.h"
+#include "fuzz/base/output_width.h"
 
 namespace fusesmith::fuzz {
 
@@ -101,7 +102,9 @@ std::vector<size_t> Table::widths(size_t columns) const {
 }
 
 std::string Table::text(int indent, size_t columns) const {
-  const size_t room = columns - static_cast<size_t>(indent);
+  const size_t line_room =
+      columns == kColumns ? output_columns() : columns;  // the default: as the terminal has
+  const size_t room = line_room - static_cast<size_t>(indent);
   if (!empty() && line_width(natural_widths(rows_)) > room) {
     Rows smaller = rows_;
     drop_empty_columns(smaller);

@@ -11,6 +11,7 @@
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/campaign_run.h"
+#include "fuzz/campaign/identity.h"
 #include "fuzz/campaign/summary.h"
 #include "fuzz/generate/generator.h"
 #include "fuzz/run/backends.h"
@@ -122,10 +123,9 @@ Result<Finished> Campaign::keep(Finished finished) {
   if (!finished.problem.empty()) status_.note(finished.problem);
   if (!finished.found) return finished;
   const std::string& signature = finished.outcome.signature;
-  const auto added =
-      directory_.add_finding(signature, finished.found->case_text, finished.found->verdict_text);
+  const auto added = add_finding(signature, *finished.found);
   if (!added) return Problem{added.problem()};
-  if (*added == WorkDirectory::Added::written) announce("finding", signature);
+  if (*added == WorkDirectory::Added::written) announce("finding", signature, finished.found->title);
   finished.found.reset();
   return finished;
 }
@@ -159,9 +159,11 @@ std::optional<Problem> Campaign::count(uint64_t position, const Finished& finish
   return Problem{end_->why};
 }
 
-void Campaign::announce(const std::string& what, const std::string& signature) {
-  files_.log(EventLog::Level::warning, "finding", {{"signature", signature}, {"how", what}});
-  status_.note(what + ": " + (directory_.finding(signature) / "case.json").string());
+void Campaign::announce(const std::string& what, const std::string& signature, const std::string& title) {
+  files_.log(EventLog::Level::warning, "finding",
+             {{"signature", signature}, {"how", what}, {"title", title}});
+  status_.note(what + ": " + (directory_.finding(signature) / "case.json").string() + ": " + title,
+               Color::red);
   const std::lock_guard guard(mutex_);
   stats_.status->last_finding_s = stats_.elapsed_s + seconds_since(start_);
   to_finish_.push_back(signature);
@@ -207,7 +209,7 @@ std::optional<Problem> Campaign::save() {
   if (!problem && cannot_write_) status_.note("all files are written again");
   cannot_write_ = problem.has_value();
   if (problem) return problem;
-  for (const std::string& signature : directory_.take_written()) announce("finding", signature);
+  for (const auto& [signature, title] : directory_.take_written()) announce("finding", signature, title);
   const std::lock_guard guard(mutex_);
   for (; !to_finish_later_.empty(); to_finish_later_.pop_front())
     to_finish_.push_back(std::move(to_finish_later_.front()));
@@ -276,8 +278,13 @@ std::string Campaign::lost_text() const {
   const auto held = static_cast<int64_t>(directory_.held());
   return held == 0 ? ""
                    : "; " + counted(held, "file") +
-                         " could not be written, whose cases the next start judges "
-                         "again";
+                         " could not be written; the next start finds again what is in them";
+}
+
+Ending Campaign::how_it_ends(bool with_problem) const {
+  if (with_problem || end_) return Ending::failed;
+  if (InterruptGuard::preempted()) return Ending::preempted;
+  return InterruptGuard::interrupted() ? Ending::interrupted : Ending::ended;
 }
 
 int Campaign::run() {
@@ -288,15 +295,16 @@ int Campaign::run() {
   for (const std::string& note : directory_.damaged()) status_.note(note);
   std::optional<Problem> problem = work();
   add_sample();
-  is_running_ = false;
+  ending_ = how_it_ends(problem.has_value());
   const Stats stats = saved_snapshot();
   const auto saving = patiently([&] { return directory_.save(stats); });
   status_.close();
   if (!problem) problem = saving;
   if (problem && !end_) return fail(console_, kName, problem->what + lost_text(), kCannotWrite);
-  console_.out << (options_.json ? to_json(stats)
-                                 : summary_text(stats, directory_, options_.judge, console_.program))
-               << std::flush;
+  if (options_.json)
+    console_.out << to_json(stats) << std::flush;
+  else
+    print_summary(summary_text(stats, directory_, options_.judge, console_.program), console_.out);
   if (end_) {
     const bool suspects = end_->code == kDeviceUnhealthy && !alone_ && !host_;
     return fail(console_, kName, end_->why + (suspects ? replay_text() : ""), end_->code);
@@ -327,21 +335,6 @@ Result<std::vector<Case>> read_corpus(const std::vector<std::string>& arguments,
   std::snprintf(buffer, sizeof buffer, "%016" PRIx64, hash);
   digest = cases.empty() ? "" : buffer;
   return cases;
-}
-
-// What decides which cases a campaign judges and how.
-Identity identity_of(const CampaignOptions& options) {
-  return {{"seed", options.seed},
-          {"shard", options.shard},
-          {"baseline", options.judge.baseline},
-          {"candidate", options.judge.candidate},
-          {"policy", options.judge.policy},
-          {"skip_patterns", options.judge.skip_patterns},
-          {"faults", options.judge.faults},
-          {"engine", options.engine},
-          {"data", options.data},
-          {"ops", options.ops, true},
-          {"metamorphic", options.metamorphic, true}};
 }
 
 }  // namespace

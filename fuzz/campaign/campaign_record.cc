@@ -24,6 +24,15 @@ std::string option_text(const Json& value) {
 
 }  // namespace
 
+std::string_view CampaignRecord::state() const {
+  if (options.contains("merged_from")) return "merged";
+  if (running) return "running";
+  if (stats.status && stats.status->ending) return kEndingNames[static_cast<size_t>(*stats.status->ending)];
+  const bool said_that_it_runs = stats.status && stats.status->running;
+  // Every end saves counts.
+  return saved_at == 0 || said_that_it_runs ? "killed" : kEndingNames[static_cast<size_t>(Ending::ended)];
+}
+
 Result<CampaignRecord> read_campaign(const fs::path& workdir) {
   CampaignRecord record;
   record.path = workdir;
@@ -33,6 +42,8 @@ Result<CampaignRecord> read_campaign(const fs::path& workdir) {
   if (!options.is_object())
     return Problem{(workdir / "campaign.json").string() + ": expected the JSON object that a campaign wrote"};
   for (const auto& [key, value] : options.items()) record.options[key] = option_text(value);
+  // Before its last counts are read, so that one that ends meanwhile is not taken for killed.
+  record.running = FolderLock::is_taken(workdir) || FolderLease::is_taken(workdir);
   const fs::path stats = workdir / "stats.json";
   struct stat status {};
   if (::stat(stats.c_str(), &status) != 0) {
@@ -45,7 +56,6 @@ Result<CampaignRecord> read_campaign(const fs::path& workdir) {
     if (!parsed) return Problem{stats.string() + ": " + parsed.problem()};
     record.stats = std::move(*parsed);
   }
-  record.running = FolderLock::is_taken(workdir) || FolderLease::is_taken(workdir);
   return record;
 }
 

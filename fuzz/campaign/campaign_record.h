@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fuzz/campaign/stats.h"
@@ -17,6 +18,10 @@ struct CampaignRecord {
   Stats stats;
   int64_t saved_at = 0;  // when stats.json was written, in seconds since 1970
   bool running = false;  // a process holds the folder
+
+  // "merged"; "running"; of a campaign that does not run, how it ended (kEndingNames), or "killed" where it
+  // could not say that.
+  std::string_view state() const;
 };
 
 // A problem if the folder has no campaign.json, or one of its two files cannot be read. A campaign that has

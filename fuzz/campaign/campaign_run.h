@@ -44,7 +44,8 @@ class Campaign {
   Result<Finished> judge_guided(uint64_t position);
   Result<Finished> keep(Finished finished);
   std::optional<Problem> count(uint64_t position, const Finished& finished);
-  void announce(const std::string& what, const std::string& signature);
+  Result<WorkDirectory::Added> add_finding(const std::string& signature, const NewFinding& found);
+  void announce(const std::string& what, const std::string& signature, const std::string& title);
   std::optional<Problem> run_workers();
   std::optional<Problem> work();
   bool over() const;
@@ -62,13 +63,15 @@ class Campaign {
   std::optional<Problem> save();
   std::optional<Problem> restore_corpus();
   std::string lost_text() const;
+  Ending how_it_ends(bool with_problem) const;
   std::optional<Problem> patiently(const std::function<std::optional<Problem>()>& work) const;
 
   // finishing.cc: minimizes and reports findings
   std::optional<Problem> follow_up();
   FindingOptions finding_options(const std::string& signature) const;
-  void keep_other(const Finished& finished);
+  bool keep_other(const Finished& finished);
   std::optional<Problem> finish(const std::string& signature);
+  void tell_report(const std::string& signature);
   double time_to_finish() const;
   std::optional<Problem> finish_each();
   std::optional<Problem> finish_rest();
@@ -113,7 +116,7 @@ class Campaign {
   CampaignFiles files_;
   RecentRate rate_;  // under the mutex
   LiveStatus status_;
-  bool is_running_ = true;
+  std::optional<Ending> ending_;            // none while it runs
   bool alone_ = false;                      // one case runs at a time
   std::atomic<bool> cannot_write_ = false;  // since the last save
   // By name: cases that are not to be run, or not again. Complete before the workers start.

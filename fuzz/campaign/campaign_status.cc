@@ -20,7 +20,8 @@ void Campaign::add_status(Stats& stats) {
   const double here = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   CampaignStatus& status = stats.status.emplace(stats_.status.value_or(CampaignStatus()));
   const int64_t judged = stats.cases - directory_.stats().cases;
-  status.running = is_running_;
+  status.running = !ending_;
+  status.ending = ending_;
   status.rate_mean = here > 0 ? static_cast<double>(judged) / here : 0;
   status.rate_now = rate_.add(here, stats.cases);
   if (host_) {

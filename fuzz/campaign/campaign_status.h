@@ -2,11 +2,13 @@
 // on the machine and on the time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,8 +18,14 @@ namespace fusesmith::fuzz {
 
 inline constexpr const char* kMinimizeStage = "minimize";
 
+// How a call of `fuzz` ended. What is killed, or cannot write, says nothing.
+enum class Ending : uint8_t { ended, interrupted, preempted, failed };
+inline constexpr std::array<std::string_view, 4> kEndingNames = {"ended", "interrupted", "preempted",
+                                                                 "failed"};
+
 struct CampaignStatus {
   bool running = true;
+  std::optional<Ending> ending = {};   // none while it runs, and in files of earlier versions
   double rate_now = 0, rate_mean = 0;  // cases a second: of the last 30 s, and of this call of the command
   std::map<std::string, int64_t>
       threads;                   // of worker processes, by what they are at: compile, run, judge, minimize

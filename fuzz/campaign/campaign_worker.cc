@@ -95,6 +95,9 @@ class Server {
           return finish(request, socket);
         case WorkerRequest::Kind::query:
           return query(request);
+        case WorkerRequest::Kind::kept:
+        case WorkerRequest::Kind::not_kept:
+          break;
       }
       return telling(WorkerReply::Kind::problem, "no such request");
     } catch (const Interrupted&) {
@@ -140,7 +143,10 @@ class Server {
     const auto tell_other = [&](const Verdict& verdict, const Case& test_case) {
       WorkerReply other = telling(WorkerReply::Kind::other_finding);
       other.finished = finished_of(verdict, test_case);
-      write_message(socket, to_message(other));
+      if (!write_message(socket, to_message(other))) return false;
+      const auto answer = read_message(socket);
+      const auto kept = answer ? parse_request(*answer) : std::nullopt;
+      return kept && kept->kind == WorkerRequest::Kind::kept;
     };
     const auto problem = finish_finding(folder, request.name, options, tell_other);
     return problem ? telling(WorkerReply::Kind::problem, problem->what) : WorkerReply{};

@@ -1,6 +1,7 @@
 #include "fuzz/campaign/case_judge.h"
 
 #include "fuzz/campaign/finding.h"
+#include "fuzz/report/first_report.h"
 #include "fuzz/run/metamorphic.h"
 
 namespace fusesmith::fuzz {
@@ -95,7 +96,8 @@ Finished finished_of(const Verdict& verdict, const Case& test_case) {
   outcome.signature = verdict.signature_text();
   auto text = file_text(test_case);
   if (!text) return invalid(text.problem());
-  finished.found = {std::move(*text), first_verdict_text(verdict)};
+  const Headline headline = headline_of(verdict, test_case);
+  finished.found = {std::move(*text), first_verdict_text(verdict), headline.title, headline.what};
   return finished;
 }
 

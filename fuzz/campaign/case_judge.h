@@ -41,9 +41,10 @@ class CaseSource {
 // The case as a file, which reads back as the same case; else what is wrong with it.
 Result<std::string> file_text(const Case& test_case);
 
-// The files that a finding begins with.
+// What a finding begins with: its files, and what its first report says.
 struct NewFinding {
   std::string case_text, verdict_text;
+  std::string title, what;
 };
 
 // One case that was judged.

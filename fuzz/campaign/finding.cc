@@ -39,7 +39,7 @@ std::optional<Problem> write_report(const std::filesystem::path& folder, const F
   return write_file(folder / "report.md", report_markdown(report));
 }
 
-// report.md comes last: a folder without it is not finished.
+// The whole report comes last: a folder without it is not finished.
 std::optional<Problem> write_both(const std::filesystem::path& folder, const FindingReport& report) {
   if (auto problem = write_verdict(folder, report)) return problem;
   return write_report(folder, report);
@@ -132,7 +132,7 @@ std::optional<VerdictClass> recorded_class(const std::filesystem::path& folder) 
 }
 
 std::optional<Problem> finish_finding(const std::filesystem::path& folder, const std::string& signature,
-                                      const FindingOptions& options, const OnOther& on_other) {
+                                      const FindingOptions& options, const KeepOther& keep_other) {
   const auto file = (folder / "case.json").string();
   const auto start = read_case_file(file);
   if (!start) return Problem{start.problem()};
@@ -161,8 +161,14 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
 
   MinimizeOptions minimize_options;
   minimize_options.max_seconds = std::min(kMinimizeSeconds, left() * kMinimizeShare);
+  bool others_kept = true;
+  const OnOther on_other = [&](const Verdict& verdict, const Case& other) {
+    if (keep_other) others_kept = keep_other(verdict, other) && others_kept;
+  };
   Shrunk shrunk = shrink(*start, found, options.judging, minimize_options, options.stop, on_other);
-  if (stopped()) return {};  // without report.md: a resumed campaign does it again
+  if (stopped()) return {};  // without the whole report: a resumed campaign does it again
+  // It is then minimized again, and meets them again, even if this process ends before they are written.
+  if (!others_kept) return Problem{kOtherNotKept};
   const auto min = (folder / "min.json").string();
   if (auto problem = write_file(min, to_json(shrunk.result.test_case))) return problem;
   report.how_small = "minimized: " + shrink_text(shrunk);

@@ -37,10 +37,14 @@ std::optional<VerdictClass> recorded_class(const std::filesystem::path& folder);
 // verdict on that and report.md, each as soon as it is known; then both reports again with the neighbours of
 // the minimized case. A case that fails only sometimes (a nondeterministic executor) is run repeatedly and
 // reported with its failure rate; the report of one that never fails again says so. The problem is a file
-// that cannot be read or written. `on_other`, if given, is called with each case of another signature that
-// the minimizer came across.
+// that cannot be read or written. `keep_other`, if given, is called with each case of another signature that
+// the minimizer came across, and says whether it is on disk: the report is not written before all of them
+// are.
+using KeepOther = std::function<bool(const Verdict& verdict, const Case& test_case)>;
+inline constexpr const char* kOtherNotKept =
+    "a finding that was met while another one was minimized is not written yet";
 std::optional<Problem> finish_finding(const std::filesystem::path& folder, const std::string& signature,
-                                      const FindingOptions& options, const OnOther& on_other = {});
+                                      const FindingOptions& options, const KeepOther& keep_other = {});
 
 // The report of a case as it is, as finish_finding writes it: the case is judged again, with ablations but
 // without minimization and neighbours. `file`: its name, for the commands. Empty: the case did not fail with

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "fuzz/base/files.h"
+#include "fuzz/report/first_report.h"
 
 namespace fusesmith::fuzz {
 
@@ -63,6 +64,13 @@ const Json& FindingRecord::failing_region() const {
 std::string text_member(const Json& object, const char* key) {
   const Json& value = member(object, key);
   return value.is_string() ? value.get<std::string>() : "";
+}
+
+bool is_finished(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::exists(folder / "report.md", ignored)) return false;
+  const auto text = read_file(folder / "report.md");
+  return !text || !text->starts_with(kNotFinished);
 }
 
 Result<std::vector<FindingRecord>> read_findings(const fs::path& workdir) {

@@ -26,6 +26,10 @@ struct FindingRecord {
   const nlohmann::ordered_json& failing_region() const;
 };
 
+// Whether the campaign is done with the finding: its report.md is the whole one, and not missing or the first
+// one (fuzz/report/first_report.h).
+bool is_finished(const std::filesystem::path& folder);
+
 // Of the folders of findings/ that hold a case, sorted by signature. None where there is no such folder.
 Result<std::vector<FindingRecord>> read_findings(const std::filesystem::path& workdir);
 

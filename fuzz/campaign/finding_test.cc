@@ -91,6 +91,18 @@ TEST(Finding, WithoutTimeItIsReportedButNotMinimized) {
 }
 
 // Minimization shows while it goes on, and what waits for it.
+TEST(LiveStatus, ALogOfAWeekHasAThousandLines) {
+  int lines = 0;
+  std::chrono::seconds pause = kFirstPause, passed = pause;
+  for (; passed < std::chrono::hours(7 * 24); passed += pause) {
+    ++lines;
+    EXPECT_LE(pause, kLongestPause);
+    pause = next_pause(pause);
+  }
+  EXPECT_EQ(pause, kLongestPause);
+  EXPECT_NEAR(lines, 1014, 2);
+}
+
 TEST(LiveStatus, SaysWhatIsMinimized) {
   Stats stats;
   stats.cases = 4;

@@ -3,13 +3,19 @@
 #include <algorithm>
 #include <future>
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/campaign/campaign_run.h"
+#include "fuzz/campaign/finding_record.h"
+#include "fuzz/report/first_report.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr int kFinishingShare = 4;  // one thread in so many minimizes findings, or one
 constexpr int kMostAttempts = 3;    // to finish a finding whose files cannot be written
@@ -51,21 +57,53 @@ FindingOptions Campaign::finding_options(const std::string& signature) const {
   return options;
 }
 
-void Campaign::keep_other(const Finished& finished) {
-  if (!finished.found) return;
+Result<WorkDirectory::Added> Campaign::add_finding(const std::string& signature, const NewFinding& found) {
+  const FirstReport report{.title = found.title,
+                           .what = found.what,
+                           .case_text = found.case_text,
+                           .file = (directory_.finding(signature) / "case.json").string(),
+                           .workdir = directory_.path().string(),
+                           .program = console_.program,
+                           .flags = options_.judge.beside_case().text()};
+  return directory_.add_finding(
+      signature, {found.case_text, found.verdict_text, first_report_text(report), found.title});
+}
+
+// No counted case has such a finding, so it is met again only if the other one is minimized again. Whether it
+// is on disk, after which the other one may be finished.
+bool Campaign::keep_other(const Finished& finished) {
+  if (!finished.found) return true;
   const std::string& other = finished.outcome.signature;
-  const auto added = directory_.add_finding(other, finished.found->case_text, finished.found->verdict_text);
+  const auto added = add_finding(other, *finished.found);
   if (added && *added == WorkDirectory::Added::written)
-    announce("finding, seen while another was minimized", other);
+    announce("finding, seen while another was minimized", other, finished.found->title);
+  return directory_.is_written(other);
 }
 
 std::optional<Problem> Campaign::finish(const std::string& signature) {
-  if (host_) return finish_in_worker(signature);
-  return on_device(std::string(kFinishingPrefix) + signature, [&] {
-    return finish_finding(
-        directory_.finding(signature), signature, finding_options(signature),
-        [&](const Verdict& verdict, const Case& test_case) { keep_other(finished_of(verdict, test_case)); });
-  });
+  const auto here = [&] {
+    return finish_finding(directory_.finding(signature), signature, finding_options(signature),
+                          [&](const Verdict& verdict, const Case& test_case) {
+                            return keep_other(finished_of(verdict, test_case));
+                          });
+  };
+  auto problem =
+      host_ ? finish_in_worker(signature) : on_device(std::string(kFinishingPrefix) + signature, here);
+  if (!problem) tell_report(signature);
+  return problem;
+}
+
+// Its title and its known issue are those of the minimized case.
+void Campaign::tell_report(const std::string& signature) {
+  const auto folder = directory_.finding(signature);
+  const auto text =
+      is_finished(folder) ? read_file(folder / "verdict.json") : Result<std::string>(Problem{""});
+  const auto verdict = text ? Json::parse(*text, nullptr, false) : Json();
+  const auto report = verdict.is_object() ? verdict.find("report") : verdict.end();
+  if (report == verdict.end()) return;
+  const std::string known = text_member(*report, "known_issue");
+  status_.note("report: " + (folder / "report.md").string() + ": " + text_member(*report, "title") +
+               (known.empty() ? "" : "; known issue: " + known));
 }
 
 // Seconds that a finding may take which is begun now; 0 if it is only judged again and reported as found.

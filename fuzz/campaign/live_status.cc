@@ -62,6 +62,8 @@ std::string status_line(const Stats& stats) {
   return text;
 }
 
+std::chrono::seconds next_pause(std::chrono::seconds pause) { return std::min(2 * pause, kLongestPause); }
+
 LiveStatus::LiveStatus(Console& console) : console_(console), last_(Clock::now()) {
   log_ = std::make_shared<spdlog::logger>(
       "fusesmith", std::make_shared<spdlog::sinks::ostream_sink_mt>(console.err, true));
@@ -73,9 +75,10 @@ LiveStatus::~LiveStatus() { close(); }
 void LiveStatus::show(const Stats& stats) {
   const std::lock_guard guard(mutex_);
   const auto now = Clock::now();
-  if (now - last_ < (console_.live ? std::chrono::milliseconds(200) : std::chrono::milliseconds(5000)))
+  if (now - last_ < (console_.live ? std::chrono::milliseconds(200) : std::chrono::milliseconds(pause_)))
     return;
   last_ = now;
+  pause_ = next_pause(pause_);
   std::string line = status_line(stats);
   if (!console_.live) {
     log_->info("{}", line);
@@ -87,9 +90,12 @@ void LiveStatus::show(const Stats& stats) {
   width_ = line.size();
 }
 
-void LiveStatus::note(const std::string& line) {
+void LiveStatus::note(const std::string& line, Color color) {
   close();
+  const std::lock_guard guard(mutex_);
+  if (color != Color::plain) console_.err << color;
   log_->info("{}", printable(line));
+  if (color != Color::plain) console_.err << Color::plain << std::flush;
 }
 
 void LiveStatus::close() {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "fuzz/base/color.h"
 #include "fuzz/base/console.h"
 #include "fuzz/campaign/stats.h"
 
@@ -16,6 +17,11 @@ class logger;
 
 namespace fusesmith::fuzz {
 
+// Between two lines where standard error is no terminal. Logs of weeks stay short: a pause is twice as long
+// as the one before it, up to the longest.
+inline constexpr std::chrono::seconds kFirstPause{5}, kLongestPause{600};
+std::chrono::seconds next_pause(std::chrono::seconds pause);
+
 class LiveStatus {
  public:
   explicit LiveStatus(Console& console);
@@ -23,7 +29,7 @@ class LiveStatus {
 
   // Shows where the campaign stands; call it as often as you like.
   void show(const Stats& stats);
-  void note(const std::string& line);
+  void note(const std::string& line, Color color = Color::plain);
   // Takes the status line away.
   void close();
 
@@ -33,7 +39,8 @@ class LiveStatus {
   std::shared_ptr<spdlog::logger> log_;
   std::mutex mutex_;
   Clock::time_point last_ = {};
-  size_t width_ = 0;  // of the status line on the screen
+  std::chrono::seconds pause_ = kFirstPause;  // after which a line follows, where there is no terminal
+  size_t width_ = 0;                          // of the status line on the screen
 };
 
 // "0:24, 12345 cases, 512/s (mean 498/s), 2 findings (last 0:03 ago), 5 run, 3 judge, minimizing 1 finding,

@@ -5,8 +5,10 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "backends/faults.h"
+#include "fuzz/campaign/finding_record.h"
 #include "fuzz/cli/test_support.h"
 #include "graph/case.h"
 
@@ -234,6 +236,44 @@ TEST_F(Recovery, AnEditedCampaignFileIsToRestore) {
   fs::remove(folder_ / "w/campaign.json");
   EXPECT_THAT(fuzz({"--runs=1"}).err, HasSubstr("w/stats.json: found without its campaign.json; restore it"));
   EXPECT_FALSE(fs::exists(folder_ / "w/campaign.json"));
+}
+
+// A smaller case fails in another way, and the folder of that finding cannot be made: what no counted case
+// has is met only while the first finding is minimized.
+TEST_F(Recovery, AFindingMetWhileAnotherIsMinimizedIsNotLostWithTheDisk) {
+  const FailingBackend failing(
+      [](const Graph& graph) { throw std::runtime_error(graph.nodes().size() > 1 ? "many" : "one"); },
+      "crashing");
+  const auto start = [&](const std::string& workdir) {
+    return fusesmith_command({"fuzz", "--json", "--jobs=1", "--baseline=cpu", "--candidate=crashing",
+                              "--seed=2", "--runs=1", "--workdir=" + (folder_ / workdir)});
+  };
+  const auto found_in = [&](const std::string& workdir) {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_ / (workdir + "/findings"))) {
+      if (fs::exists(entry.path() / "case.json")) names.insert(entry.path().filename().string());
+    }
+    return names;
+  };
+  ASSERT_EQ(start("whole").code, kFindings);
+  std::set<std::string> others = found_in("whole");
+  const std::string counted = "crash-crashing-graph-any-thrown";
+  ASSERT_EQ(others.erase(counted), 1U);
+  ASSERT_FALSE(others.empty()) << "a smaller case should fail in another way";
+
+  fs::create_directories(folder_ / "w/findings");
+  for (const std::string& other : others) folder_.file("w/findings/" + other, "in the way");
+  const Ran failed = start("w");
+  EXPECT_EQ(failed.code, kCannotWrite) << failed.err;
+  EXPECT_THAT(failed.err, HasSubstr("the next start finds again what is in them"));
+  EXPECT_EQ(found_in("w"), std::set<std::string>{counted});
+  EXPECT_FALSE(is_finished(folder_ / ("w/findings/" + counted)));
+  EXPECT_THAT(*read_file(folder_ / ("w/findings/" + counted + "/report.md")), HasSubstr("many"));
+
+  for (const std::string& other : others) fs::remove(folder_ / ("w/findings/" + other));
+  EXPECT_EQ(start("w").code, kFindings);
+  EXPECT_EQ(found_in("w"), found_in("whole"));
+  EXPECT_TRUE(is_finished(folder_ / ("w/findings/" + counted)));
 }
 
 TEST_F(Recovery, NamesMayComeInAnotherOrder) {

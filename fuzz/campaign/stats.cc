@@ -75,6 +75,7 @@ Json status_json(const CampaignStatus& status) {
                {"gaps", status.gaps},
                {"worker_restarts", status.worker_restarts},
                {"quarantined_gpus", status.quarantined}};
+  if (status.ending) json["end"] = kEndingNames[static_cast<size_t>(*status.ending)];
   if (status.last_finding_s) json["last_finding_s"] = *status.last_finding_s;
   if (status.time_left_s) json["time_left_s"] = *status.time_left_s;
   return json;
@@ -125,9 +126,19 @@ Sample sample_at(const Place& place) {
   return sample;
 }
 
-// What later starts of a campaign go on with.
+// What later starts of a campaign go on with, and how the last one ended.
 CampaignStatus status_at(const Place& place) {
   CampaignStatus status;
+  status.running = false;
+  if (const auto running = place.member("running")) running->read(status.running);
+  if (const auto end = place.member("end")) {
+    std::string name;
+    end->read(name);
+    const auto* known = std::find(kEndingNames.begin(), kEndingNames.end(), name);
+    // That of a later version is an end, too.
+    status.ending =
+        known == kEndingNames.end() ? Ending::ended : static_cast<Ending>(known - kEndingNames.begin());
+  }
   if (const auto restarts = place.member("worker_restarts")) read_count(*restarts, status.worker_restarts);
   if (const auto last = place.member("last_finding_s")) last->read(status.last_finding_s.emplace());
   return status;

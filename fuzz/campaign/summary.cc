@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ostream>
 
 #include "backends/remote/worker_names.h"
+#include "fuzz/base/color.h"
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/coverage_gaps.h"
 #include "fuzz/campaign/groups.h"
@@ -11,6 +13,9 @@
 namespace fusesmith::fuzz {
 
 namespace {
+
+constexpr std::string_view kNoFindings = "No findings.",
+                           kOfGroups = "; those of a group probably have one cause";
 
 Table counts_table(const std::string& what, const std::string& counted_as, const Counts& counts) {
   Table table({what, counted_as});
@@ -49,7 +54,7 @@ std::string known_text(const Stats& stats, const JudgeFlags& flags) {
 // One row for each group, the one with most cases first.
 std::string findings_text(const WorkDirectory& directory, const JudgeFlags& flags,
                           const std::string& program) {
-  if (directory.finding_count() == 0) return "No findings.\n";
+  if (directory.finding_count() == 0) return std::string(kNoFindings) + "\n";
   const auto records = read_findings(directory.path());
   if (!records) return records.problem() + "\n";
   const Groups groups = groups_of(*records);
@@ -70,8 +75,8 @@ std::string findings_text(const WorkDirectory& directory, const JudgeFlags& flag
   }
   const FindingRecord& first = (*records)[groups[0][0]];
   return counted(static_cast<int64_t>(groups.size()), "group") + " of " +
-         counted(static_cast<int64_t>(records->size()), "finding") +
-         "; those of a group probably have one cause:\n\n" + table.text() +
+         counted(static_cast<int64_t>(records->size()), "finding") + std::string(kOfGroups) + ":\n\n" +
+         table.text() +
          "\nfurther: findings of the group beside the one that is shown, which is the simplest.\n" +
          (uncounted
               ? "A finding with 0 cases was found while another one was minimized, or while the campaign "
@@ -88,6 +93,14 @@ std::string findings_text(const WorkDirectory& directory, const JudgeFlags& flag
 }
 
 }  // namespace
+
+void print_summary(const std::string& text, std::ostream& out) {
+  const bool clean = text.ends_with(std::string(kNoFindings) + "\n");
+  const size_t end = clean ? text.size() - 1 : std::min(text.find(kOfGroups), text.size());
+  const size_t begin = end == text.size() ? end : text.rfind('\n', end - 1) + 1;
+  out << text.substr(0, begin) << (clean ? Color::green : Color::red) << text.substr(begin, end - begin)
+      << Color::plain << text.substr(end) << std::flush;
+}
 
 std::string summary_text(const Stats& stats, const WorkDirectory& directory, const JudgeFlags& flags,
                          const std::string& program) {

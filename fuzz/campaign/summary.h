@@ -2,6 +2,7 @@
 // on with.
 #pragma once
 
+#include <iosfwd>
 #include <string>
 
 #include "fuzz/campaign/stats.h"
@@ -12,5 +13,8 @@ namespace fusesmith::fuzz {
 
 std::string summary_text(const Stats& stats, const WorkDirectory& directory, const JudgeFlags& flags,
                          const std::string& program);
+
+// The line about findings in red, or in green where there are none.
+void print_summary(const std::string& text, std::ostream& out);
 
 }  // namespace fusesmith::fuzz

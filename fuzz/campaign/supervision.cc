@@ -41,7 +41,7 @@ Result<Finished> Campaign::judge_in_worker(uint64_t position) {
 std::optional<Problem> Campaign::finish_in_worker(const std::string& signature) {
   try {
     if (ends_its_process(signature)) return finish_by_queries(signature);
-    const auto other = [this](const Finished& finished) { keep_other(finished); };
+    const auto other = [this](const Finished& finished) { return keep_other(finished); };
     std::string why;
     for (const bool minimize : {options_.minimize != 0, false}) {
       const auto done = host_->finish(signature, minimize, time_to_finish(), other, why);
@@ -71,9 +71,10 @@ std::optional<Problem> Campaign::finish_by_queries(const std::string& signature)
     run.verdict.steps = test_case.steps;
     return run;
   };
-  return finish_finding(
-      directory_.finding(signature), signature, options,
-      [&](const Verdict& verdict, const Case& test_case) { keep_other(finished_of(verdict, test_case)); });
+  return finish_finding(directory_.finding(signature), signature, options,
+                        [&](const Verdict& verdict, const Case& test_case) {
+                          return keep_other(finished_of(verdict, test_case));
+                        });
 }
 
 // They ran in one process, before a version with worker processes went on. Each runs again at its turn.

@@ -6,6 +6,7 @@
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/campaign_run.h"
+#include "fuzz/campaign/finding_record.h"
 
 namespace fusesmith::fuzz {
 
@@ -105,14 +106,16 @@ Problem Campaign::record_device_failure(const std::string& name, const DeviceErr
 
 std::optional<Problem> Campaign::keep_failing_case(const std::string& name, const Case& test_case,
                                                    const Verdict& verdict) {
-  const std::string text = to_json(test_case), signature = verdict.signature_text();
-  const auto added = directory_.add_finding(signature, text, first_verdict_text(verdict));
+  const Finished finished = finished_of(verdict, test_case);
+  if (!finished.found) return Problem{finished.problem};
+  const std::string &text = finished.found->case_text, &signature = finished.outcome.signature;
+  const auto added = add_finding(signature, *finished.found);
   if (!added) return Problem{added.problem()};
   if (*added == WorkDirectory::Added::known) {
     if (auto problem = directory_.add_case(signature, name, text)) return problem;
   }
   const auto folder = directory_.finding(signature);
-  if (std::filesystem::exists(folder / "report.md")) return {};
+  if (is_finished(folder)) return {};
   return report_unrun(folder, signature, verdict, "its every run ends with a failed device",
                       finding_options(signature));
 }
@@ -120,8 +123,7 @@ std::optional<Problem> Campaign::keep_failing_case(const std::string& name, cons
 // Of a finding whose cases make the device fail while it is judged again or minimized.
 std::optional<Problem> Campaign::report_unfinished(const std::string& signature, const DeviceError& error) {
   const auto folder = directory_.finding(signature);
-  if (!std::filesystem::exists(folder / "case.json") || std::filesystem::exists(folder / "report.md"))
-    return {};
+  if (!std::filesystem::exists(folder / "case.json") || is_finished(folder)) return {};
   Verdict verdict;
   // Work directories of older versions may have only the case.
   verdict.verdict = recorded_class(folder).value_or(VerdictClass::crash);

@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "fuzz/campaign/finding_record.h"
+
 namespace fusesmith::fuzz {
 
 namespace fs = std::filesystem;
@@ -33,6 +35,18 @@ Json as_set(Json value) {
   std::sort(value.begin(), value.end());
   value.erase(std::unique(value.begin(), value.end()), value.end());
   return value;
+}
+
+// As a flag would have it; empty for what no flag can have.
+std::string flag_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_unsigned()) return value.dump();
+  std::string text;
+  for (const Json& name : value.is_array() ? value : Json::array()) {
+    if (!name.is_string()) return "";
+    text += (text.empty() ? "" : ",") + name.get<std::string>();
+  }
+  return text;
 }
 
 // What differs between the identities, or nothing. The version may: a resumed campaign is then one of two
@@ -72,7 +86,7 @@ std::string WorkDirectory::recorded(const std::string& path, std::string_view ke
   const auto text = read_file(fs::path(path) / "campaign.json");
   const Json json = text ? Json::parse(*text, nullptr, false) : Json();
   const auto value = json.is_object() ? json.find(std::string(key)) : json.end();
-  return value != json.end() && value->is_string() ? value->get<std::string>() : "";
+  return value != json.end() ? flag_text(*value) : "";
 }
 
 Result<WorkDirectory> WorkDirectory::open(const std::string& path, const Identity& identity,
@@ -214,7 +228,7 @@ std::optional<Problem> WorkDirectory::save_corpus_case(const std::string& name, 
   return written ? std::nullopt : std::optional(Problem{written.problem()});
 }
 
-std::vector<std::string> WorkDirectory::take_written() {
+std::vector<WorkDirectory::Written> WorkDirectory::take_written() {
   const std::lock_guard guard(*mutex_);
   return std::exchange(now_written_, {});
 }
@@ -231,10 +245,7 @@ size_t WorkDirectory::finding_count() const {
 
 std::vector<std::string> WorkDirectory::unfinished_findings() const {
   std::vector<std::string> unfinished = findings();
-  std::erase_if(unfinished, [&](const auto& signature) {
-    std::error_code ignored;
-    return fs::exists(finding(signature) / "report.md", ignored);
-  });
+  std::erase_if(unfinished, [&](const auto& signature) { return is_finished(finding(signature)); });
   return unfinished;
 }
 
@@ -247,26 +258,37 @@ bool WorkDirectory::forget_removed(const std::string& signature) {
 }
 
 Result<WorkDirectory::Added> WorkDirectory::add_finding(const std::string& signature,
-                                                        const std::string& case_text,
-                                                        const std::string& verdict_text) {
+                                                        const FirstFiles& files) {
   // Under the lock: whoever counts another case of this signature finds it on disk, or held.
   const std::lock_guard guard(*mutex_);
   if (known_.contains(signature)) return Added::known;
-  if (fs::exists(finding(signature) / "case.json")) {  // was not listed when the campaign began
+  const fs::path folder = finding(signature);
+  if (fs::exists(folder / "case.json")) {  // was not listed when the campaign began
     known_.insert(signature);
     return Added::known;
   }
   std::error_code ignored;
-  for (const char* left : {"report.md", "min.json"}) fs::remove(finding(signature) / left, ignored);
+  for (const char* left : {"report.md", "min.json"}) fs::remove(folder / left, ignored);
   // The case comes last: a folder without it is no finding.
-  const auto verdict = held_->write(finding(signature) / "verdict.json", verdict_text);
-  if (!verdict) return Problem{verdict.problem()};
-  const auto written = held_->write(finding(signature) / "case.json", case_text);
-  if (!written) return Problem{written.problem()};
+  bool all_written = true;
+  for (const auto& [name, text] : {std::pair("verdict.json", &files.verdict_text),
+                                   {"report.md", &files.report_text},
+                                   {"case.json", &files.case_text}}) {
+    const auto written = held_->write(folder / name, *text);
+    if (!written) return Problem{written.problem()};
+    all_written = *written;  // where one is held, so are those that follow
+  }
   known_.insert(signature);
-  if (*written) return Added::written;
-  held_findings_.push_back(signature);
+  if (all_written) return Added::written;
+  held_findings_.push_back({signature, files.title});
   return Added::held;
+}
+
+bool WorkDirectory::is_written(const std::string& signature) const {
+  const std::lock_guard guard(*mutex_);
+  return known_.contains(signature) &&
+         std::none_of(held_findings_.begin(), held_findings_.end(),
+                      [&](const Written& held) { return held.signature == signature; });
 }
 
 std::optional<Problem> WorkDirectory::add_case(const std::string& signature, const std::string& name,

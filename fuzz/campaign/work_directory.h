@@ -39,7 +39,7 @@ class WorkDirectory {
   // Files that are damaged are set aside.
   static Result<WorkDirectory> open(const std::string& path, const Identity& identity, bool& cannot_write);
 
-  // What the campaign there, if there is one, has for a key whose value is a string; else empty.
+  // What the campaign there, if there is one, has for a key, as a flag would have it: "7", "a,b"; else empty.
   static std::string recorded(const std::string& path, std::string_view key);
 
   const std::filesystem::path& path() const { return path_; }
@@ -64,8 +64,8 @@ class WorkDirectory {
   // Held where it cannot be written. The problem: there is no room for that.
   std::optional<Problem> save_corpus_case(const std::string& name, const std::string& text);
 
-  // Signatures that have a folder with a case, sorted; and of these, the ones without report.md (a killed
-  // campaign had no time).
+  // Signatures that have a folder with a case, sorted; and of these, the ones that are not finished (a killed
+  // campaign had no time; fuzz/campaign/finding_record.h).
   std::vector<std::string> findings() const;
   size_t finding_count() const;
   std::vector<std::string> unfinished_findings() const;
@@ -74,12 +74,20 @@ class WorkDirectory {
   bool forget_removed(const std::string& signature);
   std::filesystem::path finding(const std::string& signature) const { return path_ / "findings" / signature; }
   enum class Added : uint8_t { known, written, held };
-  // Writes verdict.json and case.json of a finding that is new, before anything else is done with it, or
-  // holds them. The problem: there is no room for that.
-  Result<Added> add_finding(const std::string& signature, const std::string& case_text,
-                            const std::string& verdict_text);
+  struct FirstFiles {
+    std::string case_text, verdict_text, report_text;
+    std::string title = {};  // to tell of it
+  };
+  // Writes verdict.json, a first report.md and case.json of a finding that is new, before anything else is
+  // done with it, or holds them. The problem: there is no room for that.
+  Result<Added> add_finding(const std::string& signature, const FirstFiles& files);
+  // Whether the finding is on disk, and not only held.
+  bool is_written(const std::string& signature) const;
   // The findings that were held, and that save() has written since the last call.
-  std::vector<std::string> take_written();
+  struct Written {
+    std::string signature, title;
+  };
+  std::vector<Written> take_written();
   // A further case of a known finding, beside its case.json.
   std::optional<Problem> add_case(const std::string& signature, const std::string& name,
                                   const std::string& case_text);
@@ -114,7 +122,7 @@ class WorkDirectory {
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
   std::set<std::string> known_;  // signatures with a folder
   Counts written_;               // `count` files as they stand
-  std::vector<std::string> held_findings_, now_written_;
+  std::vector<Written> held_findings_, now_written_;
 };
 
 }  // namespace fusesmith::fuzz

@@ -22,12 +22,12 @@ TEST(WorkDirectory, AFindingThatWasNotListedIsNotReplaced) {
   WorkDirectory directory = opened(folder);
   (void)folder.file("findings/defect-x/case.json", "first");
   (void)folder.file("findings/defect-x/min.json", "small");
-  const auto added = directory.add_finding("defect-x", "second", "{}");
+  const auto added = directory.add_finding("defect-x", {"second", "{}", "# first"});
   ASSERT_TRUE(added.ok());
   EXPECT_EQ(*added, WorkDirectory::Added::known);
   EXPECT_EQ(*read_file(folder / "findings/defect-x/case.json"), "first");
   EXPECT_EQ(directory.finding_count(), 1U);
-  EXPECT_EQ(*directory.add_finding("defect-y", "third", "{}"), WorkDirectory::Added::written);
+  EXPECT_EQ(*directory.add_finding("defect-y", {"third", "{}", "# first"}), WorkDirectory::Added::written);
 }
 
 TEST(WorkDirectory, RefusesAMergedOne) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "fuzz/base/interrupt.h"
+#include "fuzz/campaign/finding.h"
 #include "fuzz/run/gpus.h"
 
 namespace fusesmith::fuzz {
@@ -274,7 +275,7 @@ std::map<std::string, int64_t> WorkerHost::stages() {
 }
 
 std::optional<WorkerReply> WorkerHost::ask(CaseWorker& worker, int thread, const WorkerRequest& request,
-                                           const OnOther& other) {
+                                           const KeepOther& keep_other) {
   const auto wait = until_interrupted();
   if (!worker.send(thread, to_message(request))) return {};
   while (const auto message = worker.receive(thread, wait)) {
@@ -285,7 +286,9 @@ std::optional<WorkerReply> WorkerHost::ask(CaseWorker& worker, int thread, const
     }
     if (reply->kind == Kind::interrupted) throw Interrupted{};
     if (reply->kind != Kind::other_finding) return reply;
-    if (other) other(reply->finished);
+    const bool kept = keep_other && keep_other(reply->finished);
+    const auto answer = kept ? WorkerRequest::Kind::kept : WorkerRequest::Kind::not_kept;
+    if (!worker.send(thread, to_message(WorkerRequest{answer, ""}))) return {};
   }
   return {};
 }
@@ -325,14 +328,19 @@ HostJudged WorkerHost::judge_alone(const WorkerRequest& request, Running& seen_o
 }
 
 Result<bool> WorkerHost::finish(const std::string& signature, bool minimize, double max_seconds,
-                                const OnOther& other, std::string& why) {
+                                const KeepOther& keep_other, std::string& why) {
   const WorkerRequest request{WorkerRequest::Kind::finish, signature, why, minimize, max_seconds};
+  bool others_kept = true;
+  const KeepOther keep = [&](const Finished& other) {
+    return others_kept = keep_other(other) && others_kept;
+  };
   const auto finished = [&](CaseWorker& worker, int thread) -> Result<bool> {
-    const auto reply = ask(worker, thread, request, other);
+    const auto reply = ask(worker, thread, request, keep);
     if (reply && reply->kind == Kind::problem) return Problem{reply->text};
     if (reply && reply->kind == Kind::done) return true;
     if (reply) worker.give_up(WorkerEnding::Kind::died, "lost its device: " + reply->text);
     throw_if_interrupted();
+    if (!others_kept) return Problem{kOtherNotKept};
     const WorkerEnding ending = worker.ending();
     why = "the worker process " + ending.how + (ending.errors.empty() ? "" : ": " + ending.errors);
     return false;

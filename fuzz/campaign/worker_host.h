@@ -55,12 +55,12 @@ class WorkerHost {
 
   HostJudged judge(const WorkerRequest& request);
 
-  using OnOther = std::function<void(const Finished&)>;
+  using KeepOther = std::function<bool(const Finished&)>;
   // Whether it was finished; not if the process ended, which is tried twice: `why` tells how. If `why` is
-  // set, it is not minimized for this reason. `other` is called with each finding that was met meanwhile. The
-  // problem is a file.
-  Result<bool> finish(const std::string& signature, bool minimize, double max_seconds, const OnOther& other,
-                      std::string& why);
+  // set, it is not minimized for this reason. `keep_other` is called with each finding that was met
+  // meanwhile, and says whether it is on disk. The problem is a file.
+  Result<bool> finish(const std::string& signature, bool minimize, double max_seconds,
+                      const KeepOther& keep_other, std::string& why);
 
   // Runs cases one after the other in a process of their own, and starts another where one ends it.
   class Alone {
@@ -100,7 +100,7 @@ class WorkerHost {
   std::shared_ptr<Running> process(size_t index);
   HostJudged judge_alone(const WorkerRequest& request, Running& seen_on);
   static std::optional<WorkerReply> ask(CaseWorker& worker, int thread, const WorkerRequest& request,
-                                        const OnOther& other = {});
+                                        const KeepOther& keep_other = {});
   WorkerError failure_of(CaseWorker& worker, const WorkerEnding& ending) const;
 
   struct Process {

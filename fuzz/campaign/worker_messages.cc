@@ -44,7 +44,7 @@ void transfer(Archive& archive, CaseOutcome& outcome) {
 
 template <class Archive>
 void transfer(Archive& archive, NewFinding& found) {
-  archive(found.case_text, found.verdict_text);
+  archive(found.case_text, found.verdict_text, found.title, found.what);
 }
 
 template <class Archive>

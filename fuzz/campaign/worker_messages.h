@@ -39,6 +39,9 @@ struct WorkerRequest {
     judge,   // the case of this number, text, or these choices: a case of the campaign
     finish,  // the finding of this name: judge it again, minimize and report it
     query,   // this text: its verdict alone, for the minimizer
+    // The answers to other_finding: whether it is on disk.
+    kept,
+    not_kept,
   };
   Kind kind = Kind::judge;
   std::string name, text = {};

@@ -8,7 +8,10 @@
 #include <system_error>
 #include <vector>
 
+#include "fuzz/base/color.h"
+#include "fuzz/base/output_width.h"
 #include "fuzz/base/printable_stream.h"
+#include "fuzz/base/table.h"
 #include "fuzz/cli/version.h"
 
 // The one list, in the order of --help. To add a command, write fuzz/cli/NAME_command.cc and add a line here.
@@ -41,7 +44,7 @@ FUSESMITH_COMMANDS(FUSESMITH_DECLARE)
 namespace {
 
 constexpr std::string_view kIntroduction =
-    "fusesmith generates random transformer-like graphs, runs each on two backends, checks every result\n"
+    "fusesmith generates random transformer-like graphs, runs each on two backends, checks every result "
     "against what floating point allows, and reduces each failing graph to a small JSON case.\n"
     "\n"
     "Usage: fusesmith COMMAND [FLAGS] [ARGUMENTS]\n"
@@ -58,6 +61,9 @@ constexpr std::string_view kEnd =
     "  fusesmith replay corpus/scenarios                 judge public bug reports\n"
     "  fusesmith explain fusesmith-work/findings/*/min.json\n"
     "                                                    explain what the campaign found\n"
+    "\n"
+    "Every command has --color=auto|always|never: findings are red, what is clean is green. auto: on a\n"
+    "terminal, unless the environment has NO_COLOR.\n"
     "\n"
     "Exit codes: 0 no finding, 1 wrong usage or a file that cannot be read, 70 timeout,\n"
     "71 out of memory, 72 interrupted, 73 a file cannot be written, 75 preempted: start it again,\n"
@@ -115,15 +121,15 @@ bool only_shows(std::span<const std::string> args) {
 }  // namespace
 
 std::string introduction(Offer offer) {
-  std::string text(kIntroduction);
+  std::string text = in_columns(kIntroduction, 0);
   size_t width = 0;
   for (const Command& command : all_commands()) width = std::max(width, command.name.size());
   for (const Command& command : all_commands()) {
     if (offer == Offer::this_build && !command.missing.empty()) continue;
     text += "  " + std::string(command.name) + std::string(width - command.name.size() + 2, ' ') +
-            std::string(command.doc) + "\n";
+            in_columns(command.doc, width + 4) + "\n";
   }
-  return text + std::string(kEnd);
+  return text + (output_columns() < kColumns ? in_columns(kEnd, 0) : std::string(kEnd));
 }
 
 void print_cases(const nlohmann::ordered_json& cases, size_t given, Console& console) {
@@ -141,10 +147,15 @@ std::span<const Command> all_commands() {
   return commands;
 }
 
-int run_command_line(std::span<const std::string> args, Console& given) {
+int run_command_line(std::span<const std::string> arguments, Console& given) {
+  std::vector<std::string> args(arguments.begin(), arguments.end());
+  const auto color = take_color_flag(args);
+  if (!color) return fail(given, args.empty() ? "" : args[0], color.problem());
   PrintableBuffer printable(given.out.rdbuf());
   const bool prints_data = !args.empty() && args[0] == "export";  // an npz file, for example
   std::ostream out(prints_data ? given.out.rdbuf() : &printable);
+  enable_colors(out, wants_color(*color, terminals().out) ? given.out.rdbuf() : nullptr);
+  enable_colors(given.err, wants_color(*color, terminals().err) ? given.err.rdbuf() : nullptr);
   Console console{out,          given.err,       given.live, given.program, given.reader_left,
                   given.commit, given.executable};
   const std::string_view command = args.empty() ? std::string_view() : args[0];

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/faults.h"
+#include "fuzz/base/output_width.h"
+#include "fuzz/base/table.h"
 #include "fuzz/campaign/guided_choices.h"
 #include "fuzz/cli/test_support.h"
 #include "graph/case.h"
@@ -49,6 +51,30 @@ TEST(Command, HelpFitsATerminal) {
     EXPECT_LE(line.size(), 100U) << line;
     EXPECT_FALSE(line.ends_with(' ')) << line;
   }
+}
+
+// As wide as the terminal, within limits; 100 columns elsewhere, for scripts.
+TEST(Command, HelpAndTablesAreAsWideAsTheTerminal) {
+  Table table({"name", "doc"});
+  table.add({"a", std::string(130, 'x')});
+  for (const auto& [terminal, wanted] :
+       {std::pair<size_t, size_t>{0, 100}, {40, 60}, {80, 80}, {100, 100}, {140, 140}, {1000, 160}}) {
+    set_terminal_columns(terminal);
+    EXPECT_EQ(output_columns(), wanted);
+    EXPECT_EQ(table.text().find("...") != std::string::npos, wanted < 133) << terminal;
+    size_t longest = 0;
+    for (const Command& command : all_commands()) {
+      std::istringstream lines(command.help(Offer::every_build) + introduction(Offer::every_build));
+      for (std::string line; std::getline(lines, line);) {
+        longest = std::max(longest, line.size());
+        if (line.find("--") == std::string::npos && wanted >= 80) {
+          EXPECT_LE(line.size(), wanted) << command.name << ": " << line;
+        }
+      }
+    }
+    if (wanted >= 100) EXPECT_GT(longest, wanted - 10) << terminal;
+  }
+  set_terminal_columns(0);
 }
 
 TEST(Command, Version) {

@@ -1,7 +1,11 @@
 // The `fuzz` command: the flags of a campaign (fuzz/campaign/campaign.h).
+#include <ostream>
+
+#include "fuzz/base/given_flags.h"
 #include "fuzz/campaign/campaign.h"
 #include "fuzz/campaign/event_log.h"
 #include "fuzz/campaign/guided_choices.h"
+#include "fuzz/campaign/identity.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/generate/generator.h"
 
@@ -132,7 +136,11 @@ constexpr std::string_view kDetails =
     "change the "
     "verdicts.\n"
     "\n"
-    "If the work directory contains a campaign, the command continues it, with the same backends. Each "
+    "If the work directory contains a campaign, the command continues it. Flags that decide what the "
+    "campaign "
+    "judges (--seed, --shard, --engine, --data, --ops, --metamorphic, --policy, --skip_patterns, --faults, "
+    "and "
+    "the backends) need not be given again: those that are not given come from its campaign.json. Each "
     "finding has a folder WORKDIR/findings/SIGNATURE/ with report.md (read this first), case.json, min.json "
     "(the minimized case) and verdict.json (the evidence). WORKDIR/corpus/ contains the first generated "
     "case with each op, each rewrite pattern and each piece of the generator. These cases can be replayed "
@@ -220,8 +228,27 @@ FlagTable FuzzFlags::table() {
 
 int run(FuzzFlags& flags, Console& console) { return run_campaign(flags.campaign, console); }
 
+// With what the work directory has for flags that the arguments do not have.
+int run_arguments(std::span<const std::string> args, Console& console) {
+  FuzzFlags flags;
+  const FlagTable table = flags.table();
+  const auto help = parse_flags(table, args);
+  if (!help) return fail(console, table.command, help.problem());
+  if (*help) {
+    console.out << help_text(table);
+    return kClean;
+  }
+  if (const auto problem = take_recorded(table, given_flags(table, args), flags.campaign))
+    return fail(console, table.command, problem->what);
+  return run(flags, console);
+}
+
 }  // namespace
 
-Command fuzz_command() { return command_of<FuzzFlags>(); }
+Command fuzz_command() {
+  Command command = command_of<FuzzFlags>();
+  command.run = run_arguments;
+  return command;
+}
 
 }  // namespace fusesmith::fuzz

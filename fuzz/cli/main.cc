@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +16,8 @@
 
 #include "backends/remote/plugin_worker.h"
 #include "commit.h"  // made by cmake/commit.cmake
+#include "fuzz/base/color.h"
+#include "fuzz/base/output_width.h"
 #include "fuzz/base/patient_stream.h"
 #include "fuzz/campaign/campaign_worker.h"
 #include "fuzz/campaign/worker_messages.h"
@@ -42,6 +45,12 @@ std::terminate_handler terminate_before;
 bool reader_left() {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
   return poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
+}
+
+// 0 where standard output is no terminal.
+size_t output_terminal_columns() {
+  winsize size = {};
+  return isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 // Tensors come and go with every case: keep their memory in the process instead of giving it back to the
@@ -74,6 +83,8 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   if (argc == 3 && argv[1] == fusesmith::fuzz::kCampaignWorker) fusesmith::fuzz::serve_campaign(argv[2]);
+  fusesmith::fuzz::set_terminals({isatty(STDOUT_FILENO) != 0, isatty(STDERR_FILENO) != 0});
+  fusesmith::fuzz::set_terminal_columns(output_terminal_columns());
   fusesmith::fuzz::PatientBuffer errors(STDERR_FILENO);
   std::ostream err(&errors);
   fusesmith::fuzz::Console console{std::cout,

@@ -9,6 +9,7 @@
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
 #include "fuzz/cli/command.h"
+#include "fuzz/cli/folder_arguments.h"
 #include "fuzz/merge/merge.h"
 
 namespace fusesmith::fuzz {
@@ -102,6 +103,7 @@ std::string text_of(const MergeResult& result, const std::string& destination, s
 // Exit code: 0, 1, 72, 73, 75.
 int run(MergeFlags& flags, Console& console) {
   const InterruptGuard guard;
+  leave_out_files(flags.folders, console, 1);
   MergeOptions options;
   options.destination = flags.folders[0];
   options.sources.assign(flags.folders.begin() + 1, flags.folders.end());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/base/color.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
 #include "fuzz/cli/command.h"
@@ -222,7 +223,15 @@ class Replay {
     if (flags_.json)
       cases_.push_back(json_of(replayed));
     else
-      console_.out << text_of(replayed, flags_.wide ? kAllColumns : kColumns) << std::flush;
+      print(replayed);
+  }
+
+  // The line with the verdict in the colour of what it means for the exit code.
+  void print(const Replayed& replayed) {
+    const std::string text = text_of(replayed, flags_.wide ? kAllColumns : kColumns);
+    const size_t line = text.find('\n');
+    console_.out << (replayed.reasons.empty() ? Color::green : Color::red) << text.substr(0, line)
+                 << Color::plain << text.substr(line) << std::flush;
   }
 
   void keep_values(const Case& test_case, const Replayed& replayed) {

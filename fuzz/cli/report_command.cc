@@ -8,6 +8,7 @@
 #include "fuzz/base/files.h"
 #include "fuzz/base/table.h"
 #include "fuzz/cli/command.h"
+#include "fuzz/cli/folder_arguments.h"
 #include "fuzz/page/page.h"
 #include "fuzz/page/page_facts.h"
 
@@ -65,6 +66,7 @@ std::string today() {
 
 // Exit code: 0, 1, 73.
 int run(ReportFlags& flags, Console& console) {
+  leave_out_files(flags.workdirs, console);
   const auto facts = page_facts(flags.workdirs, console.commit, today());
   if (!facts) return fail(console, kName, facts.problem());
   if (flags.json) {

@@ -11,6 +11,7 @@
 #include "fuzz/campaign/campaign_record.h"
 #include "fuzz/campaign/groups.h"
 #include "fuzz/cli/command.h"
+#include "fuzz/cli/folder_arguments.h"
 
 namespace fusesmith::fuzz {
 
@@ -33,7 +34,11 @@ FlagTable WhatsupFlags::table() {
   table.command = kName;
   table.doc = "show how campaigns in work directories are doing.";
   table.details =
-      "Prints one row for each work directory. cases/s is of the last minutes, as far as the work directory "
+      "Prints one row for each work directory. state: running; ended; interrupted (by a signal) or "
+      "preempted, "
+      "which go on when they are started again; failed (a device, the memory or a file); or killed, where "
+      "the "
+      "campaign could not say that it ended. cases/s is of the last minutes, as far as the work directory "
       "tells. seen: how long ago the campaign last saved its counts, which a running one does every 2 "
       "seconds. groups: findings that probably have one cause count once. trouble: worker processes that "
       "ended and were replaced, and GPUs that are not used any more because they failed.\n"
@@ -96,11 +101,6 @@ std::string pair_text(const Row& row) {
   return printable(option(row, "baseline") + " / " + option(row, "candidate"));
 }
 
-std::string state_text(const Row& row) {
-  if (row.campaign.options.contains("merged_from")) return "merged";
-  return row.campaign.running ? "running" : "ended";
-}
-
 int64_t restarts_of(const Row& row) {
   const auto& status = row.campaign.stats.status;
   return status ? status->worker_restarts : 0;
@@ -127,7 +127,7 @@ Json json_of(const Row& row) {
           {"baseline", option(row, "baseline")},
           {"candidate", option(row, "candidate")},
           {"running", row.campaign.running},
-          {"state", state_text(row)},
+          {"state", row.campaign.state()},
           {"cases_per_second", row.rate},
           {"cases", row.campaign.stats.cases},
           {"elapsed_s", row.campaign.stats.elapsed_s},
@@ -141,6 +141,7 @@ Json json_of(const Row& row) {
 // Exit code: 0, 1.
 int run(WhatsupFlags& flags, Console& console) {
   int code = kClean;
+  leave_out_files(flags.workdirs, console);
   Table table(
       {"work directory", "backends", "state", "cases/s", "cases", "findings", "groups", "seen", "trouble"});
   Json rows = Json::array();
@@ -153,9 +154,10 @@ int run(WhatsupFlags& flags, Console& console) {
     }
     cases += row->campaign.stats.cases;
     rows.push_back(json_of(*row));
-    table.add({printable(workdir), pair_text(*row), state_text(*row), short_number(std::round(row->rate)),
-               std::to_string(row->campaign.stats.cases), std::to_string(row->findings),
-               std::to_string(row->groups), ago_text(row->seen), trouble_text(*row)});
+    table.add({printable(workdir), pair_text(*row), std::string(row->campaign.state()),
+               short_number(std::round(row->rate)), std::to_string(row->campaign.stats.cases),
+               std::to_string(row->findings), std::to_string(row->groups), ago_text(row->seen),
+               trouble_text(*row)});
   }
   if (flags.json)
     console.out << Json{{"campaigns", rows}, {"cases", cases}}.dump(2, ' ', false,

@@ -36,6 +36,7 @@ Json campaign_facts(const CampaignRecord& campaign, size_t findings) {
   return {{"workdir", campaign.path.string()},
           {"options", campaign.options},
           {"running", campaign.running},
+          {"state", campaign.state()},
           {"saved_at", campaign.saved_at},
           {"cases", stats.cases},
           {"exact_cases", stats.exact_cases},

@@ -150,6 +150,22 @@ TEST_F(PageOfMarkup, CommandsWriteIt) {
   EXPECT_EQ(campaigns[0]["quarantined_gpus"], Json::array());
 }
 
+// As `shard-*` matches shard-0.log, too.
+TEST_F(PageOfMarkup, PlainFilesBesideWorkDirectoriesAreLeftOut) {
+  const std::string log = folder_.file("shard-0.log", "exit code 77");
+  for (const std::vector<std::string>& args : {std::vector<std::string>{"whatsup", "--json", log, workdir_},
+                                               {"report", "--json", workdir_, log},
+                                               {"merge", "--json", folder_ / "all", workdir_, log}}) {
+    const Ran ran = fusesmith_command(args);
+    EXPECT_EQ(ran.code, kClean) << args[0] << ": " << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("note: 1 plain file is left out: " + log)) << args[0];
+    EXPECT_EQ(Json::parse(ran.out)["cases"], 3) << args[0];
+  }
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"whatsup", log}, {"report", log}, {"merge", folder_ / "other", log}})
+    EXPECT_EQ(fusesmith_command(args).code, kUsage) << args[0];
+}
+
 TEST_F(PageOfMarkup, WhatsupTellsOfTrouble) {
   const std::string file = workdir_ + "/stats.json";
   Json stats = Json::parse(*read_file(file));

@@ -58,7 +58,7 @@ Json campaign_view(const Json& campaign) {
           {"seed", option(campaign, "seed") + ", shard " + option(campaign, "shard")},
           {"faults", option(campaign, "faults")},
           {"version", option(campaign, "fusesmith")},
-          {"state", campaign.at("running").get<bool>() ? "running" : "ended"},
+          {"state", campaign.at("state")},
           {"cases", grouped(campaign.at("cases").get<int64_t>())},
           {"rate", short_number(campaign.at("cases_per_second").get<double>())},
           {"elapsed", duration(campaign.at("elapsed_s").get<double>())},

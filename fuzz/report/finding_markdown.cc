@@ -16,10 +16,9 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr int kRepeats = 50;              // of a case that fails only sometimes
-constexpr size_t kMostCaseBytes = 16384;  // of a case that the report contains
-constexpr size_t kMostLines = 60;         // of the code of a graph
-constexpr int64_t kMostUlps = 1 << 20;    // that say more than the two numbers do
+constexpr int kRepeats = 50;            // of a case that fails only sometimes
+constexpr size_t kMostLines = 60;       // of the code of a graph
+constexpr int64_t kMostUlps = 1 << 20;  // that say more than the two numbers do
 
 constexpr Term kTerms[] = {
     {"region",

@@ -12,6 +12,7 @@ namespace fusesmith::fuzz {
 
 // What every whole report.md ends with.
 inline constexpr std::string_view kReportEnd = "</details>\n";
+inline constexpr size_t kMostCaseBytes = 16384;  // of a case that a report contains
 
 std::string report_markdown(const FindingReport& report);
 
