@@ -12,7 +12,8 @@ class WorkerError : public std::runtime_error {
  public:
   enum class Kind {
     died,           // the process ended, or closed its standard output
-    timed_out,      // no answer before the deadline; the process was killed
+    timed_out,      // no answer within the time limit; the process was killed
+    overloaded,     // the same, but it had too little time of a CPU, or was stopped; says nothing of the case
     bad_reply,      // not what the protocol allows: another shape, too few tensors, no frame
     failed,         // the program that the worker runs raised an exception
     out_of_memory,  // it ran out of memory; the worker goes on

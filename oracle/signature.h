@@ -21,17 +21,22 @@ enum class VerdictClass : uint8_t {
   inconclusive,
   unsupported,
   out_of_memory,
+  overloaded,
   timeout,
   crash,
   nondeterministic,
   exceptional,
   defect,
 };
-inline constexpr std::array<std::string_view, 11> kVerdictNames = {
-    "identical", "reassociation", "precision_policy", "inconclusive", "unsupported", "out_of_memory",
-    "timeout",   "crash",         "nondeterministic", "exceptional",  "defect"};
+inline constexpr std::array<std::string_view, 12> kVerdictNames = {
+    "identical",  "reassociation", "precision_policy", "inconclusive",     "unsupported", "out_of_memory",
+    "overloaded", "timeout",       "crash",            "nondeterministic", "exceptional", "defect"};
 std::string_view name(VerdictClass verdict);
 std::optional<VerdictClass> parse_verdict(std::string_view text);
+// Whether the machine had too little memory or time for the case: it says nothing of the backends.
+constexpr bool is_shortage(VerdictClass verdict) {
+  return verdict == VerdictClass::out_of_memory || verdict == VerdictClass::overloaded;
+}
 
 // The check that failed, and how.
 enum class Symptom : uint8_t {

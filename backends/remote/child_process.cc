@@ -22,6 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kExitPatience{500}, kKillPatience{5000};
+constexpr milliseconds kTick{50};
 
 void close_if_open(int& descriptor) {
   if (descriptor >= 0) close(descriptor);
@@ -142,6 +143,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vector<std:
     child->id_ = -1;
     return Problem{"cannot start '" + command[0] + "': " + std::strerror(error)};
   }
+  child->clock_.emplace(child->id_);
   streams.close_child_ends();
   child->input_ = streams.input[0];
   child->output_ = streams.output[0];
@@ -158,16 +160,30 @@ ChildProcess::~ChildProcess() {
   close_if_open(errors_);
 }
 
-bool ChildProcess::wait_for(int events, int descriptor, Clock::time_point deadline) {
+TimeLimit ChildProcess::limit_from_now(double seconds) {
+  clock_->rest();
+  return {clock_->reading(), seconds};
+}
+
+ChildProcess::Io ChildProcess::wait_for(int events, int descriptor, const TimeLimit& limit) {
   for (;;) {
-    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return false;
+    clock_->tick();
+    switch (limit.at(clock_->reading())) {
+      case TimeLimit::State::passed:
+        return Io::timed_out;
+      case TimeLimit::State::stopped:
+        return Io::stopped;
+      case TimeLimit::State::overloaded:
+        return Io::overloaded;
+      case TimeLimit::State::within:
+        break;
+    }
     std::array<pollfd, 2> polled = {pollfd{descriptor, static_cast<short>(events), 0},
                                     pollfd{errors_, POLLIN, 0}};
-    const int ready = poll(polled.data(), polled.size(), static_cast<int>(std::min<int64_t>(left, 1000)));
-    if (ready < 0 && errno != EINTR) return true;
+    const int ready = poll(polled.data(), polled.size(), static_cast<int>(kTick.count()));
+    if (ready < 0 && errno != EINTR) return Io::done;
     if (polled[1].revents != 0) read_errors();
-    if (polled[0].revents != 0) return true;
+    if (polled[0].revents != 0) return Io::done;
   }
 }
 
@@ -190,13 +206,13 @@ void ChildProcess::read_errors_for(milliseconds time) {
   }
 }
 
-ChildProcess::Io ChildProcess::write(std::span<const std::byte> bytes, Clock::time_point deadline) {
+ChildProcess::Io ChildProcess::write(std::span<const std::byte> bytes, const TimeLimit& limit) {
   while (!bytes.empty()) {
     const ssize_t count = send(input_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count > 0) {
       bytes = bytes.subspan(static_cast<size_t>(count));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (!wait_for(POLLOUT, input_, deadline)) return Io::timed_out;
+      if (const Io io = wait_for(POLLOUT, input_, limit); io != Io::done) return io;
     } else if (errno != EINTR) {
       return Io::closed;
     }
@@ -204,13 +220,13 @@ ChildProcess::Io ChildProcess::write(std::span<const std::byte> bytes, Clock::ti
   return Io::done;
 }
 
-ChildProcess::Io ChildProcess::read(std::span<std::byte> bytes, Clock::time_point deadline) {
+ChildProcess::Io ChildProcess::read(std::span<std::byte> bytes, const TimeLimit& limit) {
   while (!bytes.empty()) {
     const ssize_t count = ::read(output_, bytes.data(), bytes.size());
     if (count > 0) {
       bytes = bytes.subspan(static_cast<size_t>(count));
     } else if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      if (!wait_for(POLLIN, output_, deadline)) return Io::timed_out;
+      if (const Io io = wait_for(POLLIN, output_, limit); io != Io::done) return io;
     } else if (count == 0 || errno != EINTR) {
       return Io::closed;
     }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/remote/process_clock.h"
 #include "graph/result.h"
 
 namespace fusesmith::backends {
@@ -24,7 +25,8 @@ class ChildProcess {
   enum class Io {
     done,
     closed,     // the process ended, or closed the stream
-    timed_out,  // the deadline passed first
+    timed_out,  // the time limit passed first
+    stopped, overloaded,  // as TimeLimit::State has them
   };
 
   // Replaces those of this process's environment.
@@ -43,8 +45,10 @@ class ChildProcess {
 
   // All of the bytes, to standard input and from standard output. Meanwhile whatever the process writes to
   // standard error is read, so that neither waits for the other.
-  Io write(std::span<const std::byte> bytes, Clock::time_point deadline);
-  Io read(std::span<std::byte> bytes, Clock::time_point deadline);
+  Io write(std::span<const std::byte> bytes, const TimeLimit& limit);
+  Io read(std::span<std::byte> bytes, const TimeLimit& limit);
+  // Of its time, and that of all that it started, for what is asked of it from now on.
+  TimeLimit limit_from_now(double seconds);
 
   // Whether something can be read from its standard output now.
   bool has_output() const;
@@ -77,10 +81,11 @@ class ChildProcess {
 
  private:
   ChildProcess() = default;
-  bool wait_for(int events, int descriptor, Clock::time_point deadline);
+  Io wait_for(int events, int descriptor, const TimeLimit& limit);
   void read_errors();
 
   pid_t id_ = -1;
+  std::optional<ProcessClock> clock_;
   int input_ = -1, output_ = -1, errors_ = -1;
   std::optional<siginfo_t> ended_;  // how, once it has
   std::string error_text_;

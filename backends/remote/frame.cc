@@ -42,30 +42,30 @@ std::optional<Problem> check_prefix(const FramePrefix& prefix, uint64_t max_payl
 
 ChildProcess::Io send_frame(ChildProcess& child, std::string_view header,
                             std::span<const std::span<const std::byte>> payload,
-                            ChildProcess::Clock::time_point deadline) {
+                            const TimeLimit& limit) {
   uint64_t bytes = 0;
   for (const auto& part : payload) bytes += part.size();
-  auto io = child.write(frame_start(header, bytes), deadline);
+  auto io = child.write(frame_start(header, bytes), limit);
   for (const auto& part : payload) {
-    if (io == ChildProcess::Io::done) io = child.write(part, deadline);
+    if (io == ChildProcess::Io::done) io = child.write(part, limit);
   }
   return io;
 }
 
-Received receive_frame(ChildProcess& child, uint64_t max_payload, ChildProcess::Clock::time_point deadline) {
+Received receive_frame(ChildProcess& child, uint64_t max_payload, const TimeLimit& limit) {
   Received received;
   FramePrefix prefix;
-  received.io = child.read(std::as_writable_bytes(std::span(&prefix, 1)), deadline);
+  received.io = child.read(std::as_writable_bytes(std::span(&prefix, 1)), limit);
   if (received.io != ChildProcess::Io::done) return received;
   if (const auto problem = check_prefix(prefix, max_payload)) {
     received.problem = problem->what;
     return received;
   }
   received.frame.header.resize(prefix.header);
-  received.io = child.read(std::as_writable_bytes(std::span(received.frame.header)), deadline);
+  received.io = child.read(std::as_writable_bytes(std::span(received.frame.header)), limit);
   if (received.io != ChildProcess::Io::done) return received;
   received.frame.payload.resize(prefix.payload);
-  received.io = child.read(received.frame.payload, deadline);
+  received.io = child.read(received.frame.payload, limit);
   return received;
 }
 

@@ -35,7 +35,7 @@ std::optional<Problem> check_prefix(const FramePrefix& prefix, uint64_t max_payl
 // The payload is sent in parts, so that it need not be copied together.
 ChildProcess::Io send_frame(ChildProcess& child, std::string_view header,
                             std::span<const std::span<const std::byte>> payload,
-                            ChildProcess::Clock::time_point deadline);
+                            const TimeLimit& limit);
 
 // A problem: the process sent no frame, or one that is larger than allowed.
 struct Received {
@@ -43,6 +43,6 @@ struct Received {
   std::string problem = {};
   Frame frame = {};
 };
-Received receive_frame(ChildProcess& child, uint64_t max_payload, ChildProcess::Clock::time_point deadline);
+Received receive_frame(ChildProcess& child, uint64_t max_payload, const TimeLimit& limit);
 
 }  // namespace fusesmith::backends

@@ -23,14 +23,13 @@ ScriptReply call_script(const ScriptRequest& request) {
   command.insert(command.end(), request.arguments.begin(), request.arguments.end());
   auto child = ChildProcess::start(command);
   if (!child) return {child.problem() + "; FUSESMITH_PYTHON names the interpreter"};
-  using Clock = ChildProcess::Clock;
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                           std::chrono::duration<double>(request.seconds));
+  const TimeLimit limit = (*child)->limit_from_now(request.seconds);
   const std::span<const std::byte> payload[] = {request.payload};
-  Io io = send_frame(**child, request.header, payload, deadline);
+  Io io = send_frame(**child, request.header, payload, limit);
   Received received{io};
-  if (io != Io::timed_out) received = receive_frame(**child, kMaxPayload, deadline);
-  if (received.io == Io::timed_out)
+  const auto is_late = [&] { return received.io != Io::done && received.io != Io::closed; };
+  if (!is_late()) received = receive_frame(**child, kMaxPayload, limit);
+  if (is_late())
     return {std::string(request.script) + ": no reply within the time limit", true};
   if (received.io != Io::done) return {ended_text(request.script, **child)};
   if (!received.problem.empty()) return {std::string(request.script) + ": " + received.problem};

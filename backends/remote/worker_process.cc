@@ -34,12 +34,6 @@ std::string details_text(std::string text) {
   return shortened(std::move(text), kStart, kEnd);
 }
 
-ChildProcess::Clock::time_point after(double seconds) {
-  using Duration = ChildProcess::Clock::duration;
-  return ChildProcess::Clock::now() +
-         std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-}
-
 }  // namespace
 
 std::string one_line(std::string text) {
@@ -68,7 +62,7 @@ WorkerProcess::WorkerProcess(const WorkerSpec& spec, double seconds) : spec_(spe
 Reply WorkerProcess::ask(Json header, const std::vector<NamedTensor>& tensors, std::string_view expected,
                          uint64_t max_payload, double seconds) {
   const auto request = header["type"].get<std::string>();
-  const auto deadline = after(seconds);
+  const TimeLimit limit = child_->limit_from_now(seconds);
   std::vector<std::span<const std::byte>> payload;
   if (!tensors.empty() || request == "run") header["tensors"] = Json::array();
   for (const NamedTensor& t : tensors) {
@@ -77,8 +71,8 @@ Reply WorkerProcess::ask(Json header, const std::vector<NamedTensor>& tensors, s
   }
   goes_on_ = false;
   if (child_->has_output()) fail(Kind::bad_reply, "it sent more than the reply to the request before");
-  send(header, std::move(payload), request, max_payload, deadline, seconds);
-  Received received = receive_frame(*child_, max_payload, deadline);
+  send(header, std::move(payload), request, max_payload, limit, seconds);
+  Received received = receive_frame(*child_, max_payload, limit);
   if (received.io != ChildProcess::Io::done) fail_io(received.io, request, seconds);
   if (!received.problem.empty()) fail(Kind::bad_reply, received.problem);
   return parse(std::move(received.frame), request, expected, max_payload);
@@ -87,7 +81,7 @@ Reply WorkerProcess::ask(Json header, const std::vector<NamedTensor>& tensors, s
 // Much data goes through a file where the worker can read one.
 void WorkerProcess::send(Json& header, std::vector<std::span<const std::byte>> payload,
                          const std::string& request, uint64_t max_payload,
-                         ChildProcess::Clock::time_point deadline, double seconds) {
+                         const TimeLimit& limit, double seconds) {
   uint64_t bytes = 0;
   for (const auto& part : payload) bytes += part.size();
   const bool files = hello_.is_object() && hello_.value("files", Json()) == true;
@@ -103,7 +97,7 @@ void WorkerProcess::send(Json& header, std::vector<std::span<const std::byte>> p
     if (!received_) received_ = std::make_unique<SharedFile>("fusesmith-results");
     if (received_->ok()) header["reply_file"] = received_->path();
   }
-  const auto io = send_frame(*child_, header.dump(), payload, deadline);
+  const auto io = send_frame(*child_, header.dump(), payload, limit);
   if (io != ChildProcess::Io::done) fail_io(io, request, seconds);
 }
 
@@ -128,6 +122,13 @@ void WorkerProcess::fail_io(ChildProcess::Io io, const std::string& request, dou
   if (io == ChildProcess::Io::timed_out)
     fail(Kind::timed_out, "no answer to " + request + " within " + seconds_text(seconds) + " (--" +
                               (request == "run" ? "run" : "compile") + "_timeout)");
+  if (io == ChildProcess::Io::overloaded)
+    fail(Kind::overloaded, "no answer to " + request + " within " + std::to_string(TimeLimit::kOverload) +
+                               " times " + seconds_text(seconds) +
+                               ", in which the worker did not have that much time of a CPU");
+  if (io == ChildProcess::Io::stopped)
+    fail(Kind::overloaded, "the worker was stopped by a signal for " +
+                               std::to_string(TimeLimit::kMostStopped.count()) + " s at " + request);
   std::string how = child_->how_it_ended();
   how = how.empty() ? "the worker closed its standard output" : "the worker ended with " + how;
   const std::string errors = one_line(child_->last_errors(ChildProcess::kLineOfErrors));

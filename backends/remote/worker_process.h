@@ -54,7 +54,7 @@ class WorkerProcess {
   [[noreturn]] void fail_io(ChildProcess::Io io, const std::string& request, double seconds);
   Reply parse(Frame frame, const std::string& request, std::string_view expected, uint64_t max_payload);
   void send(nlohmann::json& header, std::vector<std::span<const std::byte>> payload,
-            const std::string& request, uint64_t max_payload, ChildProcess::Clock::time_point deadline,
+            const std::string& request, uint64_t max_payload, const TimeLimit& limit,
             double seconds);
   void take_file(const nlohmann::json& header, uint64_t max_payload, std::vector<std::byte>& payload);
   void fail_as_told(const nlohmann::json& header);

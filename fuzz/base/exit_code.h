@@ -13,7 +13,7 @@ enum ExitCode : int {
   kOutOfMemory = 71,
   kInterrupted = 72,
   kCannotWrite = 73,
-  kPreempted = 75,        // start the campaign again to go on
+  kPreempted = 75,        // start it again, of a campaign to go on
   kDeviceUnhealthy = 76,  // the GPU is missing, or it failed
   kFindings = 77,
 };

@@ -202,8 +202,7 @@ class WorkerCheck {
             verdict.signature_text() + (verdict.reason.empty() ? "" : ": " + verdict.reason);
     } else if (!verdict.known.empty()) {
       ++result.known;
-    } else if (verdict.verdict == VerdictClass::unsupported ||
-               verdict.verdict == VerdictClass::out_of_memory) {
+    } else if (verdict.verdict == VerdictClass::unsupported || is_shortage(verdict.verdict)) {
       if (result.unsupported++ == 0) result.first_reason = verdict.reason;
     } else if (verdict.verdict == VerdictClass::inconclusive) {
       ++result.inconclusive;

@@ -158,7 +158,7 @@ Explained explain_case(const ExplainFlags& flags, const std::string& file, const
 }
 
 int code_of(const Verdict& verdict) {
-  if (verdict.verdict == VerdictClass::out_of_memory) return kOutOfMemory;
+  if (is_shortage(verdict.verdict)) return code_of_shortage(verdict.verdict);
   return verdict.finding ? kFindings : kClean;
 }
 

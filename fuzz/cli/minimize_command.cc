@@ -111,7 +111,7 @@ Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const
   if (!seen.fails()) {
     const Verdict& verdict = seen.run.verdict;
     const std::string what = std::string(name(verdict.verdict)) + known_text(verdict);
-    return {verdict.verdict == VerdictClass::out_of_memory ? kOutOfMemory : kClean,
+    return {is_shortage(verdict.verdict) ? code_of_shortage(verdict.verdict) : kClean,
             json_of({}, file, output, others, {}),
             file + ": does not fail (" + what + "), nothing to minimize\n"};
   }

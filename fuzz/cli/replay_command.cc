@@ -87,9 +87,9 @@ Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& t
   replayed.stand_ins = stand_in_text(test_case, replayed.definitions);
   const Verdict& verdict = replayed.run.verdict;
   // Where memory runs out says nothing about the case.
-  const bool out_of_memory = verdict.verdict == VerdictClass::out_of_memory && test_case.expect &&
-                             test_case.expect->verdict != name(verdict.verdict);
-  if (judging.why_not.empty() && is_about(test_case, verdict) && !out_of_memory) {
+  const bool shortage = is_shortage(verdict.verdict) && test_case.expect &&
+                        test_case.expect->verdict != name(verdict.verdict);
+  if (judging.why_not.empty() && is_about(test_case, verdict) && !shortage) {
     const auto broken = broken_expectation(test_case, verdict);
     // A known issue excuses a case that should pass, but not one that should fail in another way.
     const bool only_known = !verdict.finding && !verdict.known.empty();
@@ -216,10 +216,10 @@ class Replay {
 
   void take(const Replayed& replayed) {
     ++judged_;
-    const bool out_of_memory = replayed.run.verdict.verdict == VerdictClass::out_of_memory;
-    const bool timeout = replayed.run.verdict.verdict == VerdictClass::timeout;
+    const VerdictClass found = replayed.run.verdict.verdict;
+    const bool timeout = found == VerdictClass::timeout;
     if (!replayed.reasons.empty()) code_ = more_severe(code_, timeout ? kTimeout : kFindings);
-    if (out_of_memory && !replayed.expected) code_ = more_severe(code_, kOutOfMemory);
+    if (is_shortage(found) && !replayed.expected) code_ = more_severe(code_, code_of_shortage(found));
     if (flags_.json)
       cases_.push_back(json_of(replayed));
     else

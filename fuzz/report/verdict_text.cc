@@ -244,6 +244,7 @@ std::string plain_sentence(const Verdict& verdict) {
       return unequal_text(verdict) + "; the error bound is too large to decide.";
     case VerdictClass::unsupported:
     case VerdictClass::out_of_memory:
+    case VerdictClass::overloaded:
     case VerdictClass::timeout:
     case VerdictClass::crash:
       return std::string(name(verdict.verdict)) + ": " + verdict.reason + ".";

@@ -371,6 +371,7 @@ Verdict Judging::worker_failure(const Case& test_case, const WorkerError& error)
   const std::string reason = error.backend() + ": " + error.what();
   if (error.kind() == Kind::out_of_memory)
     return broken(VerdictClass::out_of_memory, *this, test_case, reason);
+  if (error.kind() == Kind::overloaded) return broken(VerdictClass::overloaded, *this, test_case, reason);
   const Symptom symptom = error.kind() == Kind::died        ? Symptom::died
                           : error.kind() == Kind::timed_out ? Symptom::timed_out
                           : error.kind() == Kind::bad_reply ? Symptom::bad_reply
@@ -382,6 +383,10 @@ Verdict Judging::worker_failure(const Case& test_case, const WorkerError& error)
   verdict.details = error.details();
   verdict.fail(failure_of(error.backend(), test_case, found, symptom), find_issue(test_case, reason));
   return verdict;
+}
+
+ExitCode code_of_shortage(VerdictClass verdict) {
+  return verdict == VerdictClass::overloaded ? kPreempted : kOutOfMemory;
 }
 
 Verdict Judging::device_failure(const Case& test_case, const DeviceError& error) const {

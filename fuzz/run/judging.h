@@ -99,6 +99,9 @@ struct Judging {
   FindIssue find_issue(const Case& test_case, const std::string& reason = "") const;
 };
 
+// With which a command ends where the machine had too little of something: is_shortage() of the verdict.
+ExitCode code_of_shortage(VerdictClass verdict);
+
 // The word quoted for a shell where it needs that.
 std::string shell_quoted(const std::string& word);
 

@@ -15,7 +15,7 @@ from comparison.rules import RULES
 
 FUSESMITH = "fusesmith"
 ORACLES = [FUSESMITH, *(rule.name for rule in RULES)]
-NOT_JUDGED = ("unsupported", "out_of_memory")
+NOT_JUDGED = ("unsupported", "out_of_memory", "overloaded")
 # Upper ends, in units of the dtype's epsilon times the largest element.
 SIZES = [1, 10, 100, 1000, math.inf]
 SCALES = [10 ** (step / 4) for step in range(-12, 25)]  # of assert_close's tolerances

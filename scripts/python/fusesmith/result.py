@@ -12,7 +12,7 @@ from .program import shell_command
 
 # From harmless to serious; the verdict of a result without findings is the last of these that occurred.
 CORRECT = ("identical", "reassociation", "precision_policy")
-OTHERS = ("inconclusive", "unsupported", "out_of_memory")
+OTHERS = ("inconclusive", "unsupported", "out_of_memory", "overloaded")
 COLUMNS = 100
 
 
@@ -96,7 +96,7 @@ def were_judged(counts, refused):
     """Whether most cases were: a kernel that mostly runs out of memory is not right, nor one whose sizes or attributes
     seldom fit together."""
     right = sum(counts[verdict] for verdict in CORRECT)
-    return right > 0 and right >= counts["inconclusive"] + counts["out_of_memory"] + refused
+    return right > 0 and right >= counts["inconclusive"] + counts["out_of_memory"] + counts["overloaded"] + refused
 
 
 def sampled_elements(judged):
