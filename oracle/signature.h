@@ -29,8 +29,9 @@ enum class VerdictClass : uint8_t {
   defect,
 };
 inline constexpr std::array<std::string_view, 12> kVerdictNames = {
-    "identical",  "reassociation", "precision_policy", "inconclusive",     "unsupported", "out_of_memory",
-    "overloaded", "timeout",       "crash",            "nondeterministic", "exceptional", "defect"};
+    "identical",   "reassociation",    "precision_policy", "inconclusive",
+    "unsupported", "out_of_memory",    "overloaded",       "timeout",
+    "crash",       "nondeterministic", "exceptional",      "defect"};
 std::string_view name(VerdictClass verdict);
 std::optional<VerdictClass> parse_verdict(std::string_view text);
 // Whether the machine had too little memory or time for the case: it says nothing of the backends.

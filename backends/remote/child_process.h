@@ -26,7 +26,8 @@ class ChildProcess {
     done,
     closed,     // the process ended, or closed the stream
     timed_out,  // the time limit passed first
-    stopped, overloaded,  // as TimeLimit::State has them
+    stopped,
+    overloaded,  // as TimeLimit::State has them
   };
 
   // Replaces those of this process's environment.

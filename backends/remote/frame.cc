@@ -41,8 +41,7 @@ std::optional<Problem> check_prefix(const FramePrefix& prefix, uint64_t max_payl
 }
 
 ChildProcess::Io send_frame(ChildProcess& child, std::string_view header,
-                            std::span<const std::span<const std::byte>> payload,
-                            const TimeLimit& limit) {
+                            std::span<const std::span<const std::byte>> payload, const TimeLimit& limit) {
   uint64_t bytes = 0;
   for (const auto& part : payload) bytes += part.size();
   auto io = child.write(frame_start(header, bytes), limit);

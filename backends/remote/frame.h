@@ -34,8 +34,7 @@ std::optional<Problem> check_prefix(const FramePrefix& prefix, uint64_t max_payl
 
 // The payload is sent in parts, so that it need not be copied together.
 ChildProcess::Io send_frame(ChildProcess& child, std::string_view header,
-                            std::span<const std::span<const std::byte>> payload,
-                            const TimeLimit& limit);
+                            std::span<const std::span<const std::byte>> payload, const TimeLimit& limit);
 
 // A problem: the process sent no frame, or one that is larger than allowed.
 struct Received {

@@ -10,9 +10,9 @@ namespace {
 using Duration = ProcessClock::Duration;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kInterval{100};     // between two looks
+constexpr milliseconds kInterval{100};      // between two looks
 constexpr milliseconds kMostInterval{500};  // what is longer was no time of this process
-constexpr int kCost = 50;                  // a look may take 1 / kCost of the time
+constexpr int kCost = 50;                   // a look may take 1 / kCost of the time
 
 int usable_cpus() {
   cpu_set_t set;
@@ -53,8 +53,7 @@ Duration ProcessClock::longest_wait(const TreeTimes& now, Duration passed, Durat
     const Duration waited = times.waited - (known ? before->second.waited : Duration(0));
     ran += its_run;
     longest = std::max(longest, std::min(waited, passed - its_run));
-    if (known && times.slices == before->second.slices && its_run < passed / 2)
-      idle.push_back(thread);
+    if (known && times.slices == before->second.slices && its_run < passed / 2) idle.push_back(thread);
   }
   if (longest < passed / 2) {
     for (const pid_t thread : idle) {

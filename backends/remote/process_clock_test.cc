@@ -1,18 +1,12 @@
 // The clock against real processes: busy, asleep and stopped ones, beside others that want the same CPU. No
 // test depends on how fast the machine is: each waits for what the kernel counted.
-#include "backends/remote/process_clock.h"
+#include "backends/remote/process_clock_test.h"
 
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <functional>
-#include <memory>
 #include <thread>
-#include <vector>
+
+#include "backends/remote/process_clock.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -20,55 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Duration = ProcessClock::Duration;
-
-[[noreturn]] void burn() {
-  for (volatile bool forever = true; forever;) {
-  }
-  _exit(0);
-}
-
-[[noreturn]] void sleep_for_ever() {
-  for (;;) pause();
-}
-
-// A process of its own, on the first CPU that this one may use. Ends with its parent.
-class Forked {
- public:
-  explicit Forked(const std::function<void()>& act) : id_(fork()) {
-    if (id_ != 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    cpu_set_t allowed, first;
-    sched_getaffinity(0, sizeof allowed, &allowed);
-    int cpu = 0;
-    while (!CPU_ISSET(cpu, &allowed)) ++cpu;
-    CPU_ZERO(&first);
-    CPU_SET(cpu, &first);
-    sched_setaffinity(0, sizeof first, &first);
-    act();
-    _exit(0);
-  }
-  Forked(const Forked&) = delete;
-  Forked& operator=(const Forked&) = delete;
-  ~Forked() {
-    kill(id_, SIGKILL);
-    waitpid(id_, nullptr, 0);
-  }
-  pid_t id() const { return id_; }
-
- private:
-  pid_t id_;
-};
-
-// So many processes that compute on the same CPU.
-class Neighbours {
- public:
-  explicit Neighbours(int count) {
-    for (int i = 0; i < count; ++i) processes_.push_back(std::make_unique<Forked>(burn));
-  }
-
- private:
-  std::vector<std::unique_ptr<Forked>> processes_;
-};
 
 Duration cpu_time(pid_t root) {
   Duration ran{0};

@@ -29,8 +29,7 @@ ScriptReply call_script(const ScriptRequest& request) {
   Received received{io};
   const auto is_late = [&] { return received.io != Io::done && received.io != Io::closed; };
   if (!is_late()) received = receive_frame(**child, kMaxPayload, limit);
-  if (is_late())
-    return {std::string(request.script) + ": no reply within the time limit", true};
+  if (is_late()) return {std::string(request.script) + ": no reply within the time limit", true};
   if (received.io != Io::done) return {ended_text(request.script, **child)};
   if (!received.problem.empty()) return {std::string(request.script) + ": " + received.problem};
   ScriptReply reply;

@@ -46,7 +46,7 @@ std::string one_line(std::string text) {
 }
 
 WorkerProcess::WorkerProcess(const WorkerSpec& spec, double seconds) : spec_(spec) {
-  auto child = ChildProcess::start(spec.command);
+  auto child = ChildProcess::start(spec.command, {}, cache_->variables());
   if (!child) throw WorkerError(Kind::died, spec.name, child.problem());
   child_ = std::move(*child);
   hello_ = ask({{"type", "hello"}, {"protocol", kProtocol}}, {}, "hello", kNoPayload, seconds).header;
@@ -80,8 +80,8 @@ Reply WorkerProcess::ask(Json header, const std::vector<NamedTensor>& tensors, s
 
 // Much data goes through a file where the worker can read one.
 void WorkerProcess::send(Json& header, std::vector<std::span<const std::byte>> payload,
-                         const std::string& request, uint64_t max_payload,
-                         const TimeLimit& limit, double seconds) {
+                         const std::string& request, uint64_t max_payload, const TimeLimit& limit,
+                         double seconds) {
   uint64_t bytes = 0;
   for (const auto& part : payload) bytes += part.size();
   const bool files = hello_.is_object() && hello_.value("files", Json()) == true;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/remote/compile_cache.h"
 #include "backends/remote/frame.h"
 #include "backends/remote/shared_file.h"
 #include "backends/worker_error.h"
@@ -54,12 +55,12 @@ class WorkerProcess {
   [[noreturn]] void fail_io(ChildProcess::Io io, const std::string& request, double seconds);
   Reply parse(Frame frame, const std::string& request, std::string_view expected, uint64_t max_payload);
   void send(nlohmann::json& header, std::vector<std::span<const std::byte>> payload,
-            const std::string& request, uint64_t max_payload, const TimeLimit& limit,
-            double seconds);
+            const std::string& request, uint64_t max_payload, const TimeLimit& limit, double seconds);
   void take_file(const nlohmann::json& header, uint64_t max_payload, std::vector<std::byte>& payload);
   void fail_as_told(const nlohmann::json& header);
 
   WorkerSpec spec_;
+  std::unique_ptr<CompileCache> cache_ = std::make_unique<CompileCache>();  // dropped after the process
   std::unique_ptr<ChildProcess> child_;
   nlohmann::json hello_;
   std::unique_ptr<SharedFile> sent_, received_;  // while the worker reads files and there is much to send

@@ -112,7 +112,8 @@ Result<Finished> Campaign::judge(uint64_t position) {
   const auto settled = settled_.find(at);
   if (host_ && settled == settled_.end()) return judge_in_worker(position);
   const CampaignCase judged = case_at(position);
-  if (settled == settled_.end()) return on_device(at, [&] { return keep(judge_case(judged, judging_)); });
+  if (settled == settled_.end())
+    return on_device(at, [&] { return keep(judge_case_twice(judged, judging_)); });
   Finished finished{settled->second};
   add_coverage(finished.outcome, judged);
   return finished;

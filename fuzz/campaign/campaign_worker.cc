@@ -28,10 +28,11 @@ constexpr int kMostThreads = 4096;
 thread_local JournalSlot* slot_of_thread = nullptr;
 
 // How long a stage of the case may take, in ms: 1 / `share` of its limit. Cases of a corpus may be much
-// larger than generated ones, whose time limit grows with their multiply-adds.
+// larger than generated ones, whose time limit grows with their multiply-adds. A case without a graph is one
+// that is still to be made.
 int64_t patience(const Case& test_case, const CampaignOptions& options, double share = 1) {
-  constexpr int64_t kNoLimit = int64_t{1} << 50;
-  constexpr double kCampaignOperations = 1e9;  // of a graph, with all that generated graphs have and more
+  constexpr int64_t kNoLimit = int64_t{1} << 40;  // 34 years
+  constexpr double kCampaignOperations = 1e9;     // of a graph, with all that generated graphs have and more
   if (options.timeout <= 0) return kNoLimit;
   const Graph& graph = test_case.graph;
   double operations = 0;
@@ -88,6 +89,7 @@ class Server {
 
   WorkerReply answer(const WorkerRequest& request, int socket) {
     try {
+      slot_of_thread->begin_case(patience({}, setup_.options));
       switch (request.kind) {
         case WorkerRequest::Kind::judge:
           return judge(request);
@@ -119,9 +121,10 @@ class Server {
       if (!test_case) return telling(WorkerReply::Kind::problem, test_case.problem());
       judged = source_.given(std::move(*test_case));
     }
-    slot_of_thread->begin_case(patience(judged.test_case, setup_.options));
     WorkerReply reply;
-    reply.finished = judge_case(judged, quick_);
+    slot_of_thread->begin_case(static_cast<int64_t>(
+        request.limits * static_cast<double>(patience(judged.test_case, setup_.options))));
+    reply.finished = judge_case(judged, quick_.with_limits(request.limits));
     return reply;
   }
 
@@ -205,6 +208,11 @@ void leave_signals_to_the_supervisor() {
     std::signal(signal, SIG_IGN);
 }
 
+// Until the process ends.
+[[noreturn]] void beat(Journal& journal) {
+  for (;; std::this_thread::sleep_for(std::chrono::milliseconds(200))) journal.beat();
+}
+
 }  // namespace
 
 void serve_campaign(const std::string& text) {
@@ -221,6 +229,7 @@ void serve_campaign(const std::string& text) {
   }
   for (int i = 0; i < threads; ++i) make_private(kFirstSocket + i);
   make_private(kJournal);
+  std::thread([&] { beat(*journal); }).detach();
   std::optional<Judging> judging;
   WorkerHello hello = hello_of(*setup, judging);
   std::optional<Server> server;

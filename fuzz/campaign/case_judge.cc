@@ -101,6 +101,12 @@ Finished finished_of(const Verdict& verdict, const Case& test_case) {
   return finished;
 }
 
+bool is_late(const Finished& finished) {
+  const VerdictClass verdict = finished.outcome.verdict;
+  return !finished.outcome.invalid &&
+         (verdict == VerdictClass::timeout || verdict == VerdictClass::overloaded);
+}
+
 Finished run_and_judge(const Case& test_case, const Judging& judging) {
   CoverageEvents events;
   const CaseRun run = judging.run(test_case, [&](CaseRun& ran) {
@@ -118,6 +124,11 @@ Finished judge_case(const CampaignCase& judged, const Judging& judging) {
   Finished finished = run_and_judge(judged.test_case, judging);
   if (!finished.outcome.invalid) add_coverage(finished.outcome, judged);
   return finished;
+}
+
+Finished judge_case_twice(const CampaignCase& judged, const Judging& judging) {
+  Finished finished = judge_case(judged, judging);
+  return is_late(finished) ? judge_case(judged, judging.with_limits(kLongerLimits)) : finished;
 }
 
 }  // namespace fusesmith::fuzz

@@ -62,8 +62,15 @@ void add_coverage(CaseOutcome& outcome, const CampaignCase& judged);
 // The outcome of a verdict, without coverage.
 Finished finished_of(const Verdict& verdict, const Case& test_case);
 
+// Whether the case is to run again alone, with so many times its limits of time: only if it is late then,
+// too, it is a finding. Other cases, a signal that stopped it or a busy machine may have been the cause.
+inline constexpr double kLongerLimits = 2;
+bool is_late(const Finished& finished);
+
 // Judges a case. Throws DeviceError if the device fails, and Interrupted.
 Finished run_and_judge(const Case& test_case, const Judging& judging);  // without coverage
 Finished judge_case(const CampaignCase& judged, const Judging& judging);
+// In the campaign's own process: a late case at once again.
+Finished judge_case_twice(const CampaignCase& judged, const Judging& judging);
 
 }  // namespace fusesmith::fuzz

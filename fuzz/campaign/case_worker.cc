@@ -103,11 +103,13 @@ void CaseWorker::note_end() {
 }
 
 void CaseWorker::watch() {
+  ProcessClock clock(child_->id());
+  StageWatch stages(*journal_, clock);
   while (!closing_) {
     child_->read_errors_for(kWatchEvery);
     if (child_->ended_within(milliseconds(0))) return note_end();
     if (InterruptGuard::interrupted()) journal_->stop();
-    look_for_limits();
+    look_for_limits(stages);
     {
       const std::lock_guard guard(mutex_);
       if (!given_up_) continue;
@@ -120,13 +122,8 @@ void CaseWorker::watch() {
   }
 }
 
-void CaseWorker::look_for_limits() {
-  for (int i = 0; i < journal_->size(); ++i) {
-    const JournalSlot& slot = journal_->slot(i);
-    if (slot.is_late())
-      give_up(WorkerEnding::Kind::timed_out,
-              "was not ready within " + std::to_string(slot.patience.load() / 1000) + " s");
-  }
+void CaseWorker::look_for_limits(StageWatch& stages) {
+  if (auto ending = stages.look()) give_up(ending->kind, std::move(ending->how));
   if (with_.rss_limit_mb > 0 && resident_mb() > with_.rss_limit_mb)
     give_up(WorkerEnding::Kind::out_of_memory,
             "used more than --rss_limit_mb=" + std::to_string(with_.rss_limit_mb));

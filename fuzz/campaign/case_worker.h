@@ -14,20 +14,9 @@
 
 #include "backends/remote/child_process.h"
 #include "fuzz/campaign/journal.h"
+#include "fuzz/campaign/stage_watch.h"
 
 namespace fusesmith::fuzz {
-
-struct WorkerEnding {
-  enum class Kind : uint8_t {
-    died,           // by itself: a signal of its own, or an exit
-    killed,         // by SIGKILL or SIGTERM that the supervisor did not send
-    timed_out,      // ended, because a stage took too long
-    out_of_memory,  // ended, because it used more than its limit
-  };
-  Kind kind = Kind::died;
-  std::string how;     // "ended with signal 11 (Segmentation fault)"
-  std::string errors;  // what it wrote to standard error last, on one line
-};
 
 class CaseWorker {
  public:
@@ -67,7 +56,7 @@ class CaseWorker {
  private:
   CaseWorker() = default;
   void watch();
-  void look_for_limits();
+  void look_for_limits(StageWatch& stages);
   void note_end();
   int64_t resident_mb() const;
 

@@ -30,11 +30,6 @@ void JournalSlot::begin(Stage next, BackendRole at_work) {
   since.store(now(), std::memory_order_release);
 }
 
-int64_t JournalSlot::elapsed() const {
-  const int64_t began = since.load(std::memory_order_acquire);
-  return began == 0 ? 0 : (now() - began) / 1'000'000;
-}
-
 std::unique_ptr<Journal> Journal::make(int slots) {
   const int descriptor = memfd_create("fusesmith-journal", MFD_CLOEXEC);
   if (descriptor < 0) return nullptr;

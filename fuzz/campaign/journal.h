@@ -21,9 +21,6 @@ struct alignas(64) JournalSlot {
   void begin_case(int64_t patience_ms);
   void begin(Stage next, BackendRole at_work);
   void end_case() { since = 0; }
-  // How long the stage has lasted, in ms.
-  int64_t elapsed() const;
-  bool is_late() const { return elapsed() > patience; }
 };
 
 class Journal {
@@ -42,10 +39,14 @@ class Journal {
   // Asks the worker to end what it is at where it can.
   void stop() { shared_->stopped = true; }
   bool stopped() const { return shared_->stopped; }
+  // A process that runs, at whatever, beats a few times a second.
+  void beat() { shared_->heartbeats.fetch_add(1, std::memory_order_relaxed); }
+  int64_t heartbeats() const { return shared_->heartbeats.load(std::memory_order_relaxed); }
 
  private:
   struct Shared {
     alignas(64) std::atomic<bool> stopped{false};
+    std::atomic<int64_t> heartbeats{0};
     JournalSlot slots[1];
   };
   static size_t bytes(int slots) { return sizeof(Shared) + sizeof(JournalSlot) * static_cast<size_t>(slots); }

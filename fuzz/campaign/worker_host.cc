@@ -295,17 +295,21 @@ std::optional<WorkerReply> WorkerHost::ask(CaseWorker& worker, int thread, const
 
 HostJudged WorkerHost::judge(const WorkerRequest& request) {
   std::shared_ptr<Running> running;
+  bool late = false;
   while (!running) {
     const PlaceTaken taken(*this);
     running = process(taken.place.process);
     if (!running) continue;
     auto reply = ask(*running->worker, taken.place.thread, request);
     if (reply && reply->kind == Kind::problem) throw HostError{kUsage, reply->text};
-    if (reply && reply->kind == Kind::done) return {std::move(reply->finished)};
-    if (reply) running->lose_device(reply->text);
+    late = reply && reply->kind == Kind::done && is_late(reply->finished);
+    if (reply && reply->kind == Kind::done && !late) return {std::move(reply->finished)};
+    if (reply && !late) running->lose_device(reply->text);
   }
   throw_if_interrupted();
-  return judge_alone(request, *running);
+  WorkerRequest longer = request;
+  longer.limits = kLongerLimits;
+  return late ? Alone(*this).judge(longer) : judge_alone(longer, *running);
 }
 
 // After the process ended that was at the case, perhaps because its device failed. Where there are several
@@ -362,7 +366,10 @@ Result<bool> WorkerHost::finish(const std::string& signature, bool minimize, dou
 WorkerError WorkerHost::failure_of(CaseWorker& worker, const WorkerEnding& ending) const {
   const bool memory =
       ending.kind == WorkerEnding::Kind::out_of_memory || ending.kind == WorkerEnding::Kind::killed;
+  const bool overloaded =
+      ending.kind == WorkerEnding::Kind::overloaded || ending.kind == WorkerEnding::Kind::stopped;
   const auto kind = memory                                         ? WorkerError::Kind::out_of_memory
+                    : overloaded                                   ? WorkerError::Kind::overloaded
                     : ending.kind == WorkerEnding::Kind::timed_out ? WorkerError::Kind::timed_out
                                                                    : WorkerError::Kind::died;
   const JudgeFlags& flags = setup_.options.judge;
@@ -382,7 +389,9 @@ std::optional<WorkerReply> WorkerHost::Alone::ask(const WorkerRequest& request,
     const WorkerEnding ending = worker_->ending();
     failure = host_.failure_of(*worker_, ending);
     worker_.reset();
-    if (ending.kind != WorkerEnding::Kind::killed || attempt == kAttemptsAlone) return {};
+    const bool from_outside =
+        ending.kind == WorkerEnding::Kind::killed || ending.kind == WorkerEnding::Kind::stopped;
+    if (!from_outside || attempt == kAttemptsAlone) return {};
   }
 }
 

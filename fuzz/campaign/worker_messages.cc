@@ -74,7 +74,8 @@ void transfer(Archive& archive, WorkerHello& hello) {
 
 template <class Archive>
 void transfer(Archive& archive, WorkerRequest& request) {
-  archive(request.kind, request.name, request.text, request.minimize, request.max_seconds, request.choices);
+  archive(request.kind, request.name, request.text, request.minimize, request.max_seconds, request.choices,
+          request.limits);
 }
 
 template <class Archive>

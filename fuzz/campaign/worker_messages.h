@@ -48,6 +48,7 @@ struct WorkerRequest {
   bool minimize = true;               // finish
   double max_seconds = 0;             // finish: FindingOptions::max_seconds
   std::vector<uint8_t> choices = {};  // judge
+  double limits = 1;                  // judge: times the usual limits of time
 };
 
 // A verdict without its regions.

@@ -117,7 +117,8 @@ FlagTable ExplainFlags::table() {
       "on standard input. docs/explain.md has an example.\n"
       "\n"
       "Exit codes: 0 no finding, 1 a file cannot be read (the other files are still explained), 71 out "
-      "of memory, 72 interrupted, 76 the GPU is missing or failed, 77 a finding.";
+      "of memory, 72 interrupted, 75 the machine was too busy for a worker to answer, 76 the GPU is missing "
+      "or failed, 77 a finding.";
   table.positional = {"CASE.json|-...", &files, 1};
   judge.add_to(table.flags);
   table.flags.push_back({.name = "max_seconds",

@@ -161,7 +161,8 @@ FlagTable MinimizeFlags::table() {
       "\n"
       "Exit codes: 77 a case fails and was minimized, 0 no case fails (nothing is written), 1 a file "
       "cannot be read (the other files are still minimized), 71 out of memory, 72 interrupted (nothing "
-      "is written for the current case), 73 cannot write, 76 the GPU is missing, or it failed: then the "
+      "is written for the current case), 73 cannot write, 75 the machine was too busy for a worker to "
+      "answer, 76 the GPU is missing, or it failed: then the "
       "case that was running is in CASE.suspect.json.";
   table.positional = {"CASE.json|-...", &files, 1};
   table.flags.push_back({.name = "output",

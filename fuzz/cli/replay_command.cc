@@ -87,8 +87,8 @@ Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& t
   replayed.stand_ins = stand_in_text(test_case, replayed.definitions);
   const Verdict& verdict = replayed.run.verdict;
   // Where memory runs out says nothing about the case.
-  const bool shortage = is_shortage(verdict.verdict) && test_case.expect &&
-                        test_case.expect->verdict != name(verdict.verdict);
+  const bool shortage =
+      is_shortage(verdict.verdict) && test_case.expect && test_case.expect->verdict != name(verdict.verdict);
   if (judging.why_not.empty() && is_about(test_case, verdict) && !shortage) {
     const auto broken = broken_expectation(test_case, verdict);
     // A known issue excuses a case that should pass, but not one that should fail in another way.
@@ -271,7 +271,7 @@ FlagTable ReplayFlags::table() {
       "\n"
       "Exit codes: 0 no finding; 77 a finding that the file does not expect, an expectation (`expect`) "
       "that is not met, or, with --bitwise, an unequal output; else 70 a worker did not answer in time; else "
-      "71 memory ran out; else 1 a file "
+      "71 memory ran out; else 75 the machine was too busy for a worker to answer; else 1 a file "
       "cannot be read (the other files are still replayed). 72 interrupted: the current case is finished "
       "first, and is not reported if steps of it were still to come; a second signal ends at once. 73 "
       "the file of --values cannot be written, 76 the GPU is missing, or it failed (the remaining files are "

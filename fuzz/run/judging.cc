@@ -318,6 +318,13 @@ Judging Judging::quick() const {
   return judging;
 }
 
+Judging Judging::with_limits(double times) const {
+  Judging judging = *this;
+  judging.options.deadlines.compile *= times;
+  judging.options.deadlines.run *= times;
+  return judging;
+}
+
 Judging::Judging(const JudgeFlags& flags, const Case& test_case) : Judging(flags) {
   if (!test_case.expect || test_case.expect->backends.size() != 2) return;
   if (flags.baseline.empty()) baseline = test_case.expect->backends[0];

@@ -82,6 +82,8 @@ struct Judging {
 
   // The same verdicts for less: of the declared deviations it names all, not only those that are needed.
   Judging quick() const;
+  // The same with so many times the limits of time of workers.
+  Judging with_limits(double times) const;
 
   // What run_case_traced gives; `then`, if given, goes on with it. A pair that cannot run here:
   // `unsupported`. What a backend throws becomes a verdict too: memory that ran out `out_of_memory`; anything

@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 OUT = sys.stdout.buffer
@@ -51,6 +52,22 @@ def compute(graph, inputs):
     return {node["name"]: values[node["name"]] for node in graph["nodes"]}
 
 
+def is_first():
+    """Whether no worker came here before; the folder of temporary files knows."""
+    try:
+        os.mkdir(os.path.join(tempfile.gettempdir(), "not-the-first"))
+    except FileExistsError:
+        return False
+    return True
+
+
+def burn(seconds):
+    """Computes until this process has had so much time of a CPU."""
+    begun = time.process_time()
+    while time.process_time() - begun < seconds:
+        pass
+
+
 class Worker:
     def __init__(self, fault):
         self.fault, self.graph, self.types, self.runs, self.first, self.last = fault, None, None, 0, None, None
@@ -74,8 +91,19 @@ class Worker:
         self.graph, self.types = request["graph"], request["types"]
         if self.fault == "differs_after_six_runs":
             self.runs = 0
-        if self.fault == "hangs_at_compile":
+        if self.fault == "hangs_at_compile" or (self.fault == "hangs_once" and is_first()):
             time.sleep(3600)
+        if self.fault == "burns_at_compile":
+            burn(2)
+        if self.fault == "stops_at_compile" or (self.fault == "stops_once" and is_first()):
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if self.fault == "leaves_half_a_file":
+            library = os.path.join(os.environ["TORCHINDUCTOR_CACHE_DIR"], "main.so")
+            if os.path.exists(library):
+                sys.exit("main.so: file too short")
+            os.makedirs(os.path.dirname(library), exist_ok=True)
+            with open(library, "wb"):
+                time.sleep(3600)
         if self.fault == "ends_by_signal_at_compile":
             os.kill(os.getpid(), signal.SIGSEGV)
         names = [node["name"] for node in self.graph["nodes"]]

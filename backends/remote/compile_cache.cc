@@ -1,0 +1,93 @@
+#include "backends/remote/compile_cache.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace fusesmith::backends {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "fusesmith-cache-";
+
+// Each a folder of its own below that of the worker.
+constexpr std::pair<const char*, const char*> kFolders[] = {{"TORCHINDUCTOR_CACHE_DIR", "inductor"},
+                                                            {"TRITON_CACHE_DIR", "triton"},
+                                                            {"TORCH_EXTENSIONS_DIR", "extensions"},
+                                                            {"PYTORCH_KERNEL_CACHE_PATH", "kernels"},
+                                                            {"NUMBA_CACHE_DIR", "numba"}};
+// JAX keeps nothing on disk unless it is told to.
+constexpr const char* kOnlyIfSet[] = {"JAX_COMPILATION_CACHE_DIR"};
+
+fs::path temporary_folder() {
+  std::error_code error;
+  const fs::path folder = fs::temp_directory_path(error);
+  return error ? "/tmp" : folder;
+}
+
+// Of a folder whose process is at work; -1: it is of another, or is no such folder.
+int lock_of(const fs::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) return -1;
+  struct stat status {};
+  const bool ours = fstat(descriptor, &status) == 0 && status.st_uid == geteuid();
+  if (ours && flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  close(descriptor);
+  return -1;
+}
+
+// A folder between its making and its lock has this age at most.
+bool is_new(int descriptor) {
+  constexpr time_t kSeconds = 60;
+  struct stat status {};
+  return fstat(descriptor, &status) != 0 || time(nullptr) - status.st_mtime < kSeconds;
+}
+
+void remove_left_ones(const fs::path& temporary) {
+  std::error_code error;
+  for (fs::directory_iterator at(temporary, error), end; !error && at != end; at.increment(error)) {
+    if (!at->path().filename().string().starts_with(kPrefix)) continue;
+    const int lock = lock_of(at->path());
+    if (lock < 0) continue;
+    std::error_code ignored;
+    if (!is_new(lock)) fs::remove_all(at->path(), ignored);
+    close(lock);
+  }
+}
+
+}  // namespace
+
+CompileCache::CompileCache() {
+  const fs::path temporary = temporary_folder();
+  remove_left_ones(temporary);
+  std::string name = (temporary / (std::string(kPrefix) + "XXXXXX")).string();
+  if (!mkdtemp(name.data())) return;
+  path_ = name;
+  lock_ = lock_of(path_);
+}
+
+CompileCache::~CompileCache() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (lock_ >= 0) close(lock_);
+}
+
+std::map<std::string, std::string> CompileCache::variables() const {
+  std::map<std::string, std::string> variables;
+  if (path_.empty()) return variables;
+  for (const auto& [name, folder] : kFolders) variables[name] = (path_ / folder).string();
+  for (const char* name : kOnlyIfSet) {
+    if (std::getenv(name)) variables[name] = (path_ / name).string();
+  }
+  return variables;
+}
+
+}  // namespace fusesmith::backends
