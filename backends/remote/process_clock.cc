@@ -12,6 +12,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kInterval{100};      // between two looks
 constexpr milliseconds kMostInterval{500};  // what is longer was no time of this process
+constexpr int kMostly = 20;                 // 1 / kMostly of a time is too little to matter
 constexpr int kCost = 50;                   // a look may take 1 / kCost of the time
 
 int usable_cpus() {
@@ -41,26 +42,39 @@ void ProcessClock::tick() {
   interval_ = std::clamp<Duration>(kCost * (Clock::now() - now), kInterval, kMostInterval / 2);
 }
 
-// The longest that a thread waited for a CPU. What a thread waits is counted when it gets one, so of one that
-// still waits only its state tells.
-Duration ProcessClock::longest_wait(const TreeTimes& now, Duration passed, Duration& ran) const {
+// The longest that a thread waited for a CPU. The kernel counts what a thread waits when it gets one. So a
+// thread that could run now counts as waiting since it last ran, until the kernel says how long that was.
+Duration ProcessClock::longest_wait(const TreeTimes& now, Duration passed, Duration& ran) {
   Duration longest{0};
-  std::vector<pid_t> idle;
+  std::vector<std::pair<pid_t, Duration>> idle;  // threads and what is not known of their time
+  std::map<pid_t, Duration> assumed;
   for (const auto& [thread, times] : now) {
-    const auto before = seen_->times.find(thread);
-    const bool known = before != seen_->times.end() && before->second.ran <= times.ran;
-    const Duration its_run = std::min(passed, times.ran - (known ? before->second.ran : Duration(0)));
-    const Duration waited = times.waited - (known ? before->second.waited : Duration(0));
+    const auto found = seen_->times.find(thread);
+    const bool known = found != seen_->times.end() && found->second.ran <= times.ran;
+    const ThreadTimes before = known ? found->second : ThreadTimes{};
+    const Duration its_run = std::min(passed, times.ran - before.ran), counted = times.waited - before.waited;
+    const bool still = known && times.slices == before.slices;
+    const Duration earlier = assumed_.contains(thread) ? assumed_[thread] : Duration(0);
+    const Duration waited = std::clamp<Duration>(counted - earlier, Duration(0), passed - its_run);
+    if (still) assumed[thread] = earlier;
     ran += its_run;
-    longest = std::max(longest, std::min(waited, passed - its_run));
-    if (known && times.slices == before->second.slices && its_run < passed / 2) idle.push_back(thread);
-  }
-  if (longest < passed / 2) {
-    for (const pid_t thread : idle) {
-      if (state_of_thread(thread) != 'R') continue;
-      return std::max(longest, passed - (now.at(thread).ran - seen_->times.at(thread).ran));
+    longest = std::max(longest, waited);
+    const Duration unknown = passed - its_run - waited;
+    if (!known || unknown < passed / kMostly) continue;
+    if (still) {
+      idle.emplace_back(thread, unknown);
+    } else if (counted > its_run && state_of_thread(thread) == 'R') {
+      assumed[thread] = unknown;
+      longest = std::max(longest, waited + unknown);
     }
   }
+  for (const auto& [thread, unknown] : idle) {
+    if (longest >= passed - passed / kMostly) break;
+    if (state_of_thread(thread) != 'R') continue;
+    assumed[thread] += unknown;
+    longest = std::max(longest, unknown);
+  }
+  assumed_ = std::move(assumed);
   return longest;
 }
 
@@ -73,12 +87,12 @@ void ProcessClock::add(Duration passed) {
   if (!seen_) {  // a first look
     reading_.had += std::min<Duration>(counted, 2 * kInterval);
     reading_.stopped = Duration(0);
+    assumed_.clear();
     seen_ = std::move(now);
     return;
   }
   Duration ran{0};
   const Duration waited = longest_wait(now.times, passed, ran);
-  constexpr int kMostly = 20;
   const bool rests = ran < passed / kMostly && waited < passed / kMostly;
   if (rests && std::any_of(now.processes.begin(), now.processes.end(), is_stopped)) {
     reading_.stopped += counted;

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <map>
 #include <optional>
 
 #include "backends/remote/process_times.h"
@@ -35,12 +36,13 @@ class ProcessClock {
 
  private:
   void add(Duration passed);
-  Duration longest_wait(const TreeTimes& now, Duration passed, Duration& ran) const;
+  Duration longest_wait(const TreeTimes& now, Duration passed, Duration& ran);
 
   const pid_t root_;
   Reading reading_;
   std::optional<Clock::time_point> last_;  // sample
   std::optional<ProcessTree> seen_;        // then
+  std::map<pid_t, Duration> assumed_;      // by thread: what it waits, which the kernel has not counted yet
   Duration interval_{0};
 };
 

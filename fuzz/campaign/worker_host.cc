@@ -139,8 +139,17 @@ void WorkerHost::make_places() {
   free_ = {places_.rbegin(), places_.rend()};
 }
 
+// Again where a process was stopped meanwhile, or had no CPU.
 std::unique_ptr<CaseWorker> WorkerHost::start_process(size_t device, int threads, bool lists_gpus,
                                                       WorkerHello& hello) {
+  for (int attempt = 1;; ++attempt) {
+    auto worker = start_once(device, threads, lists_gpus, hello);
+    if (worker || hello.code != kPreempted || attempt == kAttemptsToStart) return worker;
+  }
+}
+
+std::unique_ptr<CaseWorker> WorkerHost::start_once(size_t device, int threads, bool lists_gpus,
+                                                   WorkerHello& hello) {
   WorkerSetup setup = setup_;
   setup.lists_gpus = lists_gpus;
   CaseWorker::Start start{program_, threads, setup_.options.rss_limit_mb};
@@ -172,7 +181,11 @@ std::unique_ptr<CaseWorker> WorkerHost::start_process(size_t device, int threads
   hello.problem = "a worker process " + ending.how + " when it was started" +
                   (ending.errors.empty() ? "" : ": " + ending.errors);
   // A driver that does not answer; what ended a worker otherwise, ends those of other GPUs as well.
-  hello.code = ending.kind == WorkerEnding::Kind::timed_out ? kDeviceUnhealthy : kOutOfMemory;
+  const bool by_others =
+      ending.kind == WorkerEnding::Kind::overloaded || ending.kind == WorkerEnding::Kind::stopped;
+  hello.code = by_others                                      ? kPreempted
+               : ending.kind == WorkerEnding::Kind::timed_out ? kDeviceUnhealthy
+                                                              : kOutOfMemory;
   return nullptr;
 }
 

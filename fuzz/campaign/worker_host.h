@@ -95,6 +95,7 @@ class WorkerHost {
   void name_all_gpus();
   void make_places();
   std::unique_ptr<CaseWorker> start_process(size_t device, int threads, bool lists_gpus, WorkerHello& hello);
+  std::unique_ptr<CaseWorker> start_once(size_t device, int threads, bool lists_gpus, WorkerHello& hello);
   std::unique_ptr<CaseWorker> start_on(size_t device, int threads);
   std::unique_ptr<CaseWorker> start_alone(std::optional<size_t> not_on, size_t& device);
   std::shared_ptr<Running> process(size_t index);
