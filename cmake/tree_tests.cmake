@@ -1,5 +1,5 @@
 # The rules of the tree, its picture, a campaign for every fault, exports that run alone, and every command while
-# allocations fail, as tests.
+# allocations fail, and on work directories of links, as tests.
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(NOT Python3_FOUND)
   message(NOTICE "scripts/check_tree: not a test here (no python3)")
@@ -50,6 +50,9 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND FUSESMITH_FAULTS)
                    --faults=last_key_tile_not_masked,layer_norm_unbiased_variance)
 endif()
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  add_test(NAME link_sweep
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/link_sweep" --binary=$<TARGET_FILE:fusesmith>
+                   --jobs=2)
   add_test(NAME out_of_memory_sweep
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/out_of_memory_sweep"
                    --binary=$<TARGET_FILE:fusesmith>)

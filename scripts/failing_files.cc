@@ -133,6 +133,19 @@ bool fails_at(Call call, const char* path) {
   return fails(call, buffer);
 }
 
+// A path below the folder of a descriptor.
+bool fails_in(Call call, int folder, const char* path) {
+  if (folder == AT_FDCWD || !path || path[0] == '/') return fails_at(call, path);
+  char buffer[2 * PATH_MAX + 2];
+  const int before = errno;
+  const bool known = path_of(folder, buffer);
+  errno = before;
+  if (!known) return false;
+  std::strcat(buffer, "/");
+  std::strncat(buffer, path, PATH_MAX - 1);
+  return fails(call, buffer);
+}
+
 template <class F>
 F next(F, const char* name) {
   return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
@@ -153,6 +166,19 @@ int open(const char* path, int flags, ...) {
     if (fails_at(kOpen, path)) return -1;
   }
   return real(path, flags, mode);
+}
+
+int openat(int folder, const char* path, int flags, ...) {
+  static const auto real = next(&openat, "openat");
+  mode_t mode = 0;
+  if (flags & O_CREAT) {
+    va_list rest;
+    va_start(rest, flags);
+    mode = va_arg(rest, mode_t);
+    va_end(rest);
+    if (fails_in(kOpen, folder, path)) return -1;
+  }
+  return real(folder, path, flags, mode);
 }
 
 ssize_t write(int file, const void* bytes, size_t count) {
@@ -178,9 +204,24 @@ int rename(const char* from, const char* to) {
   return fails_at(kRename, to) ? -1 : real(from, to);
 }
 
+int renameat(int from_folder, const char* from, int to_folder, const char* to) {
+  static const auto real = next(&renameat, "renameat");
+  return fails_in(kRename, to_folder, to) ? -1 : real(from_folder, from, to_folder, to);
+}
+
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  static const auto real = next(&renameat2, "renameat2");
+  return fails_in(kRename, to_folder, to) ? -1 : real(from_folder, from, to_folder, to, flags);
+}
+
 int mkdir(const char* path, mode_t mode) {
   static const auto real = next(&mkdir, "mkdir");
   return fails_at(kMkdir, path) ? -1 : real(path, mode);
+}
+
+int mkdirat(int folder, const char* path, mode_t mode) {
+  static const auto real = next(&mkdirat, "mkdirat");
+  return fails_in(kMkdir, folder, path) ? -1 : real(folder, path, mode);
 }
 
 [[noreturn]] void _exit(int code) {

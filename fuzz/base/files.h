@@ -1,4 +1,6 @@
-// Files that appear whole or not at all, whatever kills the program or the machine: written under a temporary
+// Files and folders that the user named. Those of work directories: fuzz/base/work_path.h.
+//
+// Files appear whole or not at all, whatever kills the program or the machine: written under a temporary
 // name in the same folder, synced, renamed, and the folder synced. Errors are one line that names the path
 // and what the system said; memory that ran out throws std::bad_alloc.
 #pragma once
@@ -9,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fuzz/base/work_path.h"
 #include "graph/namespaces.h"
 #include "graph/result.h"
 
@@ -20,17 +23,8 @@ std::optional<Problem> write_file(const std::filesystem::path& path, std::string
 // Makes the folder and those above it; fine when it is there already.
 std::optional<Problem> make_folder(const std::filesystem::path& path);
 
-// write_file, unless the file has this text already.
-std::optional<Problem> write_if_changed(const std::filesystem::path& path, std::string_view text);
-
-// Renames a folder; both names are in folders that exist. There must be nothing of the new name.
-std::optional<Problem> move_folder(const std::filesystem::path& from, const std::filesystem::path& to);
-
 // Refused: folders, devices, files above 256 MiB.
 Result<std::string> read_file(const std::filesystem::path& path);
-
-// What is directly in a folder, in any order.
-Result<std::vector<std::filesystem::path>> entries_of(const std::filesystem::path& folder);
 
 // A path that is no folder as it is; a folder as the cases in it: its *.json, recursively and sorted, without
 // pipes and devices, a campaign's campaign.json, stats.json and verdict.json, a case.json that stands beside
@@ -41,9 +35,6 @@ Result<std::vector<std::string>> list_json(const std::string& path, int64_t* oth
 // All of standard input, waiting for it; nothing once `stop` says so. More than `limit` bytes are cut off.
 Result<std::string> read_standard_input(size_t limit, bool (*stop)());
 
-// Those temporary files, directly in the folder. Nobody may be writing there.
-void remove_temporary_files(const std::filesystem::path& folder);
-
 // Keeps a folder to one process: nothing when another process holds it. Held until destruction, or until the
 // process ends.
 class FolderLock {
@@ -53,13 +44,10 @@ class FolderLock {
   static Result<FolderLock> take(const std::filesystem::path& folder, bool* taken = nullptr);
   // Whether a process holds it now. Writes nothing; false where that cannot be told.
   static bool is_taken(const std::filesystem::path& folder);
-  FolderLock(FolderLock&& other) noexcept;
-  FolderLock& operator=(FolderLock&&) = delete;
-  ~FolderLock();
 
  private:
-  explicit FolderLock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
+  explicit FolderLock(Descriptor file) : file_(std::move(file)) {}
+  Descriptor file_;
 };
 
 }  // namespace fusesmith::fuzz

@@ -103,11 +103,11 @@ TEST(Files, OnlyLeftoversOfWritersAreRemoved) {
   for (const std::string& name : kept) folder.file(name, "");
   for (const char* name : {".tmp-1-0-x.json", ".tmp-4711-12-report.md", ".tmp-1-0-"}) folder.file(name, "");
   fs::create_symlink("tmp-1-0-x", folder / ".tmp-2-0-link");
-  remove_temporary_files(folder.string());
+  remove_temporary_files(WorkPath(folder.string()));
   for (const std::string& name : kept) EXPECT_TRUE(fs::exists(folder / name)) << name;
   EXPECT_TRUE(fs::is_symlink(folder / ".tmp-2-0-link"));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.string()), fs::directory_iterator()), 7);
-  remove_temporary_files(folder / "none");
+  remove_temporary_files(WorkPath(folder / "none"));
 }
 
 // As somebody else could plant them in a folder that all may write to.

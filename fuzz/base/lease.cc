@@ -46,7 +46,7 @@ Holder this_process() {
 }
 
 Holder holder_of(const fs::path& file) {
-  const auto text = read_file(file);
+  const auto text = read_file(WorkPath(file.parent_path()) / file.filename().string());
   const Json json = text ? Json::parse(*text, nullptr, false) : Json();
   Holder holder;
   if (!json.is_object()) return holder;
@@ -74,13 +74,18 @@ bool has_ended(const Holder& holder) {
 std::optional<int64_t> age_of(const fs::path& file, ino_t& inode) {
   struct stat lease {};
   if (lstat(file.c_str(), &lease) != 0) return {};
+  if (!S_ISREG(lease.st_mode)) {
+    errno = ELOOP;
+    return {};
+  }
   inode = lease.st_ino;
   return std::time(nullptr) - lease.st_mtime;
 }
 
 bool is_stale(const fs::path& file, ino_t& inode) {
   const auto age = age_of(file, inode);
-  return !age || *age > FolderLease::kStaleSeconds || has_ended(holder_of(file));
+  if (!age) return errno == ENOENT;
+  return *age > FolderLease::kStaleSeconds || has_ended(holder_of(file));
 }
 
 Problem cannot_write(const fs::path& file) {
@@ -154,6 +159,9 @@ Result<std::unique_ptr<FolderLease>> FolderLease::take(const fs::path& folder, b
     ino_t inode = 0;
     if (write_new(file, text, inode)) return std::unique_ptr<FolderLease>(new FolderLease(file, text, inode));
     if (errno != EEXIST) return cannot_write(file);
+    const WorkPath there = WorkPath(folder) / ".lease";
+    const FileKind kind = kind_of(there);
+    if (kind != FileKind::file && kind != FileKind::none) return Problem{read_file(there).problem()};
     if (!is_stale(file, inode)) break;
     remove_stale(file, inode);
   }

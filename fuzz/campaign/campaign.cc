@@ -163,8 +163,7 @@ std::optional<Problem> Campaign::count(uint64_t position, const Finished& finish
 void Campaign::announce(const std::string& what, const std::string& signature, const std::string& title) {
   files_.log(EventLog::Level::warning, "finding",
              {{"signature", signature}, {"how", what}, {"title", title}});
-  status_.note(what + ": " + (directory_.finding(signature) / "case.json").string() + ": " + title,
-               Color::red);
+  status_.note(what + ": " + (directory_.finding(signature) / kCaseFile).string() + ": " + title, Color::red);
   const std::lock_guard guard(mutex_);
   stats_.status->last_finding_s = stats_.elapsed_s + seconds_since(start_);
   to_finish_.push_back(signature);
@@ -258,12 +257,27 @@ std::optional<Problem> Campaign::run_workers() {
   return pool.problem();
 }
 
+namespace {
+
+// libFuzzer opens whatever is there.
+std::optional<Problem> check_choices(const WorkPath& folder) {
+  const auto names = names_in(folder);
+  if (!names) return Problem{names.problem()};
+  for (const std::string& name : *names) {
+    if (const auto size = size_of(folder / name); !size) return Problem{size.problem()};
+  }
+  return {};
+}
+
+}  // namespace
+
 std::optional<Problem> Campaign::work() {
   try {
     if (options_.engine == kLibFuzzer) {
       const auto folder = directory_.path() / "choices";
       if (auto problem = make_folder(folder)) return problem;
-      guided_.emplace(hash_name(options_.shard, options_.seed + stats_.next), folder);
+      if (auto problem = check_choices(folder)) return problem;
+      guided_.emplace(hash_name(options_.shard, options_.seed + stats_.next), folder.string());
     }
     if (auto problem = restore_corpus()) return problem;
     if (auto problem = check_suspects()) return problem;
@@ -325,6 +339,7 @@ Result<std::vector<Case>> read_corpus(const std::vector<std::string>& arguments,
   for (const std::string& argument : arguments) {
     const auto found = list_cases(argument);
     if (!found) return Problem{found.problem()};
+    if (!found->refused.empty()) return Problem{found->refused[0]};
     for (const std::string& file : found->files) {
       auto test_case = read_known_case(file);
       if (!test_case) return Problem{test_case.problem()};

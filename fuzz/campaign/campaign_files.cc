@@ -2,14 +2,13 @@
 
 #include <ctime>
 
-#include "fuzz/base/files.h"
 #include "fuzz/campaign/metrics.h"
 
 namespace fusesmith::fuzz {
 
 using Level = EventLog::Level;
 
-CampaignFiles::CampaignFiles(std::filesystem::path workdir, const CampaignOptions& options)
+CampaignFiles::CampaignFiles(WorkPath workdir, const CampaignOptions& options)
     : workdir_(std::move(workdir)),
       baseline_(options.judge.baseline),
       candidate_(options.judge.candidate),
@@ -22,6 +21,7 @@ CampaignFiles::CampaignFiles(std::filesystem::path workdir, const CampaignOption
        {"candidate", candidate_},
        {"seed", options.seed},
        {"shard", options.shard}});
+  log_problem(log_.problem());
 }
 
 void CampaignFiles::log_case(const std::string& name, const CaseOutcome& outcome) {
@@ -35,11 +35,11 @@ void CampaignFiles::log_case(const std::string& name, const CaseOutcome& outcome
   log_.write(Level::debug, "case", fields);
 }
 
-// Each problem once, until another one comes.
+// Each problem once.
 void CampaignFiles::log_problem(const std::optional<Problem>& problem) {
-  if (!problem || problem->what == last_problem_) return;
-  last_problem_ = problem->what;
-  log(Level::warning, "cannot_write", {{"problem", last_problem_}});
+  if (!problem || !problems_.insert(problem->what).second) return;
+  new_problems_.push_back(problem->what);
+  log(Level::warning, "cannot_write", {{"problem", problem->what}});
 }
 
 void CampaignFiles::save(const Stats& stats) {
@@ -51,7 +51,7 @@ void CampaignFiles::save(const Stats& stats) {
   restarts_ = status.worker_restarts;
   if (!status.running) log(Level::info, "end", {{"cases", stats.cases}, {"findings", stats.findings.size()}});
   if (status.running && !plot_.is_due(stats.elapsed_s)) return;
-  const auto corpus = entries_of(workdir_ / "corpus");
+  const auto corpus = names_in(workdir_ / "corpus");
   log_problem(plot_.add(plot_line(stats, status, corpus ? corpus->size() : 0, processes_), stats.elapsed_s));
 }
 

@@ -3,10 +3,12 @@
 // written.
 #pragma once
 
-#include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "fuzz/campaign/campaign.h"
 #include "fuzz/campaign/event_log.h"
@@ -17,7 +19,7 @@ namespace fusesmith::fuzz {
 
 class CampaignFiles {
  public:
-  CampaignFiles(std::filesystem::path workdir, const CampaignOptions& options);
+  CampaignFiles(WorkPath workdir, const CampaignOptions& options);
 
   // May be called from any thread.
   void log(EventLog::Level level, const std::string& event, const nlohmann::ordered_json& fields) {
@@ -28,16 +30,19 @@ class CampaignFiles {
   // metrics.prom, a line of plot_data where one is due, and a line of the log where workers were restarted.
   // Called whenever stats.json is written, by one thread.
   void save(const Stats& stats);
+  // What could not be written, each file's problem once.
+  std::vector<std::string> take_problems() { return std::exchange(new_problems_, {}); }
 
  private:
   void log_problem(const std::optional<Problem>& problem);
 
-  const std::filesystem::path workdir_;
+  const WorkPath workdir_;
   const std::string baseline_, candidate_;
   const int64_t processes_;
   EventLog log_;
   PlotData plot_;
-  std::string last_problem_;
+  std::set<std::string> problems_;
+  std::vector<std::string> new_problems_;
   int64_t restarts_ = 0;
 };
 

@@ -132,7 +132,7 @@ TEST_F(CampaignFilesTest, PlotDataStaysSmallAndGoesOn) {
   const Stats stats = some_stats();
   int64_t added = 0;
   const auto run = [&](double from, double until) {
-    PlotData plot(folder_.string());
+    PlotData plot(WorkPath(folder_.string()));
     for (double time = from; time < until; time += 2) {
       if (!plot.is_due(time)) continue;
       Stats now = stats;
@@ -180,7 +180,7 @@ TEST_F(CampaignFilesTest, LogIsOneObjectALine) {
 }
 
 TEST_F(CampaignFilesTest, LogsAreRotated) {
-  EventLog log(folder_.string(), "info");
+  EventLog log(WorkPath(folder_.string()), "info");
   const std::string text(1 << 16, 'x');
   const auto lines = static_cast<int>(EventLog::kMaxBytes / text.size() * (EventLog::kOlderFiles + 3));
   for (int i = 0; i < lines; ++i) log.write(EventLog::Level::info, "test", {{"text", text}});
@@ -197,6 +197,29 @@ TEST_F(CampaignFilesTest, WithoutThemTheCampaignGoesOn) {
   for (const char* name : {"metrics.prom", "plot_data", "log.jsonl"}) fs::create_directories(folder_ / name);
   EXPECT_EQ(fuzz({"--runs=5"}).code, kClean);
   EXPECT_EQ(stats()["cases"], 5);
+}
+
+// A log that is a link was appended to where it leads, and a pipe stopped the campaign for ever.
+TEST_F(CampaignFilesTest, LinksAndPipesAreNotOpened) {
+  for (const char* name : {"log.jsonl", "plot_data", "metrics.prom", "log.1.jsonl"}) {
+    folder_.file("outside", "private");
+    fs::remove(folder_ / name);
+    fs::create_symlink("outside", folder_ / name);
+    const Ran linked = fuzz({"--runs=2"});
+    EXPECT_EQ(linked.code, kClean) << linked.err;
+    EXPECT_EQ(*read_file(folder_ / "outside"), "private") << name;
+    fs::remove(folder_ / name);
+    ASSERT_EQ(mkfifo((folder_ / name).c_str(), 0600), 0);
+    EXPECT_EQ(fuzz({"--runs=2"}).code, kClean) << name;
+    if (name != std::string("log.jsonl")) continue;
+    EXPECT_THAT(linked.err, HasSubstr(folder_ / name + ": cannot write: it is a link"));
+    fs::remove(folder_ / name);
+  }
+  PlotData plot(WorkPath(folder_.string()));
+  EXPECT_FALSE(plot.add("1, 0", 0));
+  fs::remove(folder_ / "plot_data");
+  ASSERT_EQ(mkfifo((folder_ / "plot_data").c_str(), 0600), 0);
+  EXPECT_TRUE(plot.add("6, 0", 5)) << "the line is not appended to a pipe";
 }
 
 TEST_F(CampaignFilesTest, StatusGoesOn) {

@@ -1,7 +1,6 @@
 #include "fuzz/campaign/campaign_record.h"
 
-#include <sys/stat.h>
-
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/base/files.h"
@@ -36,17 +35,18 @@ std::string_view CampaignRecord::state() const {
 Result<CampaignRecord> read_campaign(const fs::path& workdir) {
   CampaignRecord record;
   record.path = workdir;
-  const auto identity = read_file(workdir / "campaign.json");
+  const WorkPath root(workdir);
+  const auto identity = read_file(root / "campaign.json");
   if (!identity) return Problem{identity.problem() + "; expected a work directory of `fusesmith fuzz`"};
   const Json options = Json::parse(*identity, nullptr, false);
   if (!options.is_object())
-    return Problem{(workdir / "campaign.json").string() + ": expected the JSON object that a campaign wrote"};
+    return Problem{(root / "campaign.json").string() + ": expected the JSON object that a campaign wrote"};
   for (const auto& [key, value] : options.items()) record.options[key] = option_text(value);
   // Before its last counts are read, so that one that ends meanwhile is not taken for killed.
   record.running = FolderLock::is_taken(workdir) || FolderLease::is_taken(workdir);
-  const fs::path stats = workdir / "stats.json";
+  const WorkPath stats = root / "stats.json";
   struct stat status {};
-  if (::stat(stats.c_str(), &status) != 0) {
+  if (!status_of(stats, status) && errno == ENOENT) {
     record.stats = Stats::with_patterns();
   } else {
     record.saved_at = status.st_mtime;

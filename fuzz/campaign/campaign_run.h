@@ -17,6 +17,7 @@
 #include "fuzz/campaign/campaign_files.h"
 #include "fuzz/campaign/case_judge.h"
 #include "fuzz/campaign/finding.h"
+#include "fuzz/campaign/finding_record.h"
 #include "fuzz/campaign/guided_choices.h"
 #include "fuzz/campaign/live_status.h"
 #include "fuzz/campaign/work_directory.h"
@@ -25,9 +26,6 @@
 #include "fuzz/run/device_watch.h"
 
 namespace fusesmith::fuzz {
-
-// Names of suspects that are no generated cases.
-inline constexpr std::string_view kCorpusPrefix = "corpus-", kFinishingPrefix = "finishing-";
 
 // The sequence of cases: what is left of the corpus, then generated ones from the first counter that was not
 // judged yet. Where a device failed in the campaign before, what ran then comes first, one by one: what makes

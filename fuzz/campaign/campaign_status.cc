@@ -55,6 +55,7 @@ Stats Campaign::saved_snapshot() {
     stats_.status->gaps = stats.status->gaps;  // shown until it is counted again
   }
   files_.save(stats);
+  for (const std::string& problem : files_.take_problems()) status_.note(problem);
   return stats;
 }
 

@@ -11,10 +11,12 @@
 
 #include "backends/remote/worker_names.h"
 #include "fuzz/campaign/finding.h"
+#include "fuzz/campaign/finding_record.h"
 #include "fuzz/campaign/frames.h"
 #include "fuzz/campaign/journal.h"
 #include "fuzz/campaign/work_directory.h"
 #include "fuzz/campaign/worker_messages.h"
+#include "fuzz/run/case_files.h"
 #include "fuzz/run/gpus.h"
 #include "graph/op_traits.h"
 
@@ -129,8 +131,8 @@ class Server {
   }
 
   WorkerReply finish(const WorkerRequest& request, int socket) const {
-    const auto folder = std::filesystem::path(setup_.options.workdir) / "findings" / request.name;
-    const auto start = read_case_file((folder / "case.json").string());
+    const WorkPath folder = WorkPath(setup_.options.workdir) / "findings" / request.name;
+    const auto start = read_work_case(folder / kCaseFile);
     if (!start) return telling(WorkerReply::Kind::problem, start.problem());
     slot_of_thread->begin_case(patience(*start, setup_.options));
     FindingOptions options;

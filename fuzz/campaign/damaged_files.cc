@@ -1,37 +1,34 @@
 #include "fuzz/campaign/damaged_files.h"
 
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "fuzz/base/files.h"
 #include "fuzz/report/finding_markdown.h"
-#include "graph/case.h"
+#include "fuzz/run/case_files.h"
 
 namespace fusesmith::fuzz {
 
-namespace fs = std::filesystem;
-
-std::optional<Problem> DamagedFiles::set_aside(const fs::path& file, const std::string& why,
+std::optional<Problem> DamagedFiles::set_aside(const WorkPath& file, const std::string& why,
                                                const std::string& then) {
   constexpr int kMost = 1000;
-  fs::path aside = file.string() + ".damaged";
-  std::error_code error;
-  for (int i = 2; fs::exists(aside, error) && i < kMost; ++i)
-    aside = file.string() + ".damaged-" + std::to_string(i);
-  fs::rename(file, aside, error);
-  if (error)
-    return Problem{file.string() + ": damaged, and cannot be renamed: " + error.message() + "; " + why};
-  notes_.push_back(why + ": damaged, now " + aside.string() + "; " + then);
-  return {};
+  for (int i = 1; i < kMost; ++i) {
+    const WorkPath aside =
+        file.folder() / (file.name() + ".damaged" + (i == 1 ? "" : "-" + std::to_string(i)));
+    bool taken = false;
+    const auto problem = move_file(file, aside, &taken);
+    if (taken) continue;
+    if (problem) return Problem{problem->what + "; it is damaged: " + why};
+    notes_.push_back(why + ": damaged, now " + aside.string() + "; " + then);
+    return {};
+  }
+  return Problem{file.string() + ": damaged, like " + std::to_string(kMost) + " before it: " + why};
 }
 
-Result<bool> DamagedFiles::check_finding(const fs::path& folder) {
-  const fs::path start = folder / "case.json", min = folder / "min.json", verdict = folder / "verdict.json",
+Result<bool> DamagedFiles::check_finding(const WorkPath& folder) {
+  const WorkPath start = folder / "case.json", min = folder / "min.json", verdict = folder / "verdict.json",
                  report = folder / "report.md";
-  const bool has_min = fs::exists(min);
-  const auto smallest = has_min ? read_case_file(min.string()) : Result<Case>(Problem{""});
-  if (const auto first = read_case_file(start.string()); !first) {
+  const bool has_min = is_there(min);
+  const auto smallest = has_min ? read_work_case(min) : Result<Case>(Problem{""});
+  if (const auto first = read_work_case(start); !first) {
     const std::string then = smallest ? "min.json takes its place" : "its next case takes its place";
     if (auto problem = set_aside(start, first.problem(), then)) return *problem;
     if (!smallest) return false;
@@ -47,27 +44,30 @@ Result<bool> DamagedFiles::check_finding(const fs::path& folder) {
   if (has_min && !min_whole) {
     if (auto problem = set_aside(min, smallest.problem(), kAgain)) return *problem;
   }
-  if (fs::exists(verdict) && !verdict_whole) {
-    if (auto problem = set_aside(verdict, verdict.string(), kAgain)) return *problem;
+  if (is_there(verdict) && !verdict_whole) {
+    if (auto problem = set_aside(verdict, verdict_text ? verdict.string() : verdict_text.problem(), kAgain))
+      return *problem;
   }
-  if (fs::exists(report) && !report_whole) {
-    if (auto problem = set_aside(report, report.string(), kAgain)) return *problem;
+  if (is_there(report) && !report_whole) {
+    if (auto problem = set_aside(report, report_text ? report.string() : report_text.problem(), kAgain))
+      return *problem;
   }
-  std::error_code ignored;
-  fs::remove(report, ignored);
+  (void)remove_file(report);
   return true;
 }
 
-Result<std::vector<std::string>> DamagedFiles::check_corpus(const fs::path& folder) {
-  const auto files = entries_of(folder);
-  if (!files) return Problem{files.problem()};
+Result<std::vector<std::string>> DamagedFiles::check_corpus(const WorkPath& folder) {
+  const auto names = names_in(folder);
+  if (!names) return Problem{names.problem()};
+  constexpr std::string_view kEnd = ".json";
   std::vector<std::string> damaged;
-  for (const fs::path& file : *files) {
-    if (file.extension() != ".json" || file.filename().string().starts_with('.')) continue;
-    const auto test_case = read_case_file(file.string());
+  for (const std::string& name : *names) {
+    if (!name.ends_with(kEnd) || name.starts_with('.')) continue;
+    const auto test_case = read_work_case(folder / name);
     if (test_case) continue;
-    if (auto problem = set_aside(file, test_case.problem(), "the case is made again")) return *problem;
-    damaged.push_back(file.stem().string());
+    if (auto problem = set_aside(folder / name, test_case.problem(), "the case is made again"))
+      return *problem;
+    damaged.push_back(name.substr(0, name.size() - kEnd.size()));
   }
   return damaged;
 }

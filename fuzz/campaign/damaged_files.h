@@ -2,11 +2,11 @@
 // somebody edited them. Each is kept as FILE.damaged, and named.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "fuzz/base/work_path.h"
 #include "graph/result.h"
 
 namespace fusesmith::fuzz {
@@ -14,14 +14,13 @@ namespace fusesmith::fuzz {
 class DamagedFiles {
  public:
   // `then`: what happens without the file. The problem: it cannot be renamed.
-  std::optional<Problem> set_aside(const std::filesystem::path& file, const std::string& why,
-                                   const std::string& then);
+  std::optional<Problem> set_aside(const WorkPath& file, const std::string& why, const std::string& then);
 
   // Of a finding's folder. What is made from its case.json goes where it is damaged, so that the campaign
   // makes it again; a damaged case.json becomes the minimized case. False: there is no case any more.
-  Result<bool> check_finding(const std::filesystem::path& folder);
+  Result<bool> check_finding(const WorkPath& folder);
   // Of a folder of generated cases: the names of those that are damaged.
-  Result<std::vector<std::string>> check_corpus(const std::filesystem::path& folder);
+  Result<std::vector<std::string>> check_corpus(const WorkPath& folder);
 
   // A line for each file.
   const std::vector<std::string>& notes() const { return notes_; }

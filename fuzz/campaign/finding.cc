@@ -5,12 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/remote/worker_names.h"
-#include "fuzz/base/files.h"
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/ablations.h"
+#include "fuzz/campaign/finding_record.h"
 #include "fuzz/export/snippet.h"
 #include "fuzz/report/finding_json.h"
 #include "fuzz/report/finding_markdown.h"
+#include "fuzz/run/case_files.h"
 
 namespace fusesmith::fuzz {
 
@@ -31,16 +32,16 @@ std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::optional<Problem> write_verdict(const std::filesystem::path& folder, const FindingReport& report) {
+std::optional<Problem> write_verdict(const WorkPath& folder, const FindingReport& report) {
   return write_file(folder / "verdict.json", text_of(finding_json(report)));
 }
 
-std::optional<Problem> write_report(const std::filesystem::path& folder, const FindingReport& report) {
+std::optional<Problem> write_report(const WorkPath& folder, const FindingReport& report) {
   return write_file(folder / "report.md", report_markdown(report));
 }
 
 // The whole report comes last: a folder without it is not finished.
-std::optional<Problem> write_both(const std::filesystem::path& folder, const FindingReport& report) {
+std::optional<Problem> write_both(const WorkPath& folder, const FindingReport& report) {
   if (auto problem = write_verdict(folder, report)) return problem;
   return write_report(folder, report);
 }
@@ -123,7 +124,7 @@ Judging without_issue_of(Judging judging, const std::string& signature) {
 
 std::string first_verdict_text(const Verdict& verdict) { return text_of(judged_json("case.json", verdict)); }
 
-std::optional<VerdictClass> recorded_class(const std::filesystem::path& folder) {
+std::optional<VerdictClass> recorded_class(const WorkPath& folder) {
   const auto text = read_file(folder / "verdict.json");
   const Json json = text ? Json::parse(*text, nullptr, false) : Json();
   const auto found = json.is_object() ? json.find("verdict") : json.end();
@@ -131,10 +132,10 @@ std::optional<VerdictClass> recorded_class(const std::filesystem::path& folder) 
   return parse_verdict(found->get<std::string>());
 }
 
-std::optional<Problem> finish_finding(const std::filesystem::path& folder, const std::string& signature,
+std::optional<Problem> finish_finding(const WorkPath& folder, const std::string& signature,
                                       const FindingOptions& options, const KeepOther& keep_other) {
-  const auto file = (folder / "case.json").string();
-  const auto start = read_case_file(file);
+  const std::string file = (folder / kCaseFile).string();
+  const auto start = read_work_case(folder / kCaseFile);
   if (!start) return Problem{start.problem()};
   const auto stopped = [&] { return options.stop && options.stop(); };
   const auto begun = Clock::now();
@@ -169,10 +170,10 @@ std::optional<Problem> finish_finding(const std::filesystem::path& folder, const
   if (stopped()) return {};  // without the whole report: a resumed campaign does it again
   // It is then minimized again, and meets them again, even if this process ends before they are written.
   if (!others_kept) return Problem{kOtherNotKept};
-  const auto min = (folder / "min.json").string();
+  const WorkPath min = folder / "min.json";
   if (auto problem = write_file(min, to_json(shrunk.result.test_case))) return problem;
   report.how_small = "minimized: " + shrink_text(shrunk);
-  report.minimized = {min, std::move(shrunk.result.test_case), std::move(shrunk.seen)};
+  report.minimized = {min.string(), std::move(shrunk.result.test_case), std::move(shrunk.seen)};
   add_notes(report);
   if (auto problem = write_both(folder, report)) return problem;
 
@@ -210,13 +211,13 @@ std::string issue_text(const std::string& file, const Case& test_case, const std
   return report_markdown(report);
 }
 
-std::optional<Problem> report_unrun(const std::filesystem::path& folder, const std::string& signature,
+std::optional<Problem> report_unrun(const WorkPath& folder, const std::string& signature,
                                     const Verdict& verdict, const std::string& why,
                                     const FindingOptions& options) {
-  const auto file = (folder / "case.json").string();
-  const auto test_case = read_case_file(file);
+  const std::string file = (folder / kCaseFile).string();
+  const auto test_case = read_work_case(folder / kCaseFile);
   if (!test_case) return Problem{test_case.problem()};
-  if (!std::filesystem::exists(folder / "verdict.json")) {
+  if (!is_there(folder / "verdict.json")) {
     Json json = judged_json(file, verdict);
     json["signature"] = signature;
     if (auto problem = write_file(folder / "verdict.json", text_of(json))) return problem;

@@ -2,12 +2,12 @@
 // describe both cases, the one found and the minimized one.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 
+#include "fuzz/base/work_path.h"
 #include "fuzz/campaign/shrinking.h"
 
 namespace fusesmith::fuzz {
@@ -31,7 +31,7 @@ Judging without_issue_of(Judging judging, const std::string& signature);
 // verdict.json of a finding as the campaign saw it, written with its case.json.
 std::string first_verdict_text(const Verdict& verdict);
 // The class that the folder's verdict.json names; empty if that file is missing or incomplete.
-std::optional<VerdictClass> recorded_class(const std::filesystem::path& folder);
+std::optional<VerdictClass> recorded_class(const WorkPath& folder);
 
 // Judges the folder's case.json again and writes verdict.json, then min.json, then verdict.json with the
 // verdict on that and report.md, each as soon as it is known; then both reports again with the neighbours of
@@ -43,7 +43,7 @@ std::optional<VerdictClass> recorded_class(const std::filesystem::path& folder);
 using KeepOther = std::function<bool(const Verdict& verdict, const Case& test_case)>;
 inline constexpr const char* kOtherNotKept =
     "a finding that was met while another one was minimized is not written yet";
-std::optional<Problem> finish_finding(const std::filesystem::path& folder, const std::string& signature,
+std::optional<Problem> finish_finding(const WorkPath& folder, const std::string& signature,
                                       const FindingOptions& options, const KeepOther& keep_other = {});
 
 // The report of a case as it is, as finish_finding writes it: the case is judged again, with ablations but
@@ -54,7 +54,7 @@ std::string issue_text(const std::string& file, const Case& test_case, const std
 
 // For a finding that is not to be run again: writes report.md, and verdict.json unless it is there, from what
 // is known. `why`: why it was not minimized.
-std::optional<Problem> report_unrun(const std::filesystem::path& folder, const std::string& signature,
+std::optional<Problem> report_unrun(const WorkPath& folder, const std::string& signature,
                                     const Verdict& verdict, const std::string& why,
                                     const FindingOptions& options);
 

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
-#include "fuzz/base/files.h"
 #include "fuzz/report/first_report.h"
 
 namespace fusesmith::fuzz {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 namespace {
@@ -21,25 +19,32 @@ const Json& member(const Json& object, const std::string& key) {
   return found == object.end() ? kNothing : *found;
 }
 
-int64_t read_number(const fs::path& file) {
-  const auto text = read_file(file);
+using Lines = std::vector<std::string>;
+
+int64_t number_of(const std::string& text) {
   int64_t number = 0;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), number);
+  std::from_chars(text.data(), text.data() + text.size(), number);
   return std::max<int64_t>(number, 0);
 }
 
-FindingRecord read_finding(const fs::path& folder) {
-  FindingRecord record;
-  record.signature = folder.filename().string();
-  record.folder = folder;
-  record.cases = read_number(folder / "count");
-  const auto verdict = read_file(folder / "verdict.json");
-  record.verdict = verdict ? Json::parse(*verdict, nullptr, false) : Json();
+// The text; empty where there is none.
+std::string read_text(const WorkPath& file, Lines& problems) {
+  if (kind_of(file) == FileKind::none) return "";
+  auto text = read_file(file);
+  if (!text) problems.push_back(text.problem());
+  return text ? std::move(*text) : "";
+}
+
+FindingRecord read_finding(const WorkPath& folder, Lines& problems) {
+  FindingRecord record{.signature = folder.name(), .folder = folder, .file = folder / kCaseFile};
+  record.cases = number_of(read_text(folder / "count", problems));
+  record.verdict = Json::parse(read_text(folder / "verdict.json", problems), nullptr, false);
   if (!record.verdict.is_object()) record.verdict = Json();
-  for (const char* name : {"case.json", "min.json"}) {
-    if (!fs::exists(folder / name)) continue;
+  for (const char* name : {kCaseFile, "min.json"}) {
+    const std::string text = read_text(folder / name, problems);
+    if (text.empty()) continue;
     record.file = folder / name;
-    auto test_case = read_case_file(record.file.string());
+    auto test_case = parse_case(text);
     if (test_case) record.smallest = std::move(*test_case);
   }
   return record;
@@ -61,27 +66,46 @@ const Json& FindingRecord::failing_region() const {
   return regions[index.get<size_t>()];
 }
 
+bool is_further_case(const std::string& name) {
+  constexpr std::string_view kEnd = ".json";
+  if (!name.ends_with(kEnd)) return false;
+  std::string_view of = std::string_view(name).substr(0, name.size() - kEnd.size());
+  if (of.starts_with(kFinishingPrefix)) return of.size() > kFinishingPrefix.size();
+  if (of.starts_with(kCorpusPrefix)) of.remove_prefix(kCorpusPrefix.size());
+  return !of.empty() && of.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_finding_file(const std::string& name) {
+  return std::find(kReportedFiles.begin(), kReportedFiles.end(), name) != kReportedFiles.end() ||
+         name == "count" || name == kSeenInFile || is_further_case(name);
+}
+
 std::string text_member(const Json& object, const char* key) {
   const Json& value = member(object, key);
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-bool is_finished(const fs::path& folder) {
-  std::error_code ignored;
-  if (!fs::exists(folder / "report.md", ignored)) return false;
+bool is_finished(const WorkPath& folder) {
+  if (!is_there(folder / "report.md")) return false;
   const auto text = read_file(folder / "report.md");
   return !text || !text->starts_with(kNotFinished);
 }
 
-Result<std::vector<FindingRecord>> read_findings(const fs::path& workdir) {
+Result<std::vector<FindingRecord>> read_findings(const WorkPath& workdir, Lines* problems) {
   std::vector<FindingRecord> records;
-  std::error_code ignored;
-  if (!fs::exists(workdir / "findings", ignored)) return records;
-  auto folders = entries_of(workdir / "findings");
-  if (!folders) return Problem{folders.problem()};
-  std::sort(folders->begin(), folders->end());
-  for (const fs::path& folder : *folders) {
-    if (fs::exists(folder / "case.json", ignored)) records.push_back(read_finding(folder));
+  Lines ignored;
+  Lines& lines = problems ? *problems : ignored;
+  const WorkPath findings = workdir / "findings";
+  if (kind_of(findings) == FileKind::none) return records;
+  auto names = names_in(findings);
+  if (!names) return Problem{names.problem()};
+  std::sort(names->begin(), names->end());
+  for (const std::string& name : *names) {
+    const FileKind kind = kind_of(findings / name / kCaseFile);
+    if (kind == FileKind::unknown || kind_of(findings / name) == FileKind::other)
+      read_text(findings / name / kCaseFile, lines);
+    else if (kind != FileKind::none)
+      records.push_back(read_finding(findings / name, lines));
   }
   return records;
 }

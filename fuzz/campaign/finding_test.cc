@@ -32,16 +32,16 @@ Verdict defect() {
 
 TEST(Finding, ItsClassIsReadFromItsFirstVerdict) {
   const TemporaryFolder folder;
-  EXPECT_EQ(recorded_class(folder.string()), std::nullopt) << "older versions wrote only the case";
+  EXPECT_EQ(recorded_class(WorkPath(folder.string())), std::nullopt) << "older versions wrote only the case";
   const std::string text = first_verdict_text(defect());
   folder.file("verdict.json", text);
-  EXPECT_EQ(recorded_class(folder.string()), VerdictClass::defect);
+  EXPECT_EQ(recorded_class(WorkPath(folder.string())), VerdictClass::defect);
   EXPECT_EQ(Json::parse(text)["signature"], "defect-cpu_fused-add-f32-out_of_bounds");
   EXPECT_EQ(Json::parse(text)["file"], "case.json");
   for (const std::string& damaged :
        {std::string(), text.substr(0, text.size() / 2), std::string("[]"), std::string("{\"verdict\": 1}")}) {
     folder.file("verdict.json", damaged);
-    EXPECT_EQ(recorded_class(folder.string()), std::nullopt) << damaged;
+    EXPECT_EQ(recorded_class(WorkPath(folder.string())), std::nullopt) << damaged;
   }
 }
 
@@ -54,7 +54,7 @@ TEST(Finding, WhatNeverFailsAgainKeepsItsFirstVerdict) {
   JudgeFlags flags;
   flags.baseline = "cpu";
   flags.candidate = "cpu_fused";
-  ASSERT_FALSE(finish_finding(folder.string(), defect().signature_text(),
+  ASSERT_FALSE(finish_finding(WorkPath(folder.string()), defect().signature_text(),
                               {Judging(flags), "", "fusesmith", "unknown", true, {}}));
   EXPECT_EQ(*read_file(folder / "verdict.json"), text);
   EXPECT_THAT(*read_file(folder / "report.md"), HasSubstr("it did not fail in this way"));
@@ -76,7 +76,7 @@ TEST(Finding, WithoutTimeItIsReportedButNotMinimized) {
   options.flags = " --candidate=demo";
   options.max_seconds = 0;
   const std::string signature = options.judging.run(test_case).verdict.signature_text();
-  ASSERT_FALSE(finish_finding(folder.string(), signature, options));
+  ASSERT_FALSE(finish_finding(WorkPath(folder.string()), signature, options));
   EXPECT_FALSE(read_file(folder / "min.json").ok());
   const Json report = Json::parse(*read_file(folder / "verdict.json")).at("report");
   EXPECT_EQ(report.at("runs"), 1);
@@ -86,7 +86,7 @@ TEST(Finding, WithoutTimeItIsReportedButNotMinimized) {
   EXPECT_THAT(text, HasSubstr("minimize " + file + " --candidate=demo"));
 
   options.max_seconds = 60;
-  ASSERT_FALSE(finish_finding(folder.string(), signature, options));
+  ASSERT_FALSE(finish_finding(WorkPath(folder.string()), signature, options));
   EXPECT_TRUE(read_file(folder / "min.json").ok());
 }
 

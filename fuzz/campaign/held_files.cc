@@ -1,21 +1,16 @@
 #include "fuzz/campaign/held_files.h"
 
-#include "fuzz/base/files.h"
-
 namespace fusesmith::fuzz {
 
-namespace fs = std::filesystem;
-
 std::optional<Problem> HeldFiles::write_now(const Held& held) const {
-  std::error_code ignored;
-  const fs::path folder = held.file.parent_path();
-  if (!fs::exists(folder, ignored) && fs::exists(root_, ignored)) {
+  const WorkPath folder = held.file.folder();
+  if (kind_of(folder) == FileKind::none && is_there(root_)) {
     if (auto problem = make_folder(folder)) return problem;
   }
   return write_file(held.file, held.text);
 }
 
-Result<bool> HeldFiles::write(const fs::path& file, std::string text) {
+Result<bool> HeldFiles::write(const WorkPath& file, std::string text) {
   const std::lock_guard guard(mutex_);
   Held held{file, std::move(text)};
   std::optional<Problem> problem = Problem{"files before it are not written yet"};

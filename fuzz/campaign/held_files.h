@@ -3,11 +3,11 @@
 #pragma once
 
 #include <deque>
-#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
 
+#include "fuzz/base/work_path.h"
 #include "graph/result.h"
 
 namespace fusesmith::fuzz {
@@ -18,24 +18,24 @@ class HeldFiles {
 
   // All files are below `root`. Folders between are made where they are gone, but never `root` itself: who
   // removed it may bring it back.
-  explicit HeldFiles(std::filesystem::path root, size_t most_bytes = kMostBytes)
+  explicit HeldFiles(WorkPath root, size_t most_bytes = kMostBytes)
       : root_(std::move(root)), most_bytes_(most_bytes) {}
 
   // Writes the file, or holds it where it cannot be written, or others are held. False: it is held. The
   // problem: there is no room for it, either.
-  Result<bool> write(const std::filesystem::path& file, std::string text);
+  Result<bool> write(const WorkPath& file, std::string text);
   // Writes what is held, first what was first. The problem is that of the first file that cannot be written.
   std::optional<Problem> retry();
   size_t count() const;
 
  private:
   struct Held {
-    std::filesystem::path file;
+    WorkPath file;
     std::string text;
   };
   std::optional<Problem> write_now(const Held& held) const;
 
-  const std::filesystem::path root_;
+  const WorkPath root_;
   const size_t most_bytes_;
   mutable std::mutex mutex_;  // of what follows
   std::deque<Held> held_;

@@ -12,7 +12,10 @@ namespace fs = std::filesystem;
 class Held : public testing::Test {
  protected:
   bool write(const std::string& name, const std::string& text) {
-    const auto written = held_.write(root_ / name, text);
+    const std::string folder = fs::path(name).parent_path().string();
+    const WorkPath root(root_);
+    const auto written =
+        held_.write(folder.empty() ? root / name : root / folder / fs::path(name).filename().string(), text);
     EXPECT_TRUE(written.ok()) << written.problem();
     return written.ok() && *written;
   }
@@ -20,7 +23,7 @@ class Held : public testing::Test {
 
   const TemporaryFolder folder_;
   const fs::path root_ = fs::path(folder_ / "w");
-  HeldFiles held_{root_, 10};
+  HeldFiles held_{WorkPath(root_), 10};
 };
 
 TEST_F(Held, FilesAreWrittenInTheirOrderOnceTheFolderIsThere) {
@@ -43,7 +46,7 @@ TEST_F(Held, FilesAreWrittenInTheirOrderOnceTheFolderIsThere) {
 TEST_F(Held, ThereIsALimit) {
   EXPECT_FALSE(write("a", "12345"));
   EXPECT_FALSE(write("b", "12345"));
-  const auto full = held_.write(root_ / "c", "1");
+  const auto full = held_.write(WorkPath(root_) / "c", "1");
   ASSERT_FALSE(full.ok());
   EXPECT_NE(full.problem().find("2 files wait in memory"), std::string::npos) << full.problem();
   fs::create_directory(root_);

@@ -49,7 +49,8 @@ TEST_F(FindingNeighbours, AKeyTileThatIsNotMaskedIsNamedByItsSize) {
   const Judging judged = judging("last_key_tile_not_masked");
   const std::string signature = judged.run(test_case).verdict.signature_text();
   ASSERT_FALSE(write_file(folder / "case.json", to_json(test_case)));
-  ASSERT_FALSE(finish_finding(folder.string(), signature, {judged, "", "fusesmith", "unknown", true, {}}));
+  ASSERT_FALSE(
+      finish_finding(WorkPath(folder.string()), signature, {judged, "", "fusesmith", "unknown", true, {}}));
   EXPECT_THAT(*read_file(folder / "report.md"), HasSubstr(kRule));
 
   const Json verdict = Json::parse(*read_file(folder / "verdict.json"));

@@ -10,8 +10,6 @@
 #include <cstring>
 #include <sstream>
 
-#include "fuzz/base/files.h"
-
 namespace fusesmith::fuzz {
 
 namespace {
@@ -52,7 +50,7 @@ std::string plot_line(const Stats& stats, const CampaignStatus& status, size_t c
   return line;
 }
 
-PlotData::PlotData(const std::filesystem::path& workdir) : file_(workdir / "plot_data") {
+PlotData::PlotData(const WorkPath& workdir) : file_(workdir / "plot_data") {
   const auto text = read_file(file_);
   std::istringstream lines(text ? *text : "");
   for (std::string line; std::getline(lines, line);) {
@@ -72,13 +70,11 @@ void PlotData::thin() {
 }
 
 std::optional<Problem> PlotData::append(const std::string& line) const {
-  const int fd = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+  const auto file = open_file(file_, O_WRONLY | O_APPEND, "write");
+  if (!file) return Problem{file.problem()};
   const std::string text = line + "\n";
-  const bool written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (written) return {};
-  return Problem{file_.string() + ": cannot write: " + std::strerror(error)};
+  if (::write(file->get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) return {};
+  return Problem{file_.string() + ": cannot write: " + std::strerror(errno)};
 }
 
 // Appended where that is possible; the whole file is written by the first call, and when lines went.

@@ -3,11 +3,11 @@
 // often.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "fuzz/base/work_path.h"
 #include "fuzz/campaign/stats.h"
 #include "graph/result.h"
 
@@ -23,7 +23,7 @@ class PlotData {
   static constexpr double kEvery = 5;  // seconds, at first
 
   // Goes on with the file of an earlier call; lines that are no such lines are dropped.
-  explicit PlotData(const std::filesystem::path& workdir);
+  explicit PlotData(const WorkPath& workdir);
 
   // Whether a line is due, at this time of the campaign.
   bool is_due(double elapsed_s) const { return elapsed_s >= last_ + every_; }
@@ -33,7 +33,7 @@ class PlotData {
   std::optional<Problem> append(const std::string& line) const;
   void thin();
 
-  const std::filesystem::path file_;
+  const WorkPath file_;
   std::vector<std::string> lines_;
   double every_ = kEvery, last_ = -kEvery;
   bool whole_ = false;  // the file has all lines

@@ -267,13 +267,13 @@ TEST_F(Recovery, AFindingMetWhileAnotherIsMinimizedIsNotLostWithTheDisk) {
   EXPECT_EQ(failed.code, kCannotWrite) << failed.err;
   EXPECT_THAT(failed.err, HasSubstr("the next start finds again what is in them"));
   EXPECT_EQ(found_in("w"), std::set<std::string>{counted});
-  EXPECT_FALSE(is_finished(folder_ / ("w/findings/" + counted)));
+  EXPECT_FALSE(is_finished(WorkPath(folder_ / ("w/findings/" + counted))));
   EXPECT_THAT(*read_file(folder_ / ("w/findings/" + counted + "/report.md")), HasSubstr("many"));
 
   for (const std::string& other : others) fs::remove(folder_ / ("w/findings/" + other));
   EXPECT_EQ(start("w").code, kFindings);
   EXPECT_EQ(found_in("w"), found_in("whole"));
-  EXPECT_TRUE(is_finished(folder_ / ("w/findings/" + counted)));
+  EXPECT_TRUE(is_finished(WorkPath(folder_ / ("w/findings/" + counted))));
 }
 
 TEST_F(Recovery, NamesMayComeInAnotherOrder) {

@@ -57,6 +57,7 @@ std::string findings_text(const WorkDirectory& directory, const JudgeFlags& flag
   if (directory.finding_count() == 0) return std::string(kNoFindings) + "\n";
   const auto records = read_findings(directory.path());
   if (!records) return records.problem() + "\n";
+  if (records->empty()) return "No finding can be read.\n";
   const Groups groups = groups_of(*records);
   Table table({"finding", "cases", "further", "smallest case"});
   bool uncounted = false;
@@ -67,7 +68,7 @@ std::string findings_text(const WorkDirectory& directory, const JudgeFlags& flag
     for (const size_t member : members) {
       cases += (*records)[member].cases;
       uncounted = uncounted || (*records)[member].cases == 0;
-      if ((*records)[member].file.filename() == "case.json")
+      if ((*records)[member].file.name() == kCaseFile)
         not_minimized.push_back((*records)[member].file.string());
     }
     table.add(

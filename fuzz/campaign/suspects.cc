@@ -7,6 +7,7 @@
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/campaign_run.h"
 #include "fuzz/campaign/finding_record.h"
+#include "fuzz/run/case_files.h"
 
 namespace fusesmith::fuzz {
 
@@ -55,7 +56,7 @@ std::optional<Problem> Campaign::check_suspect(const std::string& name) {
     return {};
   }
   const std::string file = directory_.suspect(name).string();
-  const auto test_case = read_case_file(file);
+  const auto test_case = read_work_case(directory_.suspect(name));
   if (!test_case) return end(kUsage, test_case.problem() + "; remove this file to go on without it");
   status_.note("the device failed while this ran, now alone: " + file);
   const auto finished = on_device(name, [&] { return keep(run_and_judge(*test_case, judging_)); });
@@ -85,7 +86,7 @@ bool Campaign::is_ahead(const std::string& name) const {
 // The device failed while nothing but the suspect of this name was on it. The finding is on disk before the
 // suspect goes; a campaign that is killed in between comes here again.
 Problem Campaign::record_device_failure(const std::string& name, const DeviceError& error) {
-  const auto test_case = read_case_file(directory_.suspect(name).string());
+  const auto test_case = read_work_case(directory_.suspect(name));
   if (!test_case) return Problem{test_case.problem()};
   const Verdict verdict = judging_.device_failure(*test_case, error);
   const std::string signature = verdict.signature_text();
@@ -123,7 +124,7 @@ std::optional<Problem> Campaign::keep_failing_case(const std::string& name, cons
 // Of a finding whose cases make the device fail while it is judged again or minimized.
 std::optional<Problem> Campaign::report_unfinished(const std::string& signature, const DeviceError& error) {
   const auto folder = directory_.finding(signature);
-  if (!std::filesystem::exists(folder / "case.json") || is_finished(folder)) return {};
+  if (!is_there(folder / kCaseFile) || is_finished(folder)) return {};
   Verdict verdict;
   // Work directories of older versions may have only the case.
   verdict.verdict = recorded_class(folder).value_or(VerdictClass::crash);

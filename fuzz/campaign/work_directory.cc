@@ -51,7 +51,7 @@ std::string flag_text(const Json& value) {
 
 // What differs between the identities, or nothing. The version may: a resumed campaign is then one of two
 // versions.
-std::optional<Problem> compare(const fs::path& file, const std::string& text, const Identity& identity) {
+std::optional<Problem> compare(const WorkPath& file, const std::string& text, const Identity& identity) {
   const Json there = Json::parse(text, nullptr, false);
   if (!there.is_object())
     return Problem{file.string() + ": expected the JSON object that a campaign wrote" +
@@ -83,7 +83,7 @@ std::optional<Problem> compare(const fs::path& file, const std::string& text, co
 }  // namespace
 
 std::string WorkDirectory::recorded(const std::string& path, std::string_view key) {
-  const auto text = read_file(fs::path(path) / "campaign.json");
+  const auto text = read_file(WorkPath(path) / "campaign.json");
   const Json json = text ? Json::parse(*text, nullptr, false) : Json();
   const auto value = json.is_object() ? json.find(std::string(key)) : json.end();
   return value != json.end() ? flag_text(*value) : "";
@@ -94,7 +94,8 @@ Result<WorkDirectory> WorkDirectory::open(const std::string& path, const Identit
   cannot_write = true;
   if (fs::exists(path) && ::access(path.c_str(), W_OK) != 0)
     return Problem{path + ": cannot write: " + std::strerror(errno)};
-  for (const fs::path& folder : {fs::path(path), fs::path(path) / "corpus", fs::path(path) / "findings"}) {
+  const WorkPath root(path);
+  for (const WorkPath& folder : {root, root / "corpus", root / "findings"}) {
     if (auto problem = make_folder(folder)) return *problem;
   }
   bool taken = false;
@@ -104,25 +105,23 @@ Result<WorkDirectory> WorkDirectory::open(const std::string& path, const Identit
   auto lease = FolderLease::take(path, &taken);
   cannot_write = !taken;
   if (!lease) return Problem{lease.problem()};
-  WorkDirectory directory(path, std::move(*lock), std::move(*lease));
-  const auto entries = entries_of(directory.path_ / "findings");
-  if (!entries) return Problem{entries.problem()};
-  const std::vector<fs::path>& findings = *entries;
-  if (auto problem = directory.load(identity, findings, cannot_write)) return *problem;
+  WorkDirectory directory(root, std::move(*lock), std::move(*lease));
+  const auto findings = names_in(root / "findings");
+  if (!findings) return Problem{findings.problem()};
+  if (auto problem = directory.load(identity, *findings, cannot_write)) return *problem;
   // Of a campaign that was killed while it wrote: under the lock, nobody writes here now.
-  const fs::path& root = directory.path_;
-  for (const fs::path& folder : {root, root / "corpus", root / "suspects"}) remove_temporary_files(folder);
-  for (const fs::path& folder : findings) remove_temporary_files(folder);
+  for (const WorkPath& folder : {root, root / "corpus", root / "suspects"}) remove_temporary_files(folder);
+  for (const std::string& name : *findings) remove_temporary_files(directory.finding(name));
   return directory;
 }
 
-std::optional<Problem> WorkDirectory::load(const Identity& identity, const std::vector<fs::path>& findings,
+std::optional<Problem> WorkDirectory::load(const Identity& identity, const std::vector<std::string>& findings,
                                            bool& cannot_write) {
-  const fs::path campaign = path_ / "campaign.json", stats = path_ / "stats.json";
+  const WorkPath campaign = path_ / "campaign.json", stats = path_ / "stats.json";
   stats_ = Stats::with_patterns();
   identity_ = identity_json(identity);
-  if (!fs::exists(campaign)) {
-    if (fs::exists(stats)) {
+  if (kind_of(campaign) == FileKind::none) {
+    if (is_there(stats)) {
       cannot_write = false;
       return Problem{stats.string() + ": found without its campaign.json" + std::string(kRestore)};
     }
@@ -132,15 +131,16 @@ std::optional<Problem> WorkDirectory::load(const Identity& identity, const std::
   resumed_ = true;
   if (auto problem = load_stats()) return problem;
   if (auto problem = load_identity(identity)) return problem;
-  for (const fs::path& folder : findings) {
-    if (!fs::exists(folder / "case.json")) continue;
-    const auto has_case = damaged_.check_finding(folder);
-    if (!has_case) return Problem{has_case.problem()};
-    if (*has_case) known_.insert(folder.filename().string());
-  }
   // Listings of network file systems may be old: what was counted is asked for by name.
-  for (const auto& [signature, cases] : stats_.findings) {
-    if (known_.contains(signature) || !fs::exists(finding(signature) / "case.json")) continue;
+  std::set<std::string> signatures(findings.begin(), findings.end());
+  for (const auto& [signature, cases] : stats_.findings) signatures.insert(signature);
+  for (const std::string& signature : signatures) {
+    const FileKind kind = kind_of(finding(signature) / kCaseFile);
+    if (kind == FileKind::none && stats_.findings.contains(signature) && is_there(finding(signature))) {
+      if (const auto folder = names_in(finding(signature)); !folder) return Problem{folder.problem()};
+    }
+    if (kind == FileKind::none) continue;
+    if (kind == FileKind::unknown) return Problem{size_of(finding(signature) / kCaseFile).problem()};
     const auto has_case = damaged_.check_finding(finding(signature));
     if (!has_case) return Problem{has_case.problem()};
     if (*has_case) known_.insert(signature);
@@ -152,8 +152,8 @@ std::optional<Problem> WorkDirectory::load(const Identity& identity, const std::
 }
 
 std::optional<Problem> WorkDirectory::load_stats() {
-  const fs::path file = path_ / "stats.json";
-  if (!fs::exists(file)) return {};
+  const WorkPath file = path_ / "stats.json";
+  if (kind_of(file) == FileKind::none) return {};
   const auto text = read_file(file);
   if (!text) return Problem{text.problem()};
   auto parsed = parse_stats(*text);
@@ -165,7 +165,7 @@ std::optional<Problem> WorkDirectory::load_stats() {
 
 // A file that tells nothing is written anew, unless stats.json is of another campaign.
 std::optional<Problem> WorkDirectory::load_identity(const Identity& identity) {
-  const fs::path file = path_ / "campaign.json";
+  const WorkPath file = path_ / "campaign.json";
   const auto text = read_file(file);
   if (!text) return Problem{text.problem()};
   if (Json::parse(*text, nullptr, false).is_object()) return compare(file, *text, identity);
@@ -198,8 +198,7 @@ std::optional<Problem> WorkDirectory::save(const Stats& stats) {
     held_findings_.clear();
   }
   // A directory that was removed may be there again, without its files.
-  std::error_code ignored;
-  if (!fs::exists(path_ / "campaign.json", ignored)) {
+  if (kind_of(path_ / "campaign.json") == FileKind::none) {
     if (auto problem = write_file(path_ / "campaign.json", identity_)) return problem;
   }
   if (auto problem = write_file(path_ / "stats.json", to_json(stats))) return problem;
@@ -211,9 +210,7 @@ std::optional<Problem> WorkDirectory::write_counts(const Stats& stats) {
   for (const auto& [signature, count] : stats.findings) {
     const auto written = written_.find(signature);
     if (!known_.contains(signature) || (written != written_.end() && written->second == count)) continue;
-    std::error_code error;
-    if (!fs::exists(finding(signature), error) &&
-        !error) {  // somebody removed it: its next case makes it anew
+    if (kind_of(finding(signature)) == FileKind::none) {  // somebody removed it: its next case makes it anew
       known_.erase(signature);
       continue;
     }
@@ -250,9 +247,7 @@ std::vector<std::string> WorkDirectory::unfinished_findings() const {
 }
 
 bool WorkDirectory::forget_removed(const std::string& signature) {
-  std::error_code ignored;
-  if (!fs::exists(path_ / "stats.json", ignored) || fs::exists(finding(signature) / "case.json", ignored))
-    return false;
+  if (!is_there(path_ / "stats.json") || is_there(finding(signature) / kCaseFile)) return false;
   const std::lock_guard guard(*mutex_);
   return known_.erase(signature) > 0;
 }
@@ -262,18 +257,17 @@ Result<WorkDirectory::Added> WorkDirectory::add_finding(const std::string& signa
   // Under the lock: whoever counts another case of this signature finds it on disk, or held.
   const std::lock_guard guard(*mutex_);
   if (known_.contains(signature)) return Added::known;
-  const fs::path folder = finding(signature);
-  if (fs::exists(folder / "case.json")) {  // was not listed when the campaign began
+  const WorkPath folder = finding(signature);
+  if (is_there(folder / kCaseFile)) {  // was not listed when the campaign began
     known_.insert(signature);
     return Added::known;
   }
-  std::error_code ignored;
-  for (const char* left : {"report.md", "min.json"}) fs::remove(folder / left, ignored);
+  for (const char* left : {"report.md", "min.json"}) (void)remove_file(folder / left);
   // The case comes last: a folder without it is no finding.
   bool all_written = true;
   for (const auto& [name, text] : {std::pair("verdict.json", &files.verdict_text),
                                    {"report.md", &files.report_text},
-                                   {"case.json", &files.case_text}}) {
+                                   {kCaseFile, &files.case_text}}) {
     const auto written = held_->write(folder / name, *text);
     if (!written) return Problem{written.problem()};
     all_written = *written;  // where one is held, so are those that follow
@@ -293,7 +287,7 @@ bool WorkDirectory::is_written(const std::string& signature) const {
 
 std::optional<Problem> WorkDirectory::add_case(const std::string& signature, const std::string& name,
                                                const std::string& case_text) {
-  const fs::path file = finding(signature) / "case.json";
+  const WorkPath file = finding(signature) / kCaseFile;
   const auto known = read_file(file);
   if (known && *known == case_text) return {};
   return write_file(finding(signature) / (name + ".json"), case_text);
@@ -301,13 +295,11 @@ std::optional<Problem> WorkDirectory::add_case(const std::string& signature, con
 
 std::vector<std::string> WorkDirectory::suspects() const {
   std::vector<std::string> names;
-  std::error_code ignored;
-  if (!fs::exists(path_ / "suspects", ignored)) return names;
-  const auto files = entries_of(path_ / "suspects");
-  if (!files) return names;
-  for (const fs::path& file : *files) {
-    const std::string name = file.stem().string();
-    if (file.extension() == ".json" && !name.starts_with('.')) names.push_back(name);
+  constexpr std::string_view kEnd = ".json";
+  const auto files = names_in(path_ / "suspects");
+  for (const std::string& file : files ? *files : std::vector<std::string>()) {
+    if (file.ends_with(kEnd) && !file.starts_with('.'))
+      names.push_back(file.substr(0, file.size() - kEnd.size()));
   }
   const auto key = [](const std::string& name) {
     const bool is_counter = name.find_first_not_of("0123456789") == std::string::npos;
@@ -322,9 +314,6 @@ std::optional<Problem> WorkDirectory::save_suspect(const std::string& name, cons
   return write_file(suspect(name), case_text);
 }
 
-void WorkDirectory::drop_suspect(const std::string& name) {
-  std::error_code ignored;
-  fs::remove(suspect(name), ignored);
-}
+void WorkDirectory::drop_suspect(const std::string& name) { (void)remove_file(suspect(name)); }
 
 }  // namespace fusesmith::fuzz

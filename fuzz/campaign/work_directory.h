@@ -3,7 +3,6 @@
 // (fuzz/base/files.h).
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,7 +41,7 @@ class WorkDirectory {
   // What the campaign there, if there is one, has for a key, as a flag would have it: "7", "a,b"; else empty.
   static std::string recorded(const std::string& path, std::string_view key);
 
-  const std::filesystem::path& path() const { return path_; }
+  const WorkPath& path() const { return path_; }
   bool resumed() const { return resumed_; }
   // As stats.json had them when the directory was opened.
   const Stats& stats() const { return stats_; }
@@ -72,7 +71,7 @@ class WorkDirectory {
   // Forgets a finding whose case.json is gone although the directory is there, as stats.json shows: somebody
   // removed it. Whether that is so.
   bool forget_removed(const std::string& signature);
-  std::filesystem::path finding(const std::string& signature) const { return path_ / "findings" / signature; }
+  WorkPath finding(const std::string& signature) const { return path_ / "findings" / signature; }
   enum class Added : uint8_t { known, written, held };
   struct FirstFiles {
     std::string case_text, verdict_text, report_text;
@@ -94,23 +93,21 @@ class WorkDirectory {
 
   // Cases that ran when the device failed: suspects/<name>.json. Names, counters first and in order.
   std::vector<std::string> suspects() const;
-  std::filesystem::path suspect(const std::string& name) const {
-    return path_ / "suspects" / (name + ".json");
-  }
+  WorkPath suspect(const std::string& name) const { return path_ / "suspects" / (name + ".json"); }
   std::optional<Problem> save_suspect(const std::string& name, const std::string& case_text);
   // Fine where it is not there.
   void drop_suspect(const std::string& name);
 
  private:
-  WorkDirectory(std::filesystem::path path, FolderLock lock, std::unique_ptr<FolderLease> lease)
+  WorkDirectory(WorkPath path, FolderLock lock, std::unique_ptr<FolderLease> lease)
       : path_(std::move(path)), lock_(std::move(lock)), lease_(std::move(lease)) {}
-  std::optional<Problem> load(const Identity& identity, const std::vector<std::filesystem::path>& findings,
+  std::optional<Problem> load(const Identity& identity, const std::vector<std::string>& findings,
                               bool& cannot_write);
   std::optional<Problem> load_identity(const Identity& identity);
   std::optional<Problem> load_stats();
   std::optional<Problem> write_counts(const Stats& stats);
 
-  std::filesystem::path path_;
+  WorkPath path_;
   FolderLock lock_;
   std::unique_ptr<FolderLease> lease_;
   bool resumed_ = false;

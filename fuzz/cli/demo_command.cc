@@ -51,11 +51,12 @@ int run_shown(const std::vector<std::string>& args, Console& console) {
 }
 
 // The smallest case of the first finding; empty if there is none.
-std::string smallest_case(const std::filesystem::path& workdir) {
-  const auto folders = entries_of(workdir / "findings");
-  if (!folders) return "";
-  for (const auto& folder : *folders) {
-    if (std::filesystem::exists(folder / "min.json")) return (folder / "min.json").string();
+std::string smallest_case(const std::string& workdir) {
+  const WorkPath findings = WorkPath(workdir) / "findings";
+  const auto names = names_in(findings);
+  for (const std::string& name : names ? *names : std::vector<std::string>()) {
+    const WorkPath file = findings / name / "min.json";
+    if (kind_of(file) == FileKind::file) return file.string();
   }
   return "";
 }

@@ -174,10 +174,9 @@ std::string issue_of(const ExportFlags& flags, const Case& test_case, const std:
 
 // What a finding's folder has, the smallest first; any other argument as it is.
 std::string case_of_folder(const std::string& argument) {
-  std::error_code ignored;
   for (const char* name : {"min.json", "case.json"}) {
-    const auto file = std::filesystem::path(argument) / name;
-    if (std::filesystem::exists(file, ignored)) return file.string();
+    const WorkPath file = WorkPath(argument) / name;
+    if (is_there(file)) return file.string();
   }
   return argument;
 }
@@ -203,6 +202,8 @@ int run(ExportFlags& flags, Console& console) {
                 "--output=" + flags.output + ": Python would import this script in place of the module " +
                     module + "; choose another name");
   const std::string file = case_of_folder(flags.files[0]);
+  if (const auto problem = file == flags.files[0] ? std::nullopt : refused_link(file))
+    return fail(console, kName, problem->what);
   const InterruptGuard guard(InterruptGuard::First::ends);  // there is nothing to keep
   const auto test_case = read_case_argument(file);
   if (!test_case) return fail(console, kName, test_case.problem());

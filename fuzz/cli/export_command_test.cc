@@ -20,9 +20,7 @@ constexpr const char* kSmallCase = R"({"fusesmith": 1, "comment": "<b>\n\"\"\"",
 std::string small_case(const TemporaryFolder& folder) { return folder.file("case.json", kSmallCase); }
 
 std::vector<std::string> names_in(const TemporaryFolder& folder) {
-  const auto paths = entries_of(folder.string());
-  std::vector<std::string> names;
-  for (const auto& path : *paths) names.push_back(path.filename().string());
+  std::vector<std::string> names = *names_in(WorkPath(folder.string()));
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -1,13 +1,12 @@
 #include "fuzz/cli/list_coverage.h"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "backends/rewrite/kernel_tiles.h"
 #include "backends/rewrite/pattern.h"
-#include "fuzz/base/files.h"
 #include "fuzz/base/table.h"
+#include "fuzz/base/work_path.h"
 #include "fuzz/campaign/coverage_gaps.h"
 #include "fuzz/campaign/coverage_json.h"
 #include "fuzz/campaign/stats.h"
@@ -29,11 +28,11 @@ struct Counted {
 Result<Counted> read_counts(const std::vector<std::string>& workdirs) {
   Counted counted;
   for (const std::string& workdir : workdirs) {
-    const std::string path = (std::filesystem::path(workdir) / "stats.json").string();
+    const WorkPath path = WorkPath(workdir) / "stats.json";
     const auto text = read_file(path);
     if (!text) return Problem{text.problem()};
     const auto stats = parse_stats(*text);
-    if (!stats) return Problem{path + ": " + stats.problem()};
+    if (!stats) return Problem{path.string() + ": " + stats.problem()};
     counted.coverage.add(stats->met);
     counted.cases += stats->cases;
   }

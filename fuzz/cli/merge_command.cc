@@ -107,7 +107,7 @@ int run(MergeFlags& flags, Console& console) {
   MergeOptions options;
   options.destination = flags.folders[0];
   options.sources.assign(flags.folders.begin() + 1, flags.folders.end());
-  options.list = entries_of;
+  options.list = names_in;
   options.stop = InterruptGuard::interrupted;
   const auto merged = merge(options);
   if (const auto* failure = std::get_if<MergeFailure>(&merged))

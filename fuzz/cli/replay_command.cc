@@ -179,6 +179,7 @@ class Replay {
     const auto found = list_cases(argument);
     if (!found) return cannot_read(found.problem());
     const std::string others = found->others == 0 ? "" : "skipped " + counted(found->others, "other file");
+    for (const std::string& problem : found->refused) cannot_read(problem);
     if (found->files.empty()) {
       cannot_read(argument + ": no case (*.json) in this folder" + (others.empty() ? "" : "; " + others));
     } else if (!others.empty()) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/base/escape.h"
 #include "fuzz/base/files.h"
 #include "fuzz/base/table.h"
 #include "fuzz/cli/command.h"
@@ -36,8 +37,8 @@ FlagTable ReportFlags::table() {
       "course of each campaign; coverage with its gaps; versions and machines. Campaigns may be running. "
       "Findings of a group probably have one cause.\n"
       "\n"
-      "Exit codes: 0 the page is written, 1 wrong usage, or a work directory that cannot be read, 73 the "
-      "page cannot be written.";
+      "Exit codes: 0 the page is written, 1 wrong usage, a work directory that cannot be read, or a "
+      "file of a finding, which is named, while the page has the rest, 73 the page cannot be written.";
   table.positional = {"WORKDIR", &workdirs, 1};
   table.flags.push_back({.name = "output",
                          .target = &output,
@@ -67,22 +68,25 @@ std::string today() {
 // Exit code: 0, 1, 73.
 int run(ReportFlags& flags, Console& console) {
   leave_out_files(flags.workdirs, console);
-  const auto facts = page_facts(flags.workdirs, console.commit, today());
+  std::vector<std::string> problems;
+  const auto facts = page_facts(flags.workdirs, console.commit, today(), &problems);
   if (!facts) return fail(console, kName, facts.problem());
+  for (const std::string& problem : problems) fail(console, kName, printable(problem));
+  const int code = problems.empty() ? kClean : kUsage;
   if (flags.json) {
     console.out << facts->dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-    return kClean;
+    return code;
   }
   const std::string page = page_html(*facts);
   if (flags.output == kStandardOutput) {
     console.out << page;
-    return kClean;
+    return code;
   }
   if (auto problem = write_file(flags.output, page)) return fail(console, kName, problem->what, kCannotWrite);
   console.out << flags.output << ": " << counted(static_cast<int64_t>((*facts)["groups"].size()), "group")
               << " of " << counted((*facts)["findings"].get<int64_t>(), "finding") << " in "
               << counted((*facts)["cases"].get<int64_t>(), "case") << "; open it in a browser\n";
-  return kClean;
+  return code;
 }
 
 }  // namespace

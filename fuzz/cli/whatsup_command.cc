@@ -43,7 +43,8 @@ FlagTable WhatsupFlags::table() {
       "seconds. groups: findings that probably have one cause count once. trouble: worker processes that "
       "ended and were replaced, and GPUs that are not used any more because they failed.\n"
       "\n"
-      "Exit codes: 0 all were read, 1 wrong usage, or a work directory cannot be read; the others are shown.";
+      "Exit codes: 0 all were read, 1 wrong usage, or a work directory or a finding cannot be read; "
+      "the others are shown.";
   table.positional = {"WORKDIR", &workdirs, 1};
   table.flags.push_back(wide_flag(wide));
   table.flags.push_back({.name = "json",
@@ -71,10 +72,10 @@ double recent_rate(const Stats& stats) {
   return seconds > 0 ? static_cast<double>(last.cases - before.cases) / seconds : stats.graphs_per_second();
 }
 
-Result<Row> read_row(const std::string& workdir, int64_t now) {
+Result<Row> read_row(const std::string& workdir, int64_t now, std::vector<std::string>& problems) {
   auto campaign = read_campaign(workdir);
   if (!campaign) return Problem{campaign.problem()};
-  const auto findings = read_findings(workdir);
+  const auto findings = read_findings(WorkPath(workdir), &problems);
   if (!findings) return Problem{findings.problem()};
   Row row{.campaign = std::move(*campaign)};
   row.findings = findings->size();
@@ -147,7 +148,9 @@ int run(WhatsupFlags& flags, Console& console) {
   Json rows = Json::array();
   int64_t cases = 0;
   for (const std::string& workdir : flags.workdirs) {
-    const auto row = read_row(workdir, std::time(nullptr));
+    std::vector<std::string> problems;
+    const auto row = read_row(workdir, std::time(nullptr), problems);
+    for (const std::string& problem : problems) code = fail(console, kName, printable(problem));
     if (!row) {
       code = fail(console, kName, row.problem());
       continue;

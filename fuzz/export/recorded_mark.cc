@@ -30,7 +30,7 @@ Json verdict_of(const std::string& name, Json verdict) {
 
 // What verdict.json beside the case says; null where there is none.
 Json recorded_json(const std::string& file) {
-  const auto text = read_file(std::filesystem::path(file).parent_path() / "verdict.json");
+  const auto text = read_file(WorkPath(std::filesystem::path(file).parent_path()) / "verdict.json");
   const auto json = text ? parse_strict_json(*text) : Result<Json>(Problem{""});
   return json ? *json : Json();
 }

@@ -7,6 +7,7 @@
 #include "fuzz/base/files.h"
 #include "fuzz/base/lease.h"
 #include "fuzz/base/table.h"
+#include "fuzz/campaign/finding_record.h"
 #include "fuzz/merge/corpus_choice.h"
 #include "fuzz/merge/merged_files.h"
 #include "graph/philox.h"
@@ -25,10 +26,10 @@ constexpr std::string_view kOld = "old-";
 // Smaller is better. A minimized case that is reported comes first, then the simplest one; the key makes the
 // choice independent of the order of the sources. Of one shard, the longer report: it has the neighbours.
 auto rank(const FoundCopy& copy) {
-  size_t bytes = 0;
-  for (const auto& [name, text] : copy.files) bytes += text.size();
-  return std::tuple(!copy.files.contains("min.json"), !copy.files.contains("report.md"),
-                    measure(copy.smallest), copy.key, SIZE_MAX - bytes);
+  uint64_t bytes = 0;
+  for (const auto& [name, size] : copy.files) bytes += size;
+  return std::tuple(!copy.files.contains("min.json"), !copy.reported, measure(copy.smallest), copy.key,
+                    UINT64_MAX - bytes);
 }
 
 std::string corpus_name(const std::string& text) {
@@ -37,13 +38,9 @@ std::string corpus_name(const std::string& text) {
   return name;
 }
 
-bool is_corpus_name(const std::string& name) {
-  return name.size() == 21 && name.find_first_not_of("0123456789abcdef") == 16;
-}
-
 class Merge {
  public:
-  explicit Merge(const MergeOptions& options) : options_(options), root_(options.destination) {}
+  explicit Merge(const MergeOptions& options) : options_(options), root_(fs::path(options.destination)) {}
 
   std::variant<MergeResult, MergeFailure> run();
 
@@ -51,11 +48,13 @@ class Merge {
   std::optional<MergeFailure> open();
   std::optional<Problem> work();
   std::optional<Problem> recover();
+  void remove_made(const WorkPath& folder, const WorkPath& successor);
   void read_sources();
+  void read_destination();
   void add_shard(Shard shard);
   std::optional<Problem> merge_findings();
   std::optional<Problem> merge_finding(const std::string& signature);
-  std::optional<Problem> install(const FoundCopy& copy, bool replaces, const std::string& seen_in);
+  Result<bool> install(const FoundCopy& copy, const std::string& seen_in);
   std::optional<Problem> write_shards();
   std::optional<Problem> write_counts();
   std::optional<Problem> merge_corpus();
@@ -66,7 +65,7 @@ class Merge {
   }
 
   const MergeOptions& options_;
-  const fs::path root_;
+  const WorkPath root_;
   std::vector<MergeSource> sources_;     // the destination itself is the first
   std::map<std::string, Shard> by_key_;  // of all sources, the furthest one of each key
   std::map<std::string, std::pair<std::string, std::map<std::string, std::string>>> seen_;  // by signature
@@ -81,35 +80,53 @@ std::vector<Shard> Merge::shards() const {
 
 std::optional<MergeFailure> Merge::open() {
   const auto cannot_write = [](const Problem& problem) { return MergeFailure{problem.what, kCannotWrite}; };
-  if (fs::exists(root_ / "campaign.json") && !is_merged(root_))
-    return MergeFailure{root_.string() + ": holds a campaign of its own; name another folder to merge into",
-                        kUsage};
-  for (const fs::path& folder : {root_, root_ / "findings", root_ / "corpus", root_ / kShardsFolder}) {
+  const WorkPath campaign = root_ / "campaign.json";
+  if (kind_of(campaign) != FileKind::none) {
+    if (const auto readable = size_of(campaign); !readable) return MergeFailure{readable.problem(), kUsage};
+    if (!is_merged(root_))
+      return MergeFailure{root_.string() + ": holds a campaign of its own; name another folder to merge into",
+                          kUsage};
+  }
+  for (const WorkPath& folder : {root_, root_ / "findings", root_ / "corpus", root_ / kShardsFolder}) {
     if (auto problem = make_folder(folder)) return cannot_write(*problem);
   }
   return {};
 }
 
+// Removes the folder of a finding that a merge made. What it did not make there goes to the finding that took
+// its place, or stays and is named.
+void Merge::remove_made(const WorkPath& folder, const WorkPath& successor) {
+  const auto note = [&](const Problem& problem) { result_.notes.push_back(problem.what); };
+  const auto names = names_in(folder);
+  if (!names) return note(Problem{names.problem()});
+  for (const std::string& name : *names) {
+    const WorkPath file = folder / name;
+    const bool is_ours = is_finding_file(name) || is_temporary_name(name);
+    const bool removed = is_ours && kind_of(file) != FileKind::folder && !remove_file(file);
+    if (!removed && kind_of(successor) == FileKind::folder) (void)move_file(file, successor / name);
+  }
+  if (const auto problem = remove_folder(folder)) note(*problem);
+}
+
 // After a merge that was killed while it replaced a finding.
 std::optional<Problem> Merge::recover() {
-  const fs::path staging = root_ / kStaging;
+  const WorkPath staging = root_ / kStaging;
   if (auto problem = make_folder(staging)) return problem;
-  const auto entries = entries_of(staging);
-  if (!entries) return Problem{entries.problem()};
-  for (const fs::path& entry : *entries) {
-    const std::string name = entry.filename().string();
-    const fs::path place = root_ / "findings" / name.substr(std::min(name.size(), kOld.size()));
-    if (name.starts_with(kOld) && !fs::exists(place)) {
-      if (auto problem = move_folder(entry, place)) return problem;
+  const auto names = names_in(staging);
+  if (!names) return Problem{names.problem()};
+  for (const std::string& name : *names) {
+    const bool is_old = name.starts_with(kOld);
+    const WorkPath place = root_ / "findings" / name.substr(is_old ? kOld.size() : 0);
+    if (is_old && kind_of(place) == FileKind::none && kind_of(staging / name) == FileKind::folder) {
+      if (auto problem = move_file(staging / name, place)) return problem;
     } else {
-      std::error_code ignored;
-      fs::remove_all(entry, ignored);
+      remove_made(staging / name, place);
     }
   }
-  for (const fs::path& folder : {root_, root_ / "corpus"}) remove_temporary_files(folder);
-  const auto findings = entries_of(root_ / "findings");
+  for (const WorkPath& folder : {root_, root_ / "corpus"}) remove_temporary_files(folder);
+  const auto findings = names_in(root_ / "findings");
   if (!findings) return Problem{findings.problem()};
-  for (const fs::path& folder : *findings) remove_temporary_files(folder);
+  for (const std::string& name : *findings) remove_temporary_files(root_ / "findings" / name);
   return {};
 }
 
@@ -131,12 +148,10 @@ void Merge::add_shard(Shard shard) {
 
 void Merge::read_sources() {
   std::error_code ignored;
-  auto own = read_source(root_.string(), options_.list);
-  sources_.push_back(own ? std::move(*own) : MergeSource{.path = root_.string(), .merged = true});
-  if (!own) result_.problems.push_back(own.problem());
+  sources_.push_back({.path = root_.string(), .merged = true});
   for (const std::string& path : options_.sources) {
     if (stopped()) return;
-    if (fs::equivalent(path, root_, ignored)) {
+    if (fs::equivalent(path, root_.root(), ignored)) {
       result_.problems.push_back(path + ": is the destination");
       continue;
     }
@@ -146,55 +161,85 @@ void Merge::read_sources() {
     else
       result_.problems.push_back(source.problem());
   }
+}
+
+void Merge::read_destination() {
+  auto own = read_source(root_.string(), options_.list);
+  if (own)
+    sources_[0] = std::move(*own);
+  else
+    result_.problems.push_back(own.problem());
   for (const MergeSource& source : sources_) {
     for (const Shard& shard : source.shards) add_shard(shard);
   }
 }
 
-std::optional<Problem> Merge::install(const FoundCopy& copy, bool replaces, const std::string& seen_in) {
+// False: a file of the source cannot be read any more, which is named.
+Result<bool> Merge::install(const FoundCopy& copy, const std::string& seen_in) {
   const std::string& signature = copy.signature;
-  const fs::path place = root_ / "findings" / signature, made = root_ / kStaging / signature;
-  const fs::path old = root_ / kStaging / (std::string(kOld) + signature);
-  std::error_code ignored;
-  fs::remove_all(made, ignored);
-  if (auto problem = make_folder(made)) return problem;
-  for (const auto& [name, text] : copy.files) {
-    if (auto problem = write_file(made / name, text)) return problem;
+  const WorkPath place = root_ / "findings" / signature, made = root_ / kStaging / signature;
+  const WorkPath old = root_ / kStaging / (std::string(kOld) + signature);
+  if (auto problem = make_folder(made)) return *problem;
+  for (const auto& [name, size] : copy.files) {
+    bool unread = false;
+    const auto problem = copy_file(copy.folder / name, made / name, &unread);
+    if (problem && !unread) return *problem;
+    if (!problem) continue;
+    result_.problems.push_back(problem->what);
+    remove_made(made, made);
+    return false;
   }
-  if (auto problem = write_file(made / kSeenInFile, seen_in)) return problem;
+  if (auto problem = write_file(made / kSeenInFile, seen_in)) return *problem;
+  const bool replaces = kind_of(place) == FileKind::folder;
   if (replaces) {
-    if (auto problem = move_folder(place, old)) return problem;
+    if (auto problem = move_file(place, old)) return *problem;
   }
-  if (auto problem = move_folder(made, place)) return problem;
-  fs::remove_all(old, ignored);
-  return {};
+  if (auto problem = move_file(made, place)) return *problem;
+  if (replaces) remove_made(old, place);
+  return true;
 }
 
 std::optional<Problem> Merge::merge_finding(const std::string& signature) {
-  std::optional<FoundCopy> best, kept;
+  const WorkPath place = root_ / "findings" / signature;
+  if (const FileKind kind = kind_of(place); kind != FileKind::none && kind != FileKind::folder) {
+    result_.problems.push_back(place.string() + ": cannot write: it is no folder, but a link or a file");
+    return {};
+  }
+  std::optional<FoundCopy> best;
+  bool is_kept = false, is_best = false;  // the destination's own copy
+  std::vector<std::string> own_problems;
   std::map<std::string, std::string> seen;
   for (MergeSource& source : sources_) {
     if (!std::binary_search(source.signatures.begin(), source.signatures.end(), signature)) continue;
     const bool is_own = &source == &sources_[0];
     const size_t problems = source.problems.size();
     auto copy = read_found(source, signature, options_.list);
-    if (is_own && !copy) source.problems.resize(problems);  // a source may have it
+    if (is_own && !copy) {  // a source may have it
+      own_problems.assign(source.problems.begin() + static_cast<std::ptrdiff_t>(problems),
+                          source.problems.end());
+      source.problems.resize(problems);
+    }
     if (!copy) continue;
     seen.insert(copy->seen.begin(), copy->seen.end());
-    if (is_own) kept = copy;
-    if (!best || rank(*copy) < rank(*best)) best = std::move(copy);
+    is_kept = is_kept || is_own;
+    if (best && rank(*best) <= rank(*copy)) continue;
+    best = std::move(copy);
+    is_best = is_own;
   }
   if (!best) {
-    result_.problems.push_back((root_ / "findings" / signature).string() +
-                               ": no source has a readable case of this finding");
+    result_.problems.insert(result_.problems.end(), own_problems.begin(), own_problems.end());
+    result_.problems.push_back(place.string() + ": no source has a readable case of this finding");
     return {};
   }
-  seen_[signature] = {best->key, seen};
+  if (!is_best) {
+    const auto installed = install(*best, seen_in_text(signature, best->key, seen, shards()));
+    if (!installed) return Problem{installed.problem()};
+    if (!*installed) return {};
+  }
+  seen_[signature] = {best->key, std::move(seen)};
   ++result_.findings;
-  result_.new_findings += !kept;
-  if (kept && kept->files == best->files && kept->key == best->key) return {};
-  const bool replaces = fs::exists(root_ / "findings" / signature);
-  return install(*best, replaces, seen_in_text(signature, best->key, std::move(seen), shards()));
+  result_.new_findings += !is_kept;
+  return {};
 }
 
 std::optional<Problem> Merge::merge_findings() {
@@ -210,7 +255,7 @@ std::optional<Problem> Merge::merge_findings() {
 
 std::optional<Problem> Merge::write_shards() {
   for (const auto& [key, shard] : by_key_) {
-    const fs::path folder = root_ / kShardsFolder / key;
+    const WorkPath folder = root_ / kShardsFolder / key;
     if (auto problem = make_folder(folder)) return problem;
     remove_temporary_files(folder);
     if (auto problem = write_if_changed(folder / kSourceFile, source_text(shard))) return problem;
@@ -227,7 +272,7 @@ std::optional<Problem> Merge::write_counts() {
   result_.shards = shards();
   result_.stats = merged_stats(result_.shards);
   for (const auto& [signature, from] : seen_) {
-    const fs::path folder = root_ / "findings" / signature;
+    const WorkPath folder = root_ / "findings" / signature;
     const auto cases = result_.stats.findings.find(signature);
     const int64_t count = cases == result_.stats.findings.end() ? 0 : cases->second;
     if (auto problem = write_if_changed(folder / kSeenInFile,
@@ -241,22 +286,23 @@ std::optional<Problem> Merge::write_counts() {
 }
 
 std::optional<Problem> Merge::merge_corpus() {
-  std::map<std::string, std::string> texts;  // of all cases, by the name that they get
+  std::map<std::string, WorkPath> files;  // a file of each case, by the name that it gets
+  std::set<std::string> own;              // those that a merge put into the destination
   std::vector<CorpusCase> cases;
   for (const MergeSource& source : sources_) {
-    for (const fs::path& file : source.corpus) {
+    for (const WorkPath& file : source.corpus) {
       if (stopped()) return {};
-      std::error_code ignored;
-      if (!fs::exists(file, ignored)) continue;  // listed, but gone
-      auto text = read_file(file);
+      if (kind_of(file) == FileKind::none) continue;  // listed, but gone
+      const auto text = read_file(file);
       const auto test_case = text ? parse_case(*text) : Result<Case>(Problem{text.problem()});
       if (!test_case) {
         result_.problems.push_back(text ? file.string() + ": " + test_case.problem() : test_case.problem());
         continue;
       }
       const std::string name = corpus_name(*text);
-      if (!texts.contains(name)) cases.push_back({name, text->size(), cells_of(*test_case)});
-      texts.try_emplace(name, std::move(*text));
+      if (!files.try_emplace(name, file).second) continue;
+      cases.push_back({name, text->size(), cells_of(*test_case)});
+      if (&source == &sources_[0] && file.name() == name) own.insert(name);
     }
   }
   std::set<std::string> names;
@@ -266,12 +312,14 @@ std::optional<Problem> Merge::merge_corpus() {
     cells.insert(cases[index].cells.begin(), cases[index].cells.end());
   }
   for (const std::string& name : names) {
-    if (auto problem = write_if_changed(root_ / "corpus" / name, texts[name])) return problem;
+    if (own.contains(name)) continue;
+    bool unread = false;
+    auto problem = copy_file(files.at(name), root_ / "corpus" / name, &unread);
+    if (problem && !unread) return problem;
+    if (problem) result_.problems.push_back(problem->what);
   }
-  for (const fs::path& file : sources_[0].corpus) {
-    std::error_code ignored;
-    const std::string name = file.filename().string();
-    if (is_corpus_name(name) && !names.contains(name)) fs::remove(file, ignored);
+  for (const std::string& name : own) {
+    if (!names.contains(name)) (void)remove_file(root_ / "corpus" / name);
   }
   result_.corpus_read = cases.size();
   result_.corpus_kept = names.size();
@@ -281,10 +329,10 @@ std::optional<Problem> Merge::merge_corpus() {
 
 std::optional<Problem> Merge::work() {
   if (auto problem = recover()) return problem;
-  if (!fs::exists(root_ / "campaign.json")) {
+  if (kind_of(root_ / "campaign.json") == FileKind::none) {
     if (auto problem = write_file(root_ / "campaign.json", merged_identity({}))) return problem;
   }
-  read_sources();
+  read_destination();
   if (auto problem = merge_findings()) return problem;
   if (stopped()) return {};
   if (auto problem = write_shards()) return problem;
@@ -293,16 +341,18 @@ std::optional<Problem> Merge::work() {
   if (auto problem = write_counts()) return problem;
   for (MergeSource& source : sources_)
     result_.problems.insert(result_.problems.end(), source.problems.begin(), source.problems.end());
-  std::error_code ignored;
-  fs::remove(root_ / kStaging, ignored);
+  (void)remove_folder(root_ / kStaging);  // what is left in it was named
   return {};
 }
 
 std::variant<MergeResult, MergeFailure> Merge::run() {
+  read_sources();
+  if (sources_.size() == 1 && kind_of(root_) == FileKind::none && !result_.problems.empty())
+    return MergeFailure{result_.problems[0] + "; there is nothing to merge", kUsage};
   if (auto failure = open()) return *failure;
-  const auto lock = FolderLock::take(root_);
+  const auto lock = FolderLock::take(root_.root());
   if (!lock) return MergeFailure{lock.problem(), kUsage};
-  const auto lease = FolderLease::take(root_);
+  const auto lease = FolderLease::take(root_.root());
   if (!lease) return MergeFailure{lease.problem(), kUsage};
   if (auto problem = work()) return MergeFailure{problem->what, kCannotWrite};
   return std::move(result_);

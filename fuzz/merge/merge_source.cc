@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "fuzz/base/files.h"
 #include "fuzz/campaign/campaign.h"
+#include "fuzz/campaign/finding_record.h"
 #include "fuzz/run/case_files.h"
 #include "graph/philox.h"
 
@@ -17,20 +17,12 @@ using Json = nlohmann::json;
 
 namespace {
 
-// Files of a finding by name, so that a listing that lacks one of them does not matter.
-constexpr const char* kFindingFiles[] = {"case.json", "min.json", "verdict.json", "report.md"};
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 // A name that stays in its folder and is not hidden: names come from files of others.
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos && name.size() < 256;
 }
 
-Json read_object(const fs::path& file) {
+Json read_object(const WorkPath& file) {
   const auto text = read_file(file);
   const Json json = text ? Json::parse(*text, nullptr, false) : Json();
   return json.is_object() ? json : Json::object();
@@ -42,20 +34,28 @@ std::string text_of(const Json& object, const std::string& key) {
 }
 
 // Names in the folder as it is listed; none where there is no such folder.
-std::set<std::string> listed(const fs::path& folder, const ListFolder& list,
+std::set<std::string> listed(const WorkPath& folder, const ListFolder& list,
                              std::vector<std::string>& problems) {
   std::set<std::string> names;
-  if (!is_there(folder)) return names;
+  if (kind_of(folder) == FileKind::none) return names;
   const auto entries = list(folder);
   if (!entries) problems.push_back(entries.problem());
-  for (const fs::path& entry : entries ? *entries : std::vector<fs::path>()) {
-    if (is_plain_name(entry.filename().string())) names.insert(entry.filename().string());
+  for (const std::string& entry : entries ? *entries : std::vector<std::string>()) {
+    if (is_plain_name(entry)) names.insert(entry);
   }
   return names;
 }
 
+// Files that lie between the folders are not ours.
+std::set<std::string> listed_folders(const WorkPath& folder, const ListFolder& list,
+                                     std::vector<std::string>& problems) {
+  std::set<std::string> names = listed(folder, list, problems);
+  std::erase_if(names, [&](const std::string& name) { return kind_of(folder / name) == FileKind::file; });
+  return names;
+}
+
 // The shard of a folder that holds campaign.json and stats.json.
-Result<Shard> read_shard(const fs::path& folder) {
+Result<Shard> read_shard(const WorkPath& folder) {
   Shard shard;
   const auto identity = read_file(folder / "campaign.json");
   if (!identity) return Problem{identity.problem()};
@@ -65,8 +65,8 @@ Result<Shard> read_shard(const fs::path& folder) {
   shard.workdir = folder.string();
   shard.identity_text = *identity;
   shard.stats = Stats::with_patterns();
-  const fs::path file = folder / "stats.json";
-  if (!is_there(file)) return shard;
+  const WorkPath file = folder / "stats.json";
+  if (kind_of(file) == FileKind::none) return shard;
   auto text = read_file(file);
   auto stats = text ? parse_stats(*text) : Result<Stats>(Problem{""});
   if (!text) {
@@ -81,7 +81,7 @@ Result<Shard> read_shard(const fs::path& folder) {
 }
 
 void read_signatures(MergeSource& source, const ListFolder& list) {
-  std::set<std::string> names = listed(fs::path(source.path) / "findings", list, source.problems);
+  std::set<std::string> names = listed_folders(WorkPath(source.path) / "findings", list, source.problems);
   for (const Shard& shard : source.shards) {
     for (const auto& [signature, cases] : shard.stats.findings) {
       if (is_plain_name(signature)) names.insert(signature);
@@ -91,7 +91,7 @@ void read_signatures(MergeSource& source, const ListFolder& list) {
 }
 
 void read_corpus(MergeSource& source, const ListFolder& list) {
-  const fs::path folder = fs::path(source.path) / "corpus";
+  const WorkPath folder = WorkPath(source.path) / "corpus";
   for (const std::string& name : listed(folder, list, source.problems)) {
     if (name.ends_with(".json")) source.corpus.push_back(folder / name);
   }
@@ -117,13 +117,13 @@ Result<std::string> shard_key(const std::string& identity_text) {
   return seed->dump() + "-" + std::to_string(*index) + "-" + hash;
 }
 
-bool is_merged(const fs::path& workdir) {
+bool is_merged(const WorkPath& workdir) {
   return read_object(workdir / "campaign.json").contains(kMergedFrom);
 }
 
-std::vector<Shard> read_merged_shards(const fs::path& workdir, const ListFolder& list,
+std::vector<Shard> read_merged_shards(const WorkPath& workdir, const ListFolder& list,
                                       std::vector<std::string>& problems) {
-  std::set<std::string> keys = listed(workdir / kShardsFolder, list, problems);
+  std::set<std::string> keys = listed_folders(workdir / kShardsFolder, list, problems);
   const Json campaign = read_object(workdir / "campaign.json");
   if (const auto named = campaign.find(kMergedFrom); named != campaign.end() && named->is_array()) {
     for (const Json& key : *named) {
@@ -132,7 +132,7 @@ std::vector<Shard> read_merged_shards(const fs::path& workdir, const ListFolder&
   }
   std::vector<Shard> shards;
   for (const std::string& key : keys) {
-    const fs::path folder = workdir / kShardsFolder / key;
+    const WorkPath folder = workdir / kShardsFolder / key;
     auto shard = read_shard(folder);
     if (!shard) {
       problems.push_back(shard.problem());
@@ -153,24 +153,27 @@ std::vector<Shard> read_merged_shards(const fs::path& workdir, const ListFolder&
 Result<MergeSource> read_source(const std::string& path, const ListFolder& list) {
   MergeSource source;
   source.path = path;
-  if (!is_there(path)) return Problem{path + ": cannot read: no such file or directory"};
-  if (is_merged(path)) {
+  const WorkPath root(path);
+  const auto has = [&](const char* name) { return kind_of(root / name) != FileKind::none; };
+  if (kind_of(root) == FileKind::none) return Problem{path + ": cannot read: no such file or directory"};
+  if (is_merged(root)) {
     source.merged = true;
-    source.shards = read_merged_shards(path, list, source.problems);
-  } else if (is_there(fs::path(path) / "campaign.json")) {
-    auto shard = read_shard(path);
+    source.shards = read_merged_shards(root, list, source.problems);
+  } else if (has("campaign.json")) {
+    auto shard = read_shard(root);
     if (!shard) return Problem{shard.problem()};
     if (!shard->problem.empty()) source.problems.push_back(shard->problem);
     std::error_code ignored;
     if (const auto whole = fs::canonical(path, ignored); !whole.empty()) shard->workdir = whole.string();
     source.shards.push_back(std::move(*shard));
-  } else if (is_there(fs::path(path) / "stats.json") || is_there(fs::path(path) / "findings")) {
+  } else if (has("stats.json") || has("findings")) {
     return Problem{path + ": a work directory without its campaign.json; restore it"};
   } else {
     auto cases = list_cases(path);
     if (!cases) return Problem{cases.problem()};
+    source.problems = cases->refused;
     if (cases->files.empty()) return Problem{path + ": neither a work directory nor a folder of cases"};
-    source.corpus = {cases->files.begin(), cases->files.end()};
+    for (const std::string& file : cases->files) source.corpus.emplace_back(file);
     return source;
   }
   read_signatures(source, list);
@@ -180,36 +183,45 @@ Result<MergeSource> read_source(const std::string& path, const ListFolder& list)
 
 std::optional<FoundCopy> read_found(MergeSource& source, const std::string& signature,
                                     const ListFolder& list) {
-  const fs::path folder = fs::path(source.path) / "findings" / signature;
+  const WorkPath folder = WorkPath(source.path) / "findings" / signature;
   const auto counted = [&](const Shard& shard) { return shard.stats.findings.contains(signature); };
   const bool expected = std::any_of(source.shards.begin(), source.shards.end(), counted);
-  if (!is_there(folder / "case.json")) {
+  const FileKind kind = kind_of(folder / kCaseFile);
+  if (kind == FileKind::unknown) {
+    source.problems.push_back(size_of(folder / kCaseFile).problem());
+    return {};
+  }
+  if (kind == FileKind::none) {
     if (expected)
       source.problems.push_back(folder.string() +
                                 ": counted, but its case.json is not there; merge again later");
     return {};
   }
-  FoundCopy copy;
+  FoundCopy copy{.signature = signature, .folder = folder};
   std::set<std::string> names = listed(folder, list, source.problems);
-  names.insert(std::begin(kFindingFiles), std::end(kFindingFiles));
+  std::erase_if(names, [](const std::string& name) { return !is_further_case(name); });
+  names.insert(kReportedFiles.begin(), kReportedFiles.end());
   for (const std::string& name : names) {
-    if (name == "count" || name == kSeenInFile || !is_there(folder / name)) continue;
-    auto text = read_file(folder / name);
-    if (text) copy.files[name] = std::move(*text);
+    if (kind_of(folder / name) == FileKind::none) continue;
+    const auto size = size_of(folder / name);
+    if (size)
+      copy.files[name] = *size;
+    else
+      source.problems.push_back(size.problem());
   }
-  copy.signature = signature;
-  for (const char* name : {"case.json", "min.json"}) {
+  for (const char* name : {kCaseFile, "min.json"}) {
     if (!copy.files.contains(name)) continue;
-    auto test_case = parse_case(copy.files[name]);
+    auto test_case = read_work_case(folder / name);
     if (test_case) {
       copy.smallest = std::move(*test_case);
       continue;
     }
-    source.problems.push_back((folder / name).string() + ": " + test_case.problem());
+    source.problems.push_back(test_case.problem());
     copy.files.erase(name);
     copy.files.erase("report.md");  // speaks of it
   }
-  if (!copy.files.contains("case.json")) return {};
+  if (!copy.files.contains(kCaseFile)) return {};
+  copy.reported = copy.files.contains("report.md") && is_finished(folder);
   if (!source.merged) {
     copy.key = source.shards[0].key;
     copy.seen[copy.key] = source.shards[0].workdir;

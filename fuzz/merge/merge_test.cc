@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -236,15 +237,15 @@ TEST_F(MergeTest, StaleListingsLoseAndDoubleNothing) {
   const auto wanted = tree(folder_ / "wanted");
   for (unsigned seed = 0; seed < 8; ++seed) {
     std::mt19937 random(seed);
-    const auto stale = [&](const fs::path& folder) -> Result<std::vector<fs::path>> {
-      std::vector<fs::path> shown;
-      auto entries = entries_of(folder);
+    const auto stale = [&](const WorkPath& folder) -> Result<std::vector<std::string>> {
+      std::vector<std::string> shown;
+      auto entries = names_in(folder);
       if (!entries) return Problem{entries.problem()};
-      for (const fs::path& entry : *entries) {
+      for (const std::string& entry : *entries) {
         for (unsigned times = random() % 3; times > 0; --times) shown.push_back(entry);
       }
-      shown.push_back(folder / "gone.json");
-      shown.push_back(folder / "gone");
+      shown.emplace_back("gone.json");
+      shown.emplace_back("gone");
       std::shuffle(shown.begin(), shown.end(), random);
       return shown;
     };
@@ -255,7 +256,7 @@ TEST_F(MergeTest, StaleListingsLoseAndDoubleNothing) {
       EXPECT_EQ(result.findings, 2U) << "counted in stats.json, so that no listing is needed";
       EXPECT_EQ(result.stats.findings, (Counts{{"defect-a", 11}, {"defect-b", 3}}));
     }
-    EXPECT_TRUE(merge_with(name, entries_of).problems.empty());
+    EXPECT_TRUE(merge_with(name, names_in).problems.empty());
     EXPECT_EQ(tree(folder_ / name), wanted) << "seed " << seed;
   }
 }
@@ -267,8 +268,8 @@ TEST_F(MergeTest, AMergeThatWasCutOffIsCompleted) {
   for (bool stopped = true; stopped; stops += 3) {
     int asked = 0;
     const std::string name = "cut-" + std::to_string(stops);
-    stopped = merge_with(name, entries_of, [&] { return asked++ == stops; }).stopped;
-    EXPECT_FALSE(merge_with(name, entries_of).stopped);
+    stopped = merge_with(name, names_in, [&] { return asked++ == stops; }).stopped;
+    EXPECT_FALSE(merge_with(name, names_in).stopped);
     EXPECT_EQ(tree(folder_ / name), wanted) << "after " << stops;
   }
   EXPECT_GT(stops, 15);
@@ -288,6 +289,100 @@ TEST_F(MergeTest, FoldersOfCases) {
   EXPECT_EQ(corpus["read"], 5);
   EXPECT_EQ(corpus["kept"], 1) << "the shortest chain with a pair of ops has all cells";
   EXPECT_EQ(merge_into("all", {folder_ / "nothing"}).code, kUsage);
+  const Ran nothing = merge_into("new", {folder_ / "nothing"});
+  EXPECT_EQ(nothing.code, kUsage);
+  EXPECT_THAT(nothing.err, HasSubstr(folder_ / "nothing" + ": cannot read: no such file or directory"));
+  EXPECT_FALSE(fs::exists(folder_ / "new")) << "nothing was merged";
+}
+
+// A folder that must stay as it is, though much in it looks like what a merge makes.
+class Outside {
+ public:
+  Outside() {
+    for (const char* name : {"defect-a/case.json", "notes.txt", "0123456789abcdef.json", ".tmp-1-2-x"})
+      folder_.file(name, "private");
+    before_ = tree(folder_.string());
+  }
+  void link_at(const std::string& place) const {
+    fs::create_directories(fs::path(place).parent_path());
+    fs::remove_all(place);
+    fs::create_directory_symlink(folder_.string(), place);
+  }
+  bool is_unchanged() const { return tree(folder_.string()) == before_; }
+  std::string file() const { return folder_ / "notes.txt"; }
+
+ private:
+  const TemporaryFolder folder_;
+  std::map<std::string, std::string> before_;
+};
+
+TEST_F(MergeTest, LinksInTheDestinationAreNotFollowed) {
+  const Outside outside;
+  for (const char* place : {".merging", "corpus", "findings", "shards"}) {
+    const std::string to = "to-" + std::string(place);
+    outside.link_at(folder_ / to + "/" + place);
+    const Ran ran = merge_all(to);
+    EXPECT_EQ(ran.code, kCannotWrite) << place;
+    EXPECT_THAT(ran.err, HasSubstr(folder_ / to + "/" + place + ": cannot make the folder: it is a link"));
+    EXPECT_TRUE(outside.is_unchanged()) << place;
+  }
+  ASSERT_EQ(merge_all("all").code, kClean);
+  const auto merged = tree(folder_ / "all");
+  for (const char* place : {"findings/defect-a", ".merging/old-defect-a", ".merging/defect-b"}) {
+    outside.link_at(folder_ / "all/" + place);
+    const Ran ran = merge_all("all");
+    EXPECT_THAT(ran.err, HasSubstr(folder_ / "all/" + place)) << place;
+    EXPECT_TRUE(outside.is_unchanged()) << place;
+    fs::remove(folder_ / "all/" + place);
+  }
+  EXPECT_EQ(merge_all("all").code, kClean);
+  EXPECT_EQ(tree(folder_ / "all"), merged) << "the finding is there again";
+}
+
+TEST_F(MergeTest, OnlyFilesOfAFindingAreCopied) {
+  const Outside outside;
+  const std::string found = dir(1) + "/findings/defect-b/";
+  fs::create_symlink(outside.file(), found + "notes.txt");
+  fs::create_symlink(outside.file(), found + "7.json");
+  ASSERT_FALSE(write_file(found + "12.json", chain(4)));
+  ASSERT_FALSE(write_file(found + "case.json.damaged", "{"));
+  std::ofstream(found + "huge").close();
+  fs::resize_file(found + "huge", uintmax_t{3} << 30);
+  fs::create_directory(found + "13.json");
+  const Ran ran = merge_all("all");
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_THAT(ran.err, HasSubstr(found + "7.json: cannot read: it is a link"));
+  EXPECT_THAT(ran.err, HasSubstr(found + "13.json: cannot read: not a regular file"));
+  std::set<std::string> names;
+  for (const auto& [name, text] : tree(folder_ / "all/findings/defect-b")) {
+    names.insert(name);
+    EXPECT_EQ(text.find("private"), std::string::npos) << name;
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"12.json", "case.json", "count", "min.json", "report.md",
+                                          "seen_in.json", "verdict.json"}));
+}
+
+TEST_F(MergeTest, WhatAMergeDidNotMakeStays) {
+  ASSERT_FALSE(merge_into("all", {dir(0)}).code);
+  const TemporaryFolder cases;
+  (void)cases.file("1.json", chain(5));
+  (void)cases.file("2.json", chain(6));
+  ASSERT_EQ(merge_into("all", {cases.string()}).code, kClean);
+  const std::vector<std::string> kept = {"notes.txt", "findings/notes.txt", "corpus/0123456789abcdef.json",
+                                         "shards/notes.txt"};
+  for (const std::string& name : kept) ASSERT_FALSE(write_file(folder_ / "all/" + name, chain(1)));
+  for (const char* name : {"findings/defect-a/notes.txt", ".merging/half/notes.txt"}) {
+    fs::create_directories(fs::path(folder_ / "all/" + name).parent_path());
+    ASSERT_FALSE(write_file(folder_ / "all/" + name, "mine"));
+  }
+  const Ran ran = merge_all("all");
+  EXPECT_EQ(ran.code, kClean) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr(".merging/half: cannot remove"));
+  for (const std::string& name : kept) EXPECT_EQ(*read_file(fs::path(folder_ / "all/" + name)), chain(1));
+  EXPECT_EQ(*read_file(fs::path(folder_ / "all/.merging/half/notes.txt")), "mine");
+  EXPECT_EQ(*read_file(folder_ / "all/findings/defect-a/notes.txt"), "mine")
+      << "though the finding was replaced";
+  EXPECT_EQ(*read_file(folder_ / "all/findings/defect-a/min.json"), chain(2));
 }
 
 TEST_F(MergeTest, RefusesCampaignsAndHostileNames) {

@@ -103,7 +103,7 @@ Json finding_facts(const FindingRecord& record, const std::string& workdir) {
 }  // namespace
 
 Result<Json> page_facts(const std::vector<std::string>& workdirs, std::string_view commit,
-                        const std::string& today) {
+                        const std::string& today, std::vector<std::string>* problems) {
   Json facts = {{"version", FUSESMITH_VERSION}, {"commit", commit}, {"date", today}};
   facts["campaigns"] = Json::array();
   std::vector<FindingRecord> records;
@@ -113,7 +113,7 @@ Result<Json> page_facts(const std::vector<std::string>& workdirs, std::string_vi
   for (const std::string& workdir : workdirs) {
     auto campaign = read_campaign(workdir);
     if (!campaign) return Problem{campaign.problem()};
-    auto findings = read_findings(workdir);
+    auto findings = read_findings(WorkPath(workdir), problems);
     if (!findings) return Problem{findings.problem()};
     facts["campaigns"].push_back(campaign_facts(*campaign, findings->size()));
     for (FindingRecord& record : *findings) {

@@ -1,5 +1,6 @@
 #include "fuzz/run/case_files.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +20,39 @@ bool is_other_json(const std::string& file) {
   return json && !json->contains("fusesmith") && !json->contains("graph");
 }
 
+// Whether a campaign's files are in the folder, or in one of the two above it: findings/SIGNATURE is two
+// below.
+bool is_in_work_directory(std::filesystem::path folder) {
+  constexpr int kLevels = 3;
+  for (int i = 0; i < kLevels; ++i, folder = folder.parent_path()) {
+    if (is_there(WorkPath(folder) / "campaign.json")) return true;
+  }
+  return false;
+}
+
+// Of the links below a folder, whatever they are named.
+std::vector<std::string> refused_links(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> lines;
+  std::error_code error, ignored;
+  fs::recursive_directory_iterator it(folder, error);
+  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    if (!it->is_symlink(ignored)) continue;
+    if (const auto problem = refused_link(it->path().string())) lines.push_back(problem->what);
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
 }  // namespace
+
+std::optional<Problem> refused_link(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(file, error);
+  if (error || !std::filesystem::is_symlink(whole, error) || !is_in_work_directory(whole.parent_path()))
+    return {};
+  return Problem{file + ": cannot read: it is a link, and links in work directories are not followed"};
+}
 
 Result<CaseFiles> list_cases(const std::string& path) {
   CaseFiles cases;
@@ -27,10 +60,20 @@ Result<CaseFiles> list_cases(const std::string& path) {
   if (!files) return Problem{files.problem()};
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
+    cases.refused = refused_links(path);
+    std::erase_if(*files, [](const std::string& file) { return refused_link(file).has_value(); });
     cases.others += static_cast<int64_t>(std::erase_if(*files, is_other_json));
   }
   cases.files = std::move(*files);
   return cases;
+}
+
+Result<Case> read_work_case(const WorkPath& file) {
+  const auto text = read_file(file);
+  if (!text) return Problem{text.problem()};
+  auto test_case = parse_case(*text);
+  if (!test_case) return Problem{file.string() + ": " + test_case.problem()};
+  return test_case;
 }
 
 Result<Case> read_case_argument(const std::string& argument) {

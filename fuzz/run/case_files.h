@@ -2,21 +2,31 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "fuzz/base/work_path.h"
 #include "graph/case.h"
 
 namespace fusesmith::fuzz {
 
 struct CaseFiles {
   std::vector<std::string> files;
-  int64_t others = 0;  // files of the folder that are passed over
+  int64_t others = 0;                     // files of the folder that are passed over
+  std::vector<std::string> refused = {};  // links in work directories, a line each
 };
+
+// Where the file is a link in a work directory: that it is not followed. Folders that are no work directories
+// may consist of links, for example a ConfigMap.
+std::optional<Problem> refused_link(const std::string& file);
 
 // A path that is no folder as it is. A folder as the cases in it (list_json), without JSON that is no case:
 // neither of the keys "fusesmith" and "graph" is in it. What is no JSON at all counts: its reader says so.
 Result<CaseFiles> list_cases(const std::string& path);
+
+// A case of a work directory. read_case_file is for what the user named.
+Result<Case> read_work_case(const WorkPath& file);
 
 inline constexpr std::string_view kStandardInput = "-";
 

@@ -105,7 +105,7 @@ TEST_F(Trials, FindingsSayTheRate) {
   const Case test_case = reduction_among_others();
   ASSERT_FALSE(write_file(folder / "case.json", to_json(test_case)));
   const std::string signature = "nondeterministic-cpu_fused-einsum_to_pointwise-f32-repeat_differs";
-  ASSERT_FALSE(finish_finding(folder.string(), signature,
+  ASSERT_FALSE(finish_finding(WorkPath(folder.string()), signature,
                               {judging(kSometimes), "", "fusesmith", "unknown", true, {}}));
   const auto report = read_file(folder / "report.md");
   ASSERT_TRUE(report);
@@ -130,7 +130,8 @@ TEST_F(Trials, AFindingsCaseIsJudgedFiveTimes) {
   const std::string signature = judged.run(test_case).verdict.signature_text();
   ASSERT_NE(signature, "");
   runs = 0;
-  ASSERT_FALSE(finish_finding(folder.string(), signature, {judged, "", "fusesmith", "unknown", true, {}}));
+  ASSERT_FALSE(
+      finish_finding(WorkPath(folder.string()), signature, {judged, "", "fusesmith", "unknown", true, {}}));
   EXPECT_TRUE(read_case_file(folder / "min.json"));
   EXPECT_EQ(runs_before_another, 5);
   EXPECT_EQ(runs, 5);
