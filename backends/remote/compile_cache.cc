@@ -5,8 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
-#include <ctime>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -44,34 +45,34 @@ int lock_of(const fs::path& folder) {
   return -1;
 }
 
-// A folder between its making and its lock has this age at most.
-bool is_new(int descriptor) {
-  constexpr time_t kSeconds = 60;
-  struct stat status {};
-  return fstat(descriptor, &status) != 0 || time(nullptr) - status.st_mtime < kSeconds;
-}
-
-void remove_left_ones(const fs::path& temporary) {
-  std::error_code error;
-  for (fs::directory_iterator at(temporary, error), end; !error && at != end; at.increment(error)) {
-    if (!at->path().filename().string().starts_with(kPrefix)) continue;
-    const int lock = lock_of(at->path());
-    if (lock < 0) continue;
-    std::error_code ignored;
-    if (!is_new(lock)) fs::remove_all(at->path(), ignored);
-    close(lock);
-  }
+// Between its making and its lock, a folder belongs to a process that lives, whose id is in its name.
+bool may_be_made(const std::string& name) {
+  const pid_t maker = static_cast<pid_t>(std::strtol(name.c_str() + kPrefix.size(), nullptr, 10));
+  return maker > 0 && kill(maker, 0) == 0;
 }
 
 }  // namespace
 
 CompileCache::CompileCache() {
-  const fs::path temporary = temporary_folder();
-  remove_left_ones(temporary);
-  std::string name = (temporary / (std::string(kPrefix) + "XXXXXX")).string();
+  remove_left_ones();
+  const std::string start = std::string(kPrefix) + std::to_string(getpid()) + "-XXXXXX";
+  std::string name = (temporary_folder() / start).string();
   if (!mkdtemp(name.data())) return;
   path_ = name;
   lock_ = lock_of(path_);
+}
+
+void CompileCache::remove_left_ones() {
+  std::error_code error;
+  for (fs::directory_iterator at(temporary_folder(), error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(kPrefix) || may_be_made(name)) continue;
+    const int lock = lock_of(at->path());
+    if (lock < 0) continue;
+    std::error_code ignored;
+    fs::remove_all(at->path(), ignored);
+    close(lock);
+  }
 }
 
 CompileCache::~CompileCache() {

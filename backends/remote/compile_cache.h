@@ -12,12 +12,15 @@ namespace fusesmith::backends {
 
 class CompileCache {
  public:
-  // In the folder for temporary files. Removes those that processes of this user left which were killed.
+  // In the folder for temporary files.
   CompileCache();
   CompileCache(const CompileCache&) = delete;
   CompileCache& operator=(const CompileCache&) = delete;
   // Removes it.
   ~CompileCache();
+
+  // Removes those of processes of this user that ended without doing so.
+  static void remove_left_ones();
 
   // The environment of a worker that uses it; empty if there is no room for it.
   std::map<std::string, std::string> variables() const;

@@ -9,6 +9,8 @@
 namespace fusesmith::fuzz {
 namespace {
 
+using testing::HasSubstr;
+
 // Functions of the shell: all processes that descend from one; those of them that judge cases.
 constexpr const char* kShell = R"sh(
 below() { for c in $(cat /proc/$1/task/*/children 2>/dev/null); do echo $c; below $c; done; }
@@ -63,6 +65,8 @@ TEST_F(WithCases, ATimeoutThatDoesNotComeAgainIsNoFinding) {
     EXPECT_EQ(stats(fault)["verdicts"].value("timeout", 0), 0);
     EXPECT_EQ(stats(fault)["verdicts"].value("overloaded", 0), 0);
     EXPECT_TRUE(std::filesystem::exists(folder_ / "not-the-first")) << "the worker was not late";
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.string()))
+      EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr("fusesmith-cache"))) << "is left";
   }
 }
 

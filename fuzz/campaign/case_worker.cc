@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "backends/remote/compile_cache.h"
 #include "backends/remote/worker_process.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/campaign/frames.h"
@@ -62,6 +63,7 @@ CaseWorker::~CaseWorker() {
   closing_ = true;
   if (watching_.joinable()) watching_.join();
   child_.reset();  // closes its standard input, at which it ends
+  CompileCache::remove_left_ones();
   close_all(sockets_);
 }
 
