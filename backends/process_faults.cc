@@ -1,7 +1,7 @@
 #include "backends/process_faults.h"
 
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,9 +10,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -70,26 +72,42 @@ void fill_memory() {
   throw DeviceError(DeviceError::Kind::unhealthy, "injected: an illegal memory access was encountered");
 }
 
-// A process outside of this one's group traces it, so that the process that started this one cannot wait for
-// it once it is killed: as where a process hangs in a driver. For a minute at most.
-void get_stuck() {
-  constexpr unsigned kSeconds = 60;
-  int ready[2];
-  if (pipe(ready) != 0) return;
-  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-  const pid_t self = getpid(), tracer = fork();
-  if (tracer == 0) {
-    setsid();
-    ptrace(PTRACE_SEIZE, self, nullptr, nullptr);
-    for (int descriptor = 0; descriptor < ready[0]; ++descriptor) close(descriptor);
-    close(ready[0]);
-    close(ready[1]);
-    sleep(kSeconds);
-    _exit(0);
+bool is_traced() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("TracerPid:")) return line.find_first_of("123456789") != std::string::npos;
   }
-  close(ready[1]);
-  char byte = 0;
-  [[maybe_unused]] const ssize_t count = read(ready[0], &byte, 1);  // until the tracer is ready
+  return false;
+}
+
+// The reader of FUSESMITH_TRACER, a pipe of the file system, traces this process, so that the one that
+// started it cannot wait for it once it is killed: as where a process hangs in a driver.
+void get_stuck() {
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  const char* tracer = std::getenv("FUSESMITH_TRACER");
+  if (tracer) std::ofstream(tracer) << std::to_string(getpid()) + "\n" << std::flush;
+  while (tracer && !is_traced()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  spin();
+}
+
+// The journal and the first thread's socket of a worker (fuzz/campaign/worker_messages.h).
+constexpr int kJournal = 3, kSocket = 4;
+
+void write_to_socket() {
+  constexpr uint64_t kSize = uint64_t{1} << 30;
+  [[maybe_unused]] const ssize_t written = write(kSocket, &kSize, sizeof kSize);
+}
+
+void cut_off_journal() {
+  if (ftruncate(kJournal, 0) == 0) std::abort();  // it is sealed
+}
+
+void write_over_journal() {
+  const std::vector<char> bytes(64 << 10, '\xF7');
+  struct stat status {};
+  if (fstat(kJournal, &status) != 0) return;
+  const auto size = std::min(bytes.size(), static_cast<size_t>(status.st_size));
+  [[maybe_unused]] const ssize_t written = pwrite(kJournal, bytes.data(), size, 0);
   spin();
 }
 
@@ -108,6 +126,9 @@ constexpr ProcessFault kProcessFaults[] = {
     {"process_spins", spin},
     {"process_deadlock", lock_twice},
     {"process_fills_memory", fill_memory},
+    {"process_writes_to_socket", write_to_socket},
+    {"process_cuts_off_journal", cut_off_journal},
+    {"process_writes_over_journal", write_over_journal},
     // As kernels do, on any backend.
     {"process_loses_device", lose_device},
     {"process_loses_sick_gpu", [] { on_sick_gpu() ? lose_device() : void(); }},

@@ -50,6 +50,10 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND FUSESMITH_FAULTS)
                    --faults=last_key_tile_not_masked,layer_norm_unbiased_variance)
 endif()
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  # Some moments; --moments=50 says more.
+  add_test(NAME kill_processes_sweep
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/kill_processes" $<TARGET_FILE:fusesmith>
+                   --moments=5)
   add_test(NAME link_sweep
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/scripts/link_sweep" --binary=$<TARGET_FILE:fusesmith>
                    --jobs=2)

@@ -26,14 +26,18 @@ def counts_of(workdir):
     return counts
 
 
-def workers_of(process):
-    """The child processes of a campaign."""
+def children_of(process):
     try:
         tasks = os.listdir(f"/proc/{process}/task")
         return [int(word) for task in tasks
                 for word in open(f"/proc/{process}/task/{task}/children", encoding="ascii").read().split()]
     except OSError:
         return []
+
+
+def workers_of(process):
+    """The worker processes of a campaign, each of which is the first child of its guardian."""
+    return [child for guardian in children_of(process) for child in children_of(guardian)[:1]]
 
 
 def build_shim(folder):

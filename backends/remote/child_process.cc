@@ -21,7 +21,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kExitPatience{500}, kKillPatience{5000};
+using Kind = GuardianReport::Kind;
+
+constexpr milliseconds kStartPatience{60'000}, kExitPatience{500}, kKillPatience{5000};
 constexpr milliseconds kTick{50};
 
 void close_if_open(int& descriptor) {
@@ -31,26 +33,29 @@ void close_if_open(int& descriptor) {
 
 void make_nonblocking(int descriptor) { fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK); }
 
-// The ends of the three streams; [0] is the parent's.
+// The ends of the three streams, and of the guardian's socket; [0] is the parent's.
 struct Streams {
-  std::array<int, 2> input = {-1, -1}, output = {-1, -1}, errors = {-1, -1};
+  std::array<int, 2> input = {-1, -1}, output = {-1, -1}, errors = {-1, -1}, control = {-1, -1};
 
   // Closed on exec, so that no other child inherits them and keeps them open.
   bool open() {
     // A socket for the input: writing to it can be told not to raise SIGPIPE.
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input.data()) != 0) return false;
-    return pipe2(output.data(), O_CLOEXEC) == 0 && pipe2(errors.data(), O_CLOEXEC) == 0;
+    return pipe2(output.data(), O_CLOEXEC) == 0 && pipe2(errors.data(), O_CLOEXEC) == 0 &&
+           socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control.data()) == 0;
   }
   void close_child_ends() {
     close_if_open(input[1]);
     close_if_open(output[1]);
     close_if_open(errors[1]);
+    close_if_open(control[1]);
   }
   void close_all() {
     close_child_ends();
     close_if_open(input[0]);
     close_if_open(output[0]);
     close_if_open(errors[0]);
+    close_if_open(control[0]);
   }
 };
 
@@ -73,8 +78,9 @@ class Inherited {
       posix_spawn_file_actions_adddup2(&actions, copies_[i], kFirstInherited + static_cast<int>(i));
   }
 
- private:
   static constexpr int kFirstInherited = 3;
+
+ private:
   std::vector<int> copies_;
 };
 
@@ -96,11 +102,16 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// Returns 0 or an errno.
-int spawn(const std::vector<std::string>& command, const Streams& streams,
-          const std::vector<int>& descriptors, const ChildProcess::Variables& variables, pid_t& id) {
+// The guardian, which is not to be ended by what a terminal sends to all processes. Returns 0 or an errno.
+int spawn(const std::vector<std::string>& command, const Streams& streams, std::vector<int> descriptors,
+          const ChildProcess::Variables& variables, pid_t& id) {
+  descriptors.push_back(streams.control[1]);
   const Inherited inherited(descriptors);
   if (!inherited.ok()) return errno;
+  std::vector<std::string> guarded = {
+      "fusesmith", std::string(kGuardian),
+      std::to_string(Inherited::kFirstInherited + static_cast<int>(descriptors.size()) - 1)};
+  guarded.insert(guarded.end(), command.begin(), command.end());
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -109,17 +120,16 @@ int spawn(const std::vector<std::string>& command, const Streams& streams,
   posix_spawn_file_actions_adddup2(&actions, streams.output[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.errors[1], STDERR_FILENO);
   inherited.add_to(actions);
-  sigset_t none, all;
-  sigemptyset(&none);
+  sigset_t all;
   sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigmask(&attributes, &all);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   const std::vector<std::string> environment = environment_with(variables);
-  const int error = posix_spawnp(&id, command[0].c_str(), &actions, &attributes, pointers_to(command).data(),
-                                 pointers_to(environment).data());
+  const int error = posix_spawn(&id, "/proc/self/exe", &actions, &attributes, pointers_to(guarded).data(),
+                                pointers_to(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
@@ -137,18 +147,33 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(const std::vector<std:
     streams.close_all();
     return Problem{std::string("cannot make pipes: ") + std::strerror(error)};
   }
+  adopt_orphans();
   std::unique_ptr<ChildProcess> child(new ChildProcess());
-  if (const int error = spawn(command, streams, inherited, variables, child->id_); error != 0) {
-    streams.close_all();
-    child->id_ = -1;
+  child->guardian_name_ = guardian_name();
+  Variables with_name = variables;
+  with_name[kGuardedBy] = child->guardian_name_;
+  const auto cannot = [&](int error) {
     return Problem{"cannot start '" + command[0] + "': " + std::strerror(error)};
+  };
+  if (const int error = spawn(command, streams, inherited, with_name, child->guardian_); error != 0) {
+    streams.close_all();
+    child->guardian_ = -1;
+    return cannot(error);
   }
-  child->clock_.emplace(child->id_);
   streams.close_child_ends();
   child->input_ = streams.input[0];
   child->output_ = streams.output[0];
   child->errors_ = streams.errors[0];
+  child->control_ = streams.control[0];
   for (const int descriptor : {child->input_, child->output_, child->errors_}) make_nonblocking(descriptor);
+  const auto report = child->report_within(kStartPatience);
+  if (!report) return cannot(ETIMEDOUT);
+  if (report->kind == Kind::cannot) return cannot(report->value);
+  if (report->kind == Kind::started)
+    child->id_ = report->value;
+  else
+    child->ended_ = report;
+  child->clock_.emplace(child->id_);
   return child;
 }
 
@@ -234,35 +259,62 @@ ChildProcess::Io ChildProcess::read(std::span<std::byte> bytes, const TimeLimit&
   return Io::done;
 }
 
-// The group first: once the process is waited for, its id may become another's.
 bool ChildProcess::kill() {
-  if (id_ <= 0) return true;
-  ::kill(-id_, SIGKILL);
-  const bool ended = ended_within(kKillPatience);
-  while (ended && waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+  if (guardian_ <= 0) return true;
+  close_if_open(control_);  // at which the guardian kills all, and ends
+  const auto deadline = Clock::now() + kKillPatience;
+  std::optional<GuardianReport> end;
+  for (;;) {
+    end = end_of_guardian();
+    if (end || Clock::now() >= deadline) break;
+    std::this_thread::sleep_for(milliseconds(1));
   }
-  id_ = -1;
-  return ended;
+  if (end) {
+    while (waitpid(guardian_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    if (end->kind == Kind::by_signal) kill_orphans_of(guardian_name_);
+  }
+  id_ = guardian_ = -1;
+  return end.has_value();
 }
 
 void ChildProcess::terminate() {
-  if (id_ > 0) ::kill(-id_, SIGTERM);
+  if (control_ >= 0) send(control_, &kTerminate, sizeof kTerminate, MSG_NOSIGNAL);
 }
 
 int ChildProcess::ending_signal() const {
-  return ended_ && ended_->si_code != CLD_EXITED ? ended_->si_status : 0;
+  return ended_ && ended_->kind == Kind::by_signal ? ended_->value : 0;
 }
 
 bool ChildProcess::ended_within(milliseconds patience) {
-  const auto deadline = Clock::now() + patience;
-  while (!ended_ && id_ > 0) {
-    siginfo_t info{};
-    const int result = waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT);
-    if (result == 0 && info.si_pid == id_) ended_ = info;
-    if (ended_ || Clock::now() >= deadline) break;
-    std::this_thread::sleep_for(milliseconds(2));
-  }
+  if (!ended_ && control_ >= 0) ended_ = report_within(patience);
   return ended_.has_value();
+}
+
+// A guardian that was killed took the process with it.
+std::optional<GuardianReport> ChildProcess::report_within(milliseconds patience) {
+  const auto deadline = Clock::now() + patience;
+  for (;;) {
+    const auto left = std::max(milliseconds(0), std::chrono::ceil<milliseconds>(deadline - Clock::now()));
+    pollfd polled{control_, POLLIN, 0};
+    const int ready = poll(&polled, 1, static_cast<int>(left.count()));
+    if (ready == 0) return {};
+    GuardianReport report;
+    const ssize_t count = ready < 0 ? -1 : recv(control_, &report, sizeof report, 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count == sizeof report) return report;
+    auto end = end_of_guardian();
+    if (end) kill_orphans_of(guardian_name_);
+    if (end || left.count() == 0) return end;
+    std::this_thread::sleep_for(milliseconds(1));  // it is about to end
+  }
+}
+
+std::optional<GuardianReport> ChildProcess::end_of_guardian() const {
+  siginfo_t info{};
+  const int result = waitid(P_PID, static_cast<id_t>(guardian_), &info, WEXITED | WNOHANG | WNOWAIT);
+  if (result != 0 || info.si_pid != guardian_) return {};
+  return GuardianReport{info.si_code == CLD_EXITED ? Kind::exited : Kind::by_signal, info.si_status};
 }
 
 bool ChildProcess::has_output() const {
@@ -277,8 +329,9 @@ bool ChildProcess::end() {
 
 std::string ChildProcess::how_it_ended() {
   if (!ended_within(milliseconds(1000))) return "";
-  if (ended_->si_code == CLD_EXITED) return "exit code " + std::to_string(ended_->si_status);
-  return "signal " + std::to_string(ended_->si_status) + " (" + strsignal(ended_->si_status) + ")";
+  const std::string value = std::to_string(ended_->value);
+  if (ended_->kind == Kind::exited) return "exit code " + value;
+  return "signal " + value + " (" + strsignal(ended_->value) + ")";
 }
 
 std::string ChildProcess::last_errors(size_t most) {

@@ -1,8 +1,8 @@
 // A child process with pipes to its standard streams, in a process group of its own. The one place that
-// starts, awaits and ends processes.
+// starts, awaits and ends processes. Between this process and the child is a guardian, which ends whatever
+// descends from the child when the child ends, or this process.
 #pragma once
 
-#include <signal.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/remote/guardian.h"
 #include "backends/remote/process_clock.h"
 #include "graph/result.h"
 
@@ -62,14 +63,16 @@ class ChildProcess {
 
   // Sends SIGTERM to the whole group.
   void terminate();
-  // Whether the process ends within this time. It is not waited for, so that its id stays its own.
+  // Whether the process ends within this time.
   bool ended_within(std::chrono::milliseconds patience);
   // The signal that ended it; 0 if it ended by itself, or has not ended.
   int ending_signal() const;
+  // Once the process has ended, the id may be another's.
   pid_t id() const { return id_; }
 
-  // Sends SIGKILL to the whole group and waits for the process. Whether it ended: a process that hangs in a
-  // driver may not, and is left alone after some seconds. Nothing but last_errors() may follow.
+  // Sends SIGKILL to the process and to all that descends from it, and waits for them. Whether they ended: a
+  // process that hangs in a driver may not, and is left alone after some seconds. Nothing but last_errors()
+  // may follow.
   bool kill();
 
   // "exit code 3", "signal 11 (Segmentation fault)"; empty while it runs. Waits up to a second for a process
@@ -84,11 +87,15 @@ class ChildProcess {
   ChildProcess() = default;
   Io wait_for(int events, int descriptor, const TimeLimit& limit);
   void read_errors();
+  std::optional<GuardianReport> report_within(std::chrono::milliseconds patience);
+  std::optional<GuardianReport> end_of_guardian() const;
 
-  pid_t id_ = -1;
+  pid_t id_ = -1, guardian_ = -1;
+  std::string guardian_name_;
   std::optional<ProcessClock> clock_;
   int input_ = -1, output_ = -1, errors_ = -1;
-  std::optional<siginfo_t> ended_;  // how, once it has
+  int control_ = -1;                     // the guardian's socket
+  std::optional<GuardianReport> ended_;  // how, once it has
   std::string error_text_;
 };
 

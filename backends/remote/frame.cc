@@ -1,5 +1,6 @@
 #include "backends/remote/frame.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -12,6 +13,19 @@ std::string printable(std::span<const char> bytes) {
   std::string text;
   for (const char c : bytes) text += c >= ' ' && c <= '~' ? c : '?';
   return text;
+}
+
+// So that what was announced takes memory once it is there.
+template <class Bytes>
+ChildProcess::Io read_in_pieces(ChildProcess& child, uint64_t size, Bytes& bytes, const TimeLimit& limit) {
+  constexpr uint64_t kPiece = uint64_t{4} << 20;
+  auto io = ChildProcess::Io::done;
+  while (io == ChildProcess::Io::done && bytes.size() < size) {
+    const size_t before = bytes.size();
+    bytes.resize(std::min<uint64_t>(size, before + kPiece));
+    io = child.read(std::as_writable_bytes(std::span(bytes).subspan(before)), limit);
+  }
+  return io;
 }
 
 }  // namespace
@@ -60,11 +74,9 @@ Received receive_frame(ChildProcess& child, uint64_t max_payload, const TimeLimi
     received.problem = problem->what;
     return received;
   }
-  received.frame.header.resize(prefix.header);
-  received.io = child.read(std::as_writable_bytes(std::span(received.frame.header)), limit);
-  if (received.io != ChildProcess::Io::done) return received;
-  received.frame.payload.resize(prefix.payload);
-  received.io = child.read(received.frame.payload, limit);
+  received.io = read_in_pieces(child, prefix.header, received.frame.header, limit);
+  if (received.io == ChildProcess::Io::done)
+    received.io = read_in_pieces(child, prefix.payload, received.frame.payload, limit);
   return received;
 }
 

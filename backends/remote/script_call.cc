@@ -1,6 +1,7 @@
 #include "backends/remote/script_call.h"
 
 #include "backends/remote/worker_names.h"
+#include "graph/json_strict.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -33,8 +34,11 @@ ScriptReply call_script(const ScriptRequest& request) {
   if (received.io != Io::done) return {ended_text(request.script, **child)};
   if (!received.problem.empty()) return {std::string(request.script) + ": " + received.problem};
   ScriptReply reply;
-  reply.header = nlohmann::json::parse(received.frame.header, nullptr, false);
-  if (!reply.header.is_object()) return {std::string(request.script) + ": the reply is no JSON object"};
+  auto header = parse_strict_json(received.frame.header);
+  if (!header || !header->is_object())
+    return {std::string(request.script) + ": the reply is no JSON object" +
+            (header ? "" : ": " + header.problem())};
+  reply.header = std::move(*header);
   if (const auto error = reply.header.find("error"); error != reply.header.end())
     return {error->is_string() ? one_line(error->get<std::string>()) : "an error without a text"};
   reply.payload = std::move(received.frame.payload);

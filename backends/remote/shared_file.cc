@@ -1,6 +1,7 @@
 #include "backends/remote/shared_file.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,6 +31,11 @@ bool SharedFile::write(std::span<const std::span<const std::byte>> parts) {
     }
   }
   return true;
+}
+
+uint64_t SharedFile::size() const {
+  struct stat status {};
+  return fstat(descriptor_, &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
 }
 
 bool SharedFile::read(std::span<std::byte> bytes) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,7 +23,10 @@ class SharedFile {
   std::string path() const;
   // Replaces the contents.
   bool write(std::span<const std::span<const std::byte>> parts);
-  // Its first bytes; false if there are fewer.
+  // In bytes, as the other process left it.
+  uint64_t size() const;
+  // Its first bytes, which the other process may cut off meanwhile: the file is not mapped. False if there
+  // are fewer.
   bool read(std::span<std::byte> bytes) const;
 
  private:

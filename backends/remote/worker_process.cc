@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/remote/reply_tensors.h"
+#include "graph/json_strict.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -109,6 +110,8 @@ void WorkerProcess::take_file(const Json& header, uint64_t max_payload, std::vec
     fail(Kind::bad_reply, "\"payload_file\" is not the file it was given");
   if (!bytes.is_number_unsigned() || bytes.get<uint64_t>() > max_payload)
     fail(Kind::bad_reply, "\"payload_bytes\": expected a number up to " + std::to_string(max_payload));
+  if (bytes.get<uint64_t>() > received_->size())
+    fail(Kind::bad_reply, "the file holds less than \"payload_bytes\"");
   payload.resize(bytes.get<uint64_t>());
   if (!received_->read(payload)) fail(Kind::bad_reply, "the file holds less than \"payload_bytes\"");
 }
@@ -139,8 +142,10 @@ void WorkerProcess::fail_io(ChildProcess::Io io, const std::string& request, dou
 Reply WorkerProcess::parse(Frame frame, const std::string& request, std::string_view expected,
                            uint64_t max_payload) {
   Reply reply;
-  reply.header = Json::parse(frame.header, nullptr, false);
-  if (!reply.header.is_object()) fail(Kind::bad_reply, "the header is no JSON object");
+  auto header = parse_strict_json(frame.header);
+  if (!header || !header->is_object())
+    fail(Kind::bad_reply, "the header is no JSON object" + (header ? "" : ": " + header.problem()));
+  reply.header = std::move(*header);
   const std::string type = text_of(reply.header, "type");
   if (type == "error") fail_as_told(reply.header);
   if (type != expected && !(request == "compile" && type == "unsupported"))

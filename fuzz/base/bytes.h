@@ -111,8 +111,12 @@ class ByteReader {
   }
   template <class T>
   void get(std::vector<T>& values) {
-    values.resize(get_size());
-    for (T& value : values) get(value);
+    // One by one: an element may take more memory than it takes bytes.
+    for (size_t left = get_size(); left > 0 && ok_; --left) {
+      T value{};
+      get(value);
+      values.push_back(std::move(value));
+    }
   }
   template <class K, class V>
   void get(std::map<K, V>& entries) {

@@ -15,6 +15,7 @@ WorkerReply reply() {
   reply.finished.outcome.events = {1, 2, 3};
   reply.finished.outcome.coverage.ops = {{"gelu", 2}, {"add", 1}};
   reply.finished.outcome.exact = true;
+  reply.finished.outcome.signature = "crash-cpu-graph-bf16-died";
   reply.finished.found = {"{}", std::string("a\0b", 3)};
   reply.verdict.signature = Signature{VerdictClass::crash, "cpu", "graph", Dtype::bf16, Symptom::died};
   return reply;
@@ -45,6 +46,11 @@ TEST(Bytes, WhatIsCutOrChangedIsRefusedOrRead) {
   WorkerReply far = reply();
   far.finished.outcome.events = {uint32_t{1} << 30};
   EXPECT_FALSE(parse_reply(to_message(far)));
+  for (const char* signature : {"", "../../x", ".hidden", "a/b", "a\nb"}) {
+    WorkerReply elsewhere = reply();
+    elsewhere.finished.outcome.signature = signature;
+    EXPECT_FALSE(parse_reply(to_message(elsewhere))) << signature;
+  }
 }
 
 }  // namespace

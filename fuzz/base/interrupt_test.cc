@@ -1,10 +1,11 @@
 // Signals: what was done so far stays and is told, and the exit code is 72.
-#include "fuzz/base/interrupt.h"
+#include "fuzz/base/interrupt_test.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -41,6 +42,7 @@ std::vector<std::string> cases(const TemporaryFolder& folder, uint64_t count) {
 }
 
 Ran on_interrupting(std::vector<std::string> args) {
+  const CaughtSignals caught(args[0]);
   args.insert(args.begin() + 1, {"--baseline=cpu", "--candidate=interrupting"});
   return fusesmith_command(args);
 }
@@ -64,6 +66,7 @@ TEST(Interrupt, ReplayEndsAfterTheCaseAtHand) {
 
 TEST(Interrupt, GenerateKeepsWhatIsWritten) {
   const TemporaryFolder folder;
+  const CaughtSignals caught("generate");
   std::jthread interrupter([&] {
     while (!std::filesystem::exists(folder / "g/1-0-0.json"))
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -133,6 +136,7 @@ class InterruptBetweenSteps : public testing::Test {
     file_ = folder_.file("cases/0.json", to_json(test_case));
   }
   Ran run(std::vector<std::string> args) {
+    const CaughtSignals caught(args[0]);
     run_ = 0;
     args.insert(args.begin() + 1, {"--baseline=cpu", "--candidate=stepping"});
     return fusesmith_command(args);
@@ -221,11 +225,10 @@ TEST_F(InterruptBetweenSteps, AFindingIsReportedByTheNextStart) {
 
 TEST(Interrupt, NohupIsRespected) {
   const auto before = std::signal(SIGHUP, SIG_IGN);
-  {
-    const InterruptGuard guard;
-    kill(getpid(), SIGHUP);
-    EXPECT_FALSE(InterruptGuard::interrupted());
-  }
+  const CaughtSignals caught("fuzz");
+  Signals::finish_first();
+  raise(SIGHUP);
+  EXPECT_FALSE(Signals::interrupted());
   EXPECT_EQ(std::signal(SIGHUP, before), SIG_IGN);
 }
 
@@ -240,12 +243,50 @@ TEST(InterruptDeathTest, ExplainHasNothingToKeep) {
 TEST(InterruptDeathTest, TheSecondSignalEndsAtOnce) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto twice = [] {
-    const InterruptGuard guard;
-    kill(getpid(), SIGTERM);
-    kill(getpid(), SIGINT);
+    Signals::catch_all("fuzz");
+    Signals::finish_first();
+    raise(SIGTERM);
+    raise(SIGINT);
     _exit(0);
   };
   EXPECT_EXIT(twice(), testing::ExitedWithCode(kInterrupted), "");
+}
+
+// Of a command that has not begun, or has nothing to finish.
+TEST(InterruptDeathTest, TheFirstSignalEndsAtOnce) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto once = [](std::string_view command, int signal) {
+    Signals::catch_all(command);
+    raise(signal);
+    _exit(0);
+  };
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    EXPECT_EXIT(once("fuzz", signal), testing::ExitedWithCode(kInterrupted), "");
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGXCPU}) {
+    EXPECT_EXIT(once("fuzz", signal), testing::ExitedWithCode(kPreempted), "");
+    EXPECT_EXIT(once("merge", signal), testing::ExitedWithCode(kPreempted), "");
+    EXPECT_EXIT(once("explain", signal), testing::ExitedWithCode(kInterrupted), "");
+  }
+}
+
+// What came before a command can finish what it is at, and what came while another signal was blocked.
+TEST(Interrupt, NothingIsForgotten) {
+  const CaughtSignals caught("fuzz");
+  Signals::finish_first();
+  EXPECT_FALSE(Signals::interrupted());
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &one, nullptr);
+  raise(SIGUSR1);
+  EXPECT_FALSE(Signals::interrupted());
+  Signals::catch_all("fuzz");
+  EXPECT_TRUE(Signals::preempted());
+  Signals::finish_first();
+  EXPECT_TRUE(Signals::preempted());
+  raise(SIGTERM);
+  EXPECT_TRUE(Signals::interrupted());
+  EXPECT_FALSE(Signals::preempted());
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "fuzz/run/backends.h"
 #include "fuzz/run/case_files.h"
 #include "fuzz/run/gpus.h"
+#include "fuzz/run/interrupted.h"
 #include "fuzz/run/known_names.h"
 #include "graph/philox.h"
 
@@ -61,7 +62,7 @@ Campaign::Campaign(const CampaignOptions& options, Console& console, WorkDirecto
       status_(console),
       stats_(directory.stats()) {
   if (!host_) judging_.watch = finishing_.watch = &watch_;
-  judging_.options.stop = finishing_.options.stop = InterruptGuard::interrupted;
+  judging_.options.stop = finishing_.options.stop = Signals::interrupted;
   if (!stats_.status) stats_.status.emplace();
   stats_.seed = options.seed;
   stats_.shard = options.shard;
@@ -83,7 +84,7 @@ Campaign::Campaign(const CampaignOptions& options, Console& console, WorkDirecto
 bool Campaign::over() const {
   if (options_.max_total_time > 0 && seconds_since(start_) >= options_.max_total_time) return true;
   const auto found = static_cast<int64_t>(directory_.finding_count() - old_findings_);
-  return InterruptGuard::interrupted() || (options_.max_findings > 0 && found >= options_.max_findings);
+  return Signals::interrupted() || (options_.max_findings > 0 && found >= options_.max_findings);
 }
 
 // Names a case in suspects/ and in stats.json.
@@ -99,7 +100,7 @@ CampaignCase Campaign::case_at(uint64_t position) const {
 
 // libFuzzer makes the choices of one case after the other, by what the last one met.
 Result<Finished> Campaign::judge_guided(uint64_t position) {
-  auto choices = guided_->next(InterruptGuard::interrupted);
+  auto choices = guided_->next(Signals::interrupted);
   if (!choices) throw Interrupted{};
   choices_ = std::move(*choices);
   auto finished = judge(position);
@@ -173,11 +174,25 @@ void Campaign::announce(const std::string& what, const std::string& signature, c
 std::optional<Problem> Campaign::patiently(const std::function<std::optional<Problem>()>& work) const {
   auto problem = work();
   for (int i = 1; problem && !end_ && !directory_.is_lost() && i < kAttemptsAtEnd; ++i) {
-    if (InterruptGuard::interrupted()) break;
+    if (Signals::interrupted()) break;
     std::this_thread::sleep_for(std::chrono::seconds(1));
     problem = work();
   }
   return problem;
+}
+
+// And once, after a signal, what happens next.
+void Campaign::show_status() {
+  const Stats stats = snapshot();
+  if (Signals::interrupted() && !std::exchange(told_of_signal_, true)) {
+    int64_t running = 0;
+    for (const auto& [stage, threads] : stats.status.value_or(CampaignStatus()).threads) running += threads;
+    status_.note((Signals::preempted() ? "preempted: finishing " : "interrupted: finishing ") +
+                 counted(running, "case") +
+                 ", then saving; nothing is lost, as the next start judges again what " + "is cut off" +
+                 (Signals::preempted() ? "" : "; a second Ctrl-C ends at once"));
+  }
+  status_.show(stats);
 }
 
 void Campaign::add_sample() {
@@ -248,7 +263,7 @@ std::optional<Problem> Campaign::run_workers() {
 
   auto saved = Clock::now();
   while (!pool.wait(std::chrono::milliseconds(100))) {
-    status_.show(snapshot());
+    show_status();
     if (seconds_since(saved) < kSaveEvery) continue;
     saved = Clock::now();
     add_sample();
@@ -298,8 +313,8 @@ std::string Campaign::lost_text() const {
 
 Ending Campaign::how_it_ends(bool with_problem) const {
   if (with_problem || end_) return Ending::failed;
-  if (InterruptGuard::preempted()) return Ending::preempted;
-  return InterruptGuard::interrupted() ? Ending::interrupted : Ending::ended;
+  if (Signals::preempted()) return Ending::preempted;
+  return Signals::interrupted() ? Ending::interrupted : Ending::ended;
 }
 
 int Campaign::run() {
@@ -324,8 +339,8 @@ int Campaign::run() {
     const bool suspects = end_->code == kDeviceUnhealthy && !alone_ && !host_;
     return fail(console_, kName, end_->why + (suspects ? replay_text() : ""), end_->code);
   }
-  if (InterruptGuard::preempted()) return kPreempted;
-  if (InterruptGuard::interrupted()) return kInterrupted;
+  if (Signals::preempted()) return kPreempted;
+  if (Signals::interrupted()) return kInterrupted;
   return directory_.finding_count() == 0 ? kClean : static_cast<int>(options_.error_exitcode);
 }
 
@@ -341,6 +356,7 @@ Result<std::vector<Case>> read_corpus(const std::vector<std::string>& arguments,
     if (!found) return Problem{found.problem()};
     if (!found->refused.empty()) return Problem{found->refused[0]};
     for (const std::string& file : found->files) {
+      throw_if_interrupted();
       auto test_case = read_known_case(file);
       if (!test_case) return Problem{test_case.problem()};
       for (const char c : to_json(*test_case)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -379,14 +395,13 @@ namespace {
 
 // Another process may be at work there, for example the one of a node that the batch system has lost.
 Result<WorkDirectory> open_workdir(const CampaignOptions& options, bool& cannot_write) {
-  const InterruptGuard guard;
   const auto start = Clock::now();
   for (;;) {
     auto directory = WorkDirectory::open(options.workdir, identity_of(options), cannot_write);
     const bool taken =
         !directory && (FolderLock::is_taken(options.workdir) || FolderLease::is_taken(options.workdir));
-    if (!taken || seconds_since(start) >= options.wait_for_workdir || InterruptGuard::interrupted())
-      return directory;
+    if (!taken || seconds_since(start) >= options.wait_for_workdir) return directory;
+    throw_if_interrupted();
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
   }
 }
@@ -401,7 +416,6 @@ int run_with(WorkerHost* host, const CampaignOptions& options, Console& console)
   if (!directory) return fail(console, kName, directory.problem(), cannot_write ? kCannotWrite : kUsage);
   if (auto problem = directory->check_corpus(digest, corpus->size()))
     return fail(console, kName, problem->what);
-  const InterruptGuard guard;
   return Campaign(options, console, *directory, std::move(*corpus), std::move(digest), host).run();
 }
 
@@ -415,29 +429,19 @@ std::optional<Problem> gpu_problem(const std::vector<std::string>& gpus, const s
 
 // The backends are loaded by the worker processes alone.
 int supervise(CampaignOptions options, Console& console) {
-  std::optional<WorkerHost> host;
-  {
-    const InterruptGuard guard;
-    try {
-      host.emplace(console.executable, WorkerSetup{options, console.program, std::string(console.commit), {}},
-                   thread_count(options), static_cast<int>(options.processes));
-      const WorkerHello hello = host->start();
-      if (!hello.problem.empty()) return fail(console, kName, hello.problem, hello.code);
-      if (const auto problem = gpu_problem(options.gpus, hello.baseline, hello.candidate))
-        return fail(console, kName, problem->what);
-      options.judge.baseline = hello.baseline;
-      options.judge.candidate = hello.candidate;
-    } catch (const Interrupted&) {
-      return fail(console, kName, "interrupted", InterruptGuard::preempted() ? kPreempted : kInterrupted);
-    }
-  }
+  WorkerHost host(console.executable, WorkerSetup{options, console.program, std::string(console.commit), {}},
+                  thread_count(options), static_cast<int>(options.processes));
+  const WorkerHello hello = host.start();
+  if (!hello.problem.empty()) return fail(console, kName, hello.problem, hello.code);
+  if (const auto problem = gpu_problem(options.gpus, hello.baseline, hello.candidate))
+    return fail(console, kName, problem->what);
+  options.judge.baseline = hello.baseline;
+  options.judge.candidate = hello.candidate;
   if (const auto problem = options.judge.read_known()) return fail(console, kName, problem->what);
-  return run_with(&*host, options, console);
+  return run_with(&host, options, console);
 }
 
-}  // namespace
-
-int run_campaign(CampaignOptions options, Console& console) {
+int run_to_its_end(CampaignOptions options, Console& console) {
   if (const auto shard = parse_shard(options.shard); !shard) return fail(console, kName, shard.problem());
   // A campaign goes on with the pair that it began with, whatever this machine would pick now.
   for (const auto& [key, value] :
@@ -469,6 +473,17 @@ int run_campaign(CampaignOptions options, Console& console) {
   options.judge.baseline = judging.baseline;
   options.judge.candidate = judging.candidate;
   return run_with(nullptr, options, console);
+}
+
+}  // namespace
+
+int run_campaign(CampaignOptions options, Console& console) {
+  Signals::finish_first();
+  try {
+    return run_to_its_end(std::move(options), console);
+  } catch (const Interrupted&) {  // before it judged a case
+    return fail(console, kName, "interrupted", Signals::preempted() ? kPreempted : kInterrupted);
+  }
 }
 
 }  // namespace fusesmith::fuzz

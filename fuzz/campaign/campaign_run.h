@@ -57,7 +57,8 @@ class Campaign {
   Stats snapshot();
   Stats saved_snapshot();         // with what people watch, which is written beside stats.json
   void add_status(Stats& stats);  // under the mutex
-  void add_sample();              // to the history
+  void show_status();
+  void add_sample();  // to the history
   std::optional<Problem> save();
   std::optional<Problem> restore_corpus();
   std::string lost_text() const;
@@ -114,7 +115,8 @@ class Campaign {
   CampaignFiles files_;
   RecentRate rate_;  // under the mutex
   LiveStatus status_;
-  std::optional<Ending> ending_;            // none while it runs
+  std::optional<Ending> ending_;  // none while it runs
+  bool told_of_signal_ = false;
   bool alone_ = false;                      // one case runs at a time
   std::atomic<bool> cannot_write_ = false;  // since the last save
   // By name: cases that are not to be run, or not again. Complete before the workers start.

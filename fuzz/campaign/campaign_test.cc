@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "backends/faults.h"
+#include "fuzz/base/interrupt_test.h"
 #include "fuzz/cli/test_support.h"
 #include "fuzz/generate/generator.h"
 #include "graph/case.h"
@@ -117,6 +118,7 @@ TEST(Campaign, ShardsAreParts) {
 
 TEST(Campaign, InterruptedItSavesAndSays72) {
   const TemporaryFolder folder;
+  const CaughtSignals caught("fuzz");
   std::jthread interrupter([&] {
     while (!std::filesystem::exists(folder / "w/stats.json"))
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

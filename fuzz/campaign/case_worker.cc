@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 
 #include "backends/remote/compile_cache.h"
 #include "backends/remote/worker_process.h"
@@ -72,7 +71,13 @@ bool CaseWorker::send(int thread, const std::string& message) {
 }
 
 std::optional<std::string> CaseWorker::receive(int thread, const Wait& wait) {
-  return read_message(sockets_[static_cast<size_t>(thread)], wait);
+  try {
+    constexpr MessageLimits kHello{1 << 20};
+    return read_message(sockets_[static_cast<size_t>(thread)], wait, ready_ ? MessageLimits{} : kHello);
+  } catch (const DamagedMessage& message) {
+    give_up(WorkerEnding::Kind::died, "sent " + message.how);
+    return {};
+  }
 }
 
 void CaseWorker::give_up(WorkerEnding::Kind kind, std::string how) {
@@ -110,7 +115,7 @@ void CaseWorker::watch() {
   while (!closing_) {
     child_->read_errors_for(kWatchEvery);
     if (child_->ended_within(milliseconds(0))) return note_end();
-    if (InterruptGuard::interrupted()) journal_->stop();
+    if (Signals::interrupted()) journal_->stop();
     look_for_limits(stages);
     {
       const std::lock_guard guard(mutex_);
@@ -125,17 +130,13 @@ void CaseWorker::watch() {
 }
 
 void CaseWorker::look_for_limits(StageWatch& stages) {
+  for (int i = 0; i < journal_->size(); ++i) {
+    if (!journal_->slot(i).is_valid()) give_up(WorkerEnding::Kind::died, "wrote over its journal");
+  }
   if (auto ending = stages.look()) give_up(ending->kind, std::move(ending->how));
-  if (with_.rss_limit_mb > 0 && resident_mb() > with_.rss_limit_mb)
+  if (with_.rss_limit_mb > 0 && memory_.exceeds(child_->id(), static_cast<double>(with_.rss_limit_mb)))
     give_up(WorkerEnding::Kind::out_of_memory,
             "used more than --rss_limit_mb=" + std::to_string(with_.rss_limit_mb));
-}
-
-int64_t CaseWorker::resident_mb() const {
-  std::ifstream file("/proc/" + std::to_string(child_->id()) + "/statm");
-  int64_t size = 0, resident = 0;
-  file >> size >> resident;
-  return resident * sysconf(_SC_PAGESIZE) >> 20;
 }
 
 }  // namespace fusesmith::fuzz

@@ -15,6 +15,7 @@
 #include "backends/remote/child_process.h"
 #include "fuzz/campaign/journal.h"
 #include "fuzz/campaign/stage_watch.h"
+#include "fuzz/campaign/worker_memory.h"
 
 namespace fusesmith::fuzz {
 
@@ -49,7 +50,10 @@ class CaseWorker {
   // Waits until it is known, a few seconds at most.
   WorkerEnding ending();
   // It has given its first answer.
-  void is_ready() { journal_->slot(0).end_case(); }
+  void is_ready() {
+    ready_ = true;
+    journal_->slot(0).end_case();
+  }
   // What a thread was at when the process ended.
   const JournalSlot& slot(int thread) { return journal_->slot(thread); }
 
@@ -58,13 +62,13 @@ class CaseWorker {
   void watch();
   void look_for_limits(StageWatch& stages);
   void note_end();
-  int64_t resident_mb() const;
 
   std::unique_ptr<ChildProcess> child_;  // used by the watching thread alone
+  WorkerMemory memory_;                  // so is this
   std::unique_ptr<Journal> journal_;
   std::vector<int> sockets_;  // by thread
   Start with_;
-  std::atomic<bool> ended_ = false, closing_ = false;
+  std::atomic<bool> ended_ = false, closing_ = false, ready_ = false;
   std::mutex mutex_;  // of what follows
   std::condition_variable known_;
   std::optional<WorkerEnding> given_up_, ending_;

@@ -4,6 +4,7 @@
 
 #include "fuzz/report/finding_markdown.h"
 #include "fuzz/run/case_files.h"
+#include "fuzz/run/interrupted.h"
 
 namespace fusesmith::fuzz {
 
@@ -24,6 +25,7 @@ std::optional<Problem> DamagedFiles::set_aside(const WorkPath& file, const std::
 }
 
 Result<bool> DamagedFiles::check_finding(const WorkPath& folder) {
+  throw_if_interrupted();
   const WorkPath start = folder / "case.json", min = folder / "min.json", verdict = folder / "verdict.json",
                  report = folder / "report.md";
   const bool has_min = is_there(min);
@@ -63,6 +65,7 @@ Result<std::vector<std::string>> DamagedFiles::check_corpus(const WorkPath& fold
   std::vector<std::string> damaged;
   for (const std::string& name : *names) {
     if (!name.ends_with(kEnd) || name.starts_with('.')) continue;
+    throw_if_interrupted();
     const auto test_case = read_work_case(folder / name);
     if (test_case) continue;
     if (auto problem = set_aside(folder / name, test_case.problem(), "the case is made again"))

@@ -52,7 +52,7 @@ FindingOptions Campaign::finding_options(const std::string& signature) const {
   options.commit = console_.commit;
   options.minimize = options_.minimize != 0;
   options.max_seconds = time_to_finish();
-  options.stop = [this] { return InterruptGuard::interrupted() || watch_.failed(); };
+  options.stop = [this] { return Signals::interrupted() || watch_.failed(); };
   if (host_) options.environment = host_->environment();
   return options;
 }
@@ -127,7 +127,7 @@ std::optional<Problem> Campaign::finish_each() {
       finishing_now_ = now;
     };
     for (size_t i = 0; i < left.size(); ++i) {
-      if (InterruptGuard::interrupted()) return {};
+      if (Signals::interrupted()) return {};
       note(left.size() - i - 1, 1);
       auto problem = finish(left[i]);
       note(left.size() - i - 1, 0);
@@ -145,8 +145,7 @@ std::optional<Problem> Campaign::finish_each() {
 std::optional<Problem> Campaign::finish_rest() {
   if (auto problem = save()) return problem;
   auto finishing = std::async(std::launch::async, [this] { return finish_each(); });
-  while (finishing.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready)
-    status_.show(snapshot());
+  while (finishing.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) show_status();
   return finishing.get();
 }
 

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 
@@ -11,26 +12,45 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // more than any case has
+// What is read of one message.
+class Incoming {
+ public:
+  Incoming(int socket, const std::function<void()>& wait, int silence_ms)
+      : socket_(socket), wait_(wait), silence_ms_(silence_ms) {}
 
-bool receive_all(int socket, char* bytes, size_t count, const std::function<void()>& wait) {
-  constexpr int kMilliseconds = 100;
-  while (count > 0) {
-    if (wait) {
-      pollfd wanted{socket, POLLIN, 0};
-      if (poll(&wanted, 1, kMilliseconds) <= 0) {
-        wait();
-        continue;
-      }
+  // Whether there were so many bytes.
+  bool receive(char* bytes, size_t count) {
+    while (count > 0) {
+      if (wait_ && !is_ready()) continue;
+      const ssize_t received = recv(socket_, bytes, count, 0);
+      if (received < 0 && errno == EINTR) continue;
+      if (received <= 0) return false;
+      has_begun_ = true;
+      silent_ms_ = 0;
+      bytes += received;
+      count -= static_cast<size_t>(received);
     }
-    const ssize_t received = recv(socket, bytes, count, 0);
-    if (received < 0 && errno == EINTR) continue;
-    if (received <= 0) return false;
-    bytes += received;
-    count -= static_cast<size_t>(received);
+    return true;
   }
-  return true;
-}
+
+ private:
+  // Time is counted by the calls of poll, so that it stands still while this process is stopped.
+  bool is_ready() {
+    constexpr int kMilliseconds = 100;
+    pollfd wanted{socket_, POLLIN, 0};
+    if (poll(&wanted, 1, kMilliseconds) > 0) return true;
+    wait_();
+    if (has_begun_) silent_ms_ += kMilliseconds;
+    if (silent_ms_ > silence_ms_) throw DamagedMessage{"a message that has no end"};
+    return false;
+  }
+
+  const int socket_;
+  const std::function<void()>& wait_;
+  const int silence_ms_;
+  int silent_ms_ = 0;
+  bool has_begun_ = false;
+};
 
 }  // namespace
 
@@ -49,11 +69,18 @@ bool write_message(int socket, std::string_view bytes) {
   return true;
 }
 
-std::optional<std::string> read_message(int socket, const std::function<void()>& wait) {
+std::optional<std::string> read_message(int socket, const std::function<void()>& wait, MessageLimits limits) {
+  constexpr size_t kPiece = size_t{1} << 20;
+  Incoming incoming(socket, wait, limits.silence_ms);
   uint64_t size = 0;
-  if (!receive_all(socket, reinterpret_cast<char*>(&size), sizeof size, wait) || size > kMostBytes) return {};
-  std::string bytes(size, '\0');
-  if (!receive_all(socket, bytes.data(), bytes.size(), wait)) return {};
+  if (!incoming.receive(reinterpret_cast<char*>(&size), sizeof size)) return {};
+  if (size > limits.most) throw DamagedMessage{"a message of " + std::to_string(size) + " bytes"};
+  std::string bytes;
+  while (bytes.size() < size) {
+    const size_t before = bytes.size();
+    bytes.resize(std::min<size_t>(size, before + kPiece));
+    if (!incoming.receive(bytes.data() + before, bytes.size() - before)) return {};
+  }
   return bytes;
 }
 

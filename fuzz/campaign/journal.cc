@@ -1,5 +1,6 @@
 #include "fuzz/campaign/journal.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,10 +31,19 @@ void JournalSlot::begin(Stage next, BackendRole at_work) {
   since.store(now(), std::memory_order_release);
 }
 
+bool JournalSlot::is_valid() const {
+  constexpr int64_t kSecond = 1'000'000'000, kMost = kNoLimit << 10;
+  const int64_t began = since, allowed = patience;
+  return began >= 0 && began <= now() + kSecond && allowed >= 0 && allowed <= kMost &&
+         stage.load() <= Stage::judge && role.load() <= BackendRole::candidate;
+}
+
 std::unique_ptr<Journal> Journal::make(int slots) {
-  const int descriptor = memfd_create("fusesmith-journal", MFD_CLOEXEC);
+  const int descriptor = memfd_create("fusesmith-journal", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) return nullptr;
-  if (ftruncate(descriptor, static_cast<off_t>(bytes(slots))) != 0) {
+  // Sealed, so that a worker cannot cut off what the supervisor reads.
+  if (ftruncate(descriptor, static_cast<off_t>(bytes(slots))) != 0 ||
+      fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     close(descriptor);
     return nullptr;
   }

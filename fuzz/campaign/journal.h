@@ -10,6 +10,8 @@
 
 namespace fusesmith::fuzz {
 
+inline constexpr int64_t kNoLimit = int64_t{1} << 40;  // ms: 34 years
+
 // One thread's. Written by the worker alone, once it has given its first answer.
 struct alignas(64) JournalSlot {
   std::atomic<int64_t> since{0};     // when the stage began, in ns of the steady clock; 0: nothing is done
@@ -21,6 +23,8 @@ struct alignas(64) JournalSlot {
   void begin_case(int64_t patience_ms);
   void begin(Stage next, BackendRole at_work);
   void end_case() { since = 0; }
+  // Whether it holds what these functions write, and not what a kernel did that wrote there.
+  bool is_valid() const;
 };
 
 class Journal {

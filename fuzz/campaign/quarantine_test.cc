@@ -1,8 +1,14 @@
 // Campaigns on several GPUs, some of which fail. No GPU is needed: the names are planted, and a fault of the
 // process does what a failing GPU does.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+
+#include <thread>
+#include <utility>
 
 #include "fuzz/campaign/supervision_test.h"
 
@@ -24,6 +30,35 @@ bool may_trace() {
   waitpid(child, nullptr, 0);
   return traced;
 }
+
+// Traces the processes that write their ids to a pipe, as long as it lives.
+class Tracer {
+ public:
+  explicit Tracer(const std::string& path) {
+    if (mkfifo(path.c_str(), 0600) != 0) ADD_FAILURE() << path;
+    setenv("FUSESMITH_TRACER", path.c_str(), 1);
+    thread_ = std::jthread([path](const std::stop_token& stop) {
+      const int ids = open(path.c_str(), O_RDWR | O_CLOEXEC);  // so that it has no end
+      std::string text;
+      while (!stop.stop_requested()) {
+        pollfd polled{ids, POLLIN, 0};
+        char c = 0;
+        if (poll(&polled, 1, 50) <= 0 || read(ids, &c, 1) != 1) continue;
+        if (c != '\n')
+          text += c;
+        else
+          ptrace(PTRACE_SEIZE, std::stoi(std::exchange(text, "")), nullptr, nullptr);
+      }
+      close(ids);
+    });
+  }
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+  ~Tracer() { unsetenv("FUSESMITH_TRACER"); }
+
+ private:
+  std::jthread thread_;
+};
 
 class Quarantine : public SupervisionWithFaults {
  protected:
@@ -85,6 +120,7 @@ TEST_F(Quarantine, AGpuThatFailsWithAnyCaseIsNotUsedAnyMore) {
 
 TEST_F(Quarantine, AProcessThatCannotBeEndedTakesItsGpuWithIt) {
   if (!may_trace()) GTEST_SKIP() << "processes may not trace others here";
+  const Tracer tracer(folder_ / "tracer");
   ASSERT_EQ(fuzz_on("GPU-a,GPU-sick",
                     "--gpus=all --max_total_time=14 --jobs=2 --timeout=2 --faults=process_stuck_on_sick_gpu"),
             kClean)
@@ -95,6 +131,7 @@ TEST_F(Quarantine, AProcessThatCannotBeEndedTakesItsGpuWithIt) {
 
 TEST_F(Quarantine, TheCampaignEndsWhereNoGpuIsLeft) {
   if (!may_trace()) GTEST_SKIP() << "processes may not trace others here";
+  const Tracer tracer(folder_ / "tracer");
   EXPECT_EQ(
       fuzz_on("GPU-sick-1,GPU-sick-2", "--gpus=all --jobs=2 --timeout=2 --faults=process_stuck_on_sick_gpu"),
       kDeviceUnhealthy)

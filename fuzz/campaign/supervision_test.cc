@@ -67,6 +67,20 @@ TEST_F(SupervisionWithFaults, CountsDoNotDependOnWhoCrashedBesideWhom) {
   EXPECT_EQ(counts("four"), counts("one"));
 }
 
+// What the supervisor reads of a worker is not to be trusted while a kernel may have written there.
+TEST_F(SupervisionWithFaults, AKernelThatWritesWhereItsWorkerAnswersIsAFinding) {
+  for (const std::string fault : {"process_writes_to_socket", "process_writes_over_journal"}) {
+    ASSERT_EQ(fuzz("--runs=8 --jobs=2 --minimize=0 --faults=" + fault, fault, "ulimit -v 16000000;"),
+              kFindings)
+        << err();
+    EXPECT_EQ(stats(fault)["cases"], 8) << "the campaign went on";
+    EXPECT_GT(stats(fault)["verdicts"]["crash"], 0);
+    EXPECT_TRUE(stats(fault)["findings"].contains("crash-cpu_fused-graph-any-died"));
+  }
+  ASSERT_EQ(fuzz("--runs=8 --jobs=2 --minimize=0 --faults=process_cuts_off_journal"), kClean) << err();
+  EXPECT_EQ(stats()["cases"], 8) << "it is sealed";
+}
+
 TEST_F(SupervisionWithFaults, ACaseThatHangsIsATimeout) {
   for (const std::string fault : {"process_spins", "process_deadlock"}) {
     ASSERT_EQ(fuzz("--runs=8 --jobs=2 --minimize=0 --timeout=1 --faults=" + fault, fault), kFindings)
@@ -83,6 +97,20 @@ TEST_F(SupervisionWithFaults, ACaseThatNeedsTooMuchMemoryIsCounted) {
   EXPECT_GT(stats()["verdicts"]["out_of_memory"], 0);
 }
 
+TEST_F(Supervision, WhatAWorkerStartsCountsAsItsMemory) {
+  folder_.file("cases/0.json", R"({"fusesmith": 1, "graph": {
+    "inputs": [{"name": "x", "type": "f32[2,3]", "fill": {"normal": {}}}],
+    "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": ["y"]}})");
+  EXPECT_EQ(
+      run_shell("cd '" + folder_.string() + "'; $P fuzz --baseline=cpu --candidate=\"remote:python3 '" +
+                    FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py' starts_a_large_process\"" +
+                    " --jobs=1 --total_runs=1 --minimize=0 --rss_limit_mb=600 --run_timeout=5m cases",
+                folder_),
+      kClean)
+      << err();
+  EXPECT_EQ(stats("fusesmith-work")["verdicts"]["out_of_memory"], 1);
+}
+
 TEST_F(SupervisionWithFaults, ASignalEndsACampaignThatHangs) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(fuzz("--runs=30 --jobs=1 --faults=process_spins", "w", "",
@@ -91,6 +119,7 @@ TEST_F(SupervisionWithFaults, ASignalEndsACampaignThatHangs) {
       << err();
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30))
       << "less than one case may hang";
+  EXPECT_THAT(err(), HasSubstr("interrupted: finishing 1 case, then saving; nothing is lost"));
   EXPECT_LT(stats()["cases"], 30);
 }
 

@@ -43,7 +43,7 @@ std::optional<Problem> Campaign::check_suspects() {
   }
   alone_ = true;
   for (const std::string& name : directory_.suspects()) {
-    if (InterruptGuard::interrupted()) break;
+    if (Signals::interrupted()) break;
     if (auto problem = check_suspect(name)) return problem;
   }
   alone_ = false;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "fuzz/campaign/finding_record.h"
+#include "fuzz/run/interrupted.h"
 
 namespace fusesmith::fuzz {
 
@@ -111,7 +112,10 @@ Result<WorkDirectory> WorkDirectory::open(const std::string& path, const Identit
   if (auto problem = directory.load(identity, *findings, cannot_write)) return *problem;
   // Of a campaign that was killed while it wrote: under the lock, nobody writes here now.
   for (const WorkPath& folder : {root, root / "corpus", root / "suspects"}) remove_temporary_files(folder);
-  for (const std::string& name : *findings) remove_temporary_files(directory.finding(name));
+  for (const std::string& name : *findings) {
+    throw_if_interrupted();
+    remove_temporary_files(directory.finding(name));
+  }
   return directory;
 }
 

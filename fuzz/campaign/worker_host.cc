@@ -7,6 +7,7 @@
 #include "fuzz/base/interrupt.h"
 #include "fuzz/campaign/finding.h"
 #include "fuzz/run/gpus.h"
+#include "fuzz/run/interrupted.h"
 
 namespace fusesmith::fuzz {
 
@@ -24,15 +25,10 @@ constexpr std::chrono::milliseconds kPauseBeforeStart{300};
 // Throws some seconds after a signal: a case may take minutes, and is judged again by the next start.
 CaseWorker::Wait until_interrupted() {
   return [since = std::optional<Clock::time_point>()]() mutable {
-    if (!InterruptGuard::interrupted() || InterruptGuard::preempted()) return;
+    if (!Signals::interrupted() || Signals::preempted()) return;
     if (!since) since = Clock::now();
     if (Clock::now() - *since > kPatienceAfterSignal) throw Interrupted{};
   };
-}
-
-// A worker that was ended by the same signal as this process, or because of it: no case is to blame.
-void throw_if_interrupted() {
-  if (InterruptGuard::interrupted()) throw Interrupted{};
 }
 
 std::string stage_name(Stage stage) {
@@ -169,14 +165,14 @@ std::unique_ptr<CaseWorker> WorkerHost::start_once(size_t device, int threads, b
     return nullptr;
   }
   (*worker)->send(0, to_message(setup));
-  const auto message = (*worker)->receive(0, until_interrupted());
+  const auto message = (*worker)->receive(0, throw_if_interrupted);
   const auto answer = message ? parse_hello(*message) : std::nullopt;
   if (answer) {
     (*worker)->is_ready();
     hello = *answer;
     return hello.problem.empty() ? std::move(*worker) : nullptr;
   }
-  throw_if_interrupted();
+  throw_if_interrupted();  // what ended this process's workers as well: no case is to blame
   const WorkerEnding ending = (*worker)->ending();
   hello.problem = "a worker process " + ending.how + " when it was started" +
                   (ending.errors.empty() ? "" : ": " + ending.errors);

@@ -94,7 +94,22 @@ std::optional<WorkerRequest> parse_request(std::string_view bytes) {
   return from_bytes<WorkerRequest>(bytes);
 }
 
-// What indexes something is checked: a kernel may have written over the worker's memory.
+namespace {
+
+// It names a folder.
+bool is_signature(const std::string& text) {
+  constexpr size_t kMost = 255;
+  const auto is_safe = [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+  };
+  return !text.empty() && text.size() <= kMost && text[0] != '.' &&
+         std::all_of(text.begin(), text.end(), is_safe);
+}
+
+}  // namespace
+
+// What indexes or names something is checked: a kernel may have written over the worker's memory.
 std::optional<WorkerReply> parse_reply(std::string_view bytes) {
   auto reply = from_bytes<WorkerReply>(bytes);
   if (!reply) return {};
@@ -109,6 +124,8 @@ std::optional<WorkerReply> parse_reply(std::string_view bytes) {
       !signature ||
       (is_class(signature->verdict) && static_cast<size_t>(signature->symptom) < kSymptomNames.size() &&
        (!signature->dtype || static_cast<size_t>(*signature->dtype) < kDtypes.size()));
+  const std::string& named = reply->finished.outcome.signature;
+  if ((reply->finished.found || !named.empty()) && !is_signature(named)) return {};
   if (!known_cells || !known_signature || !is_class(reply->finished.outcome.verdict) ||
       !is_class(reply->verdict.verdict) || reply->kind > WorkerReply::Kind::problem)
     return {};

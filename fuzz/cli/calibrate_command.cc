@@ -113,7 +113,7 @@ std::vector<FunctionErrors> measure_and_show(const Backend& backend, const Measu
                                              Console& console) {
   MeasureProgress progress;
   auto measured = std::async(std::launch::async, [&] {
-    return measure_functions(backend, options, progress, InterruptGuard::interrupted);
+    return measure_functions(backend, options, progress, Signals::interrupted);
   });
   show_progress(
       console, [&](auto time) { return measured.wait_for(time) == std::future_status::ready; },
@@ -138,7 +138,7 @@ int measure_backend(const CalibrateFlags& flags, Console& console) {
     if (const auto problem = make_folder(flags.output))
       return fail(console, kName, problem->what, kCannotWrite);
   }
-  const InterruptGuard guard;
+  Signals::finish_first();
   const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
   const std::vector<FunctionErrors> functions =
       measure_and_show(backend,
@@ -146,7 +146,7 @@ int measure_backend(const CalibrateFlags& flags, Console& console) {
                         {flags.judge.compile_timeout, flags.judge.run_timeout},
                         static_cast<int>(flags.jobs > 0 ? flags.jobs : cores)},
                        console);
-  if (InterruptGuard::interrupted()) return fail(console, kName, "interrupted", kInterrupted);
+  if (Signals::interrupted()) return fail(console, kName, "interrupted", kInterrupted);
   const MeasuredBackend measured(backend, flags.all);
   const std::string json = function_errors_json(measured, functions);
   console.out << (flags.json

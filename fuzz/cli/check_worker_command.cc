@@ -184,7 +184,7 @@ class WorkerCheck {
 
  private:
   void judge_samples(const Judging& judging, Samples& samples) {
-    while (!InterruptGuard::interrupted()) {
+    while (!Signals::interrupted()) {
       const auto sample = samples.next();
       if (!sample) return;
       const Verdict verdict = judging.run(sample->test_case).verdict;
@@ -270,14 +270,14 @@ int run(CheckWorkerFlags& flags, Console& console) {
   const auto spec = worker_spec(worker);
   if (!spec) return fail(console, kName, spec.problem());
   if (const auto problem = flags.judge.read_known()) return fail(console, kName, problem->what);
-  const InterruptGuard guard;
+  Signals::finish_first();
   WorkerCheck check(flags, worker);
   if (check.check_protocol_of(*spec)) check.check_ops(console);
   if (flags.json)
     console.out << check.json().dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   else
     console.out << check.text(flags.wide ? kAllColumns : kColumns);
-  if (InterruptGuard::interrupted()) return fail(console, kName, "interrupted", kInterrupted);
+  if (Signals::interrupted()) return fail(console, kName, "interrupted", kInterrupted);
   return check.failed() ? kFindings : kClean;
 }
 

@@ -168,7 +168,6 @@ int code_of(const Verdict& verdict) {
 int run(ExplainFlags& flags, Console& console) {
   if (const auto why = flags.judge.cannot_run()) return fail(console, "explain", why->why, why->code);
   if (const auto problem = flags.judge.read_known()) return fail(console, "explain", problem->what);
-  const InterruptGuard guard(InterruptGuard::First::ends);  // there is nothing to keep
   const size_t columns = flags.wide ? kAllColumns : kColumns;
   std::string_view separator;
   int code = kClean;

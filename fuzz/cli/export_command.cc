@@ -156,7 +156,7 @@ int put(const ExportFlags& flags, const Exported& exported, Console& console) {
 // A recorded finding stays one, whatever is known since.
 Judging judging_of(const ExportFlags& flags, const Case& test_case, const std::string& signature) {
   Judging judging(flags.judge, test_case);
-  judging.options.stop = InterruptGuard::interrupted;
+  judging.options.stop = Signals::interrupted;
   return without_issue_of(std::move(judging), signature);
 }
 
@@ -167,7 +167,7 @@ std::string issue_of(const ExportFlags& flags, const Case& test_case, const std:
   options.judging = judging_of(flags, test_case, signature);
   options.flags = flags.judge.text();
   options.commit = console.commit;
-  options.stop = InterruptGuard::interrupted;
+  options.stop = Signals::interrupted;
   options.max_seconds = kIssueSeconds;
   return issue_text(file, test_case, signature, options);
 }
@@ -204,7 +204,6 @@ int run(ExportFlags& flags, Console& console) {
   const std::string file = case_of_folder(flags.files[0]);
   if (const auto problem = file == flags.files[0] ? std::nullopt : refused_link(file))
     return fail(console, kName, problem->what);
-  const InterruptGuard guard(InterruptGuard::First::ends);  // there is nothing to keep
   const auto test_case = read_case_argument(file);
   if (!test_case) return fail(console, kName, test_case.problem());
   ExportSource source{*test_case, file};

@@ -78,7 +78,9 @@ void add_processes(CampaignOptions& options, std::vector<Flag>& flags) {
   flags.push_back({.name = "rss_limit_mb",
                    .target = &options.rss_limit_mb,
                    .value = "N",
-                   .doc = "How much memory a worker process may use, in MiB; 0: no limit.",
+                   .doc = "How much memory a worker process may use, in MiB, with all processes that it "
+                          "started, such as workers of other programs and their compilers; memory that they "
+                          "share counts once. 0: no limit.",
                    .hi = 1e9});
 }
 
@@ -166,7 +168,8 @@ constexpr std::string_view kDetails =
     "\n"
     "SIGINT, SIGTERM and SIGHUP end the campaign within some seconds; cases that were not finished run "
     "again when it is continued. SIGUSR1, SIGUSR2 and SIGXCPU, by which batch systems announce the end of "
-    "a job, let the running cases finish.\n"
+    "a job, let the running cases finish. A second SIGINT, SIGTERM or SIGHUP ends the command at once. "
+    "Whatever ends it, also SIGKILL, all processes that it started end with it.\n"
     "\n"
     "Exit codes: 0 no finding, 1 wrong usage or a corpus file that cannot be read, 71 out of memory (on "
     "the host, or in 20 consecutive cases), 72 interrupted, 73 a file cannot be written, 75 preempted "

@@ -89,9 +89,9 @@ int run(GenerateFlags& flags, Console& console) {
   options.data = parse_data_mix(flags.data);
   options.ops = flags.ops;
   options.engine = parse_engine(flags.engine);
-  const InterruptGuard guard;
+  Signals::finish_first();
   std::vector<std::string> files;
-  for (uint64_t i = 0; i < flags.count && !InterruptGuard::interrupted(); ++i) {
+  for (uint64_t i = 0; i < flags.count && !Signals::interrupted(); ++i) {
     const uint64_t counter = flags.first + i;
     const std::string file_name =
         std::to_string(flags.seed) + "-" + std::to_string(*shard) + "-" + std::to_string(counter) + ".json";

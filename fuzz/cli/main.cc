@@ -17,6 +17,7 @@
 #include "backends/remote/plugin_worker.h"
 #include "commit.h"  // made by cmake/commit.cmake
 #include "fuzz/base/color.h"
+#include "fuzz/base/interrupt.h"
 #include "fuzz/base/output_width.h"
 #include "fuzz/base/patient_stream.h"
 #include "fuzz/campaign/campaign_worker.h"
@@ -73,16 +74,20 @@ void keep_standard_streams() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string_view word = argc > 1 ? argv[1] : "";
+  const bool is_worker =
+      word == fusesmith::backends::kPluginWorker || word == fusesmith::fuzz::kCampaignWorker;
+  if (!is_worker) fusesmith::fuzz::Signals::catch_all(word);
   keep_standard_streams();
   // What `plugin:PATH.so` starts: no command, since it speaks a protocol and not with people.
-  if (argc == 3 && argv[1] == fusesmith::backends::kPluginWorker)
+  if (argc == 3 && word == fusesmith::backends::kPluginWorker)
     fusesmith::backends::serve_plugin(argv[2], fusesmith::fuzz::make_plugin_device_memory);
   keep_memory();
   terminate_before = std::set_terminate(end_without_memory);
   // A reader that went away, or a file above its limit, is an error of writing, not a death.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  if (argc == 3 && argv[1] == fusesmith::fuzz::kCampaignWorker) fusesmith::fuzz::serve_campaign(argv[2]);
+  if (argc == 3 && word == fusesmith::fuzz::kCampaignWorker) fusesmith::fuzz::serve_campaign(argv[2]);
   fusesmith::fuzz::set_terminals({isatty(STDOUT_FILENO) != 0, isatty(STDERR_FILENO) != 0});
   fusesmith::fuzz::set_terminal_columns(output_terminal_columns());
   fusesmith::fuzz::PatientBuffer errors(STDERR_FILENO);

@@ -102,20 +102,20 @@ std::string text_of(const MergeResult& result, const std::string& destination, s
 
 // Exit code: 0, 1, 72, 73, 75.
 int run(MergeFlags& flags, Console& console) {
-  const InterruptGuard guard;
+  Signals::finish_first();
   leave_out_files(flags.folders, console, 1);
   MergeOptions options;
   options.destination = flags.folders[0];
   options.sources.assign(flags.folders.begin() + 1, flags.folders.end());
   options.list = names_in;
-  options.stop = InterruptGuard::interrupted;
+  options.stop = Signals::interrupted;
   const auto merged = merge(options);
   if (const auto* failure = std::get_if<MergeFailure>(&merged))
     return fail(console, kName, failure->what, failure->code);
   const auto& result = std::get<MergeResult>(merged);
   for (const std::string& problem : result.problems) fail(console, kName, printable(problem));
   if (result.stopped) {
-    const bool preempted = InterruptGuard::preempted();
+    const bool preempted = Signals::preempted();
     return fail(console, kName, "interrupted; the next merge completes it",
                 preempted ? kPreempted : kInterrupted);
   }

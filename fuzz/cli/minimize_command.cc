@@ -95,7 +95,7 @@ Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const
                       DeviceWatch& watch, const Console& console) {
   Judging judging(flags.judge, start);
   judging.watch = &watch;
-  judging.options.stop = InterruptGuard::interrupted;
+  judging.options.stop = Signals::interrupted;
   const std::string output = flags.output.empty() ? beside(file, ".min.json") : flags.output;
   Case wanted = with_options(start, judging.options);
   wanted.expect.reset();  // speaks of the start
@@ -105,7 +105,7 @@ Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const
   options.max_seconds = flags.max_seconds;
   options.max_queries = flags.max_queries;
   options.on_other = [&](const std::string& signature, const Case&) { others.push_back(signature); };
-  const Stop stop = [] { return InterruptGuard::interrupted(); };
+  const Stop stop = [] { return Signals::interrupted(); };
   const Reproduction seen = reproduce(wanted, {}, judging, kFirstTrials, stop);
   if (stop()) throw Interrupted{};
   if (!seen.fails()) {
@@ -128,7 +128,7 @@ Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const
 // One file of several, or the only one; its JSON goes into `cases`. Throws Interrupted.
 int minimize_file(const MinimizeFlags& flags, const std::string& file, Json& cases, Console& console) {
   const auto start = read_case_argument(file);
-  if (InterruptGuard::interrupted()) throw Interrupted{};
+  if (Signals::interrupted()) throw Interrupted{};
   if (!start) return fail(console, kName, start.problem());
   const std::string suspect = beside(file == kStandardInput ? flags.output : file, ".suspect.json");
   std::optional<Problem> not_saved;
@@ -207,7 +207,7 @@ int run(MinimizeFlags& flags, Console& console) {
     return fail(console, kName, "a case on standard input needs --output=MIN.json");
   if (const auto why = flags.judge.cannot_run()) return fail(console, kName, why->why, why->code);
   if (const auto problem = flags.judge.read_known()) return fail(console, kName, problem->what);
-  const InterruptGuard guard;
+  Signals::finish_first();
   int code = kClean;
   Json cases = Json::array();
   for (const std::string& file : flags.files) {

@@ -71,7 +71,7 @@ void add_known(const JudgeFlags& flags, Replayed& replayed) {
 Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& test_case,
                 ValuesFile* values) {
   Judging judging(flags.judge, test_case);
-  judging.options.stop = InterruptGuard::interrupted;
+  judging.options.stop = Signals::interrupted;
   if (values) {
     judging.options.on_step = [&](int64_t step, const Trace& baseline, const Trace& candidate) {
       values->add_step(test_case.graph, step, baseline, candidate);
@@ -79,7 +79,7 @@ Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& t
   }
   Replayed replayed{file, {}};
   replayed.run = judging.run(test_case, [&](CaseRun& judged) {
-    replayed.repeats = repeat_run(test_case.graph, judged, flags.repeat, InterruptGuard::interrupted);
+    replayed.repeats = repeat_run(test_case.graph, judged, flags.repeat, Signals::interrupted);
     replayed.definitions =
         definition_differences(test_case, judged, *find_backend(judging.candidate), judging.options);
   });
@@ -163,7 +163,9 @@ Json json_of(const Replayed& replayed) {
 // does.
 class Replay {
  public:
-  Replay(const ReplayFlags& flags, Console& console) : flags_(flags), console_(console) {}
+  Replay(const ReplayFlags& flags, Console& console) : flags_(flags), console_(console) {
+    Signals::finish_first();
+  }
 
   // What is wrong with the file of --values.
   std::optional<Problem> open_values() {
@@ -193,16 +195,16 @@ class Replay {
       console_.out << Json{{"cases", std::move(cases_)}}.dump(2, ' ', false, Json::error_handler_t::replace)
                    << "\n";
     }
-    if (!device_failed_ && InterruptGuard::interrupted())
+    if (!device_failed_ && Signals::interrupted())
       return fail(console_, "replay", "interrupted after " + counted(judged_, "case"), kInterrupted);
     return code_;
   }
 
  private:
   void add_file(const std::string& file) {
-    if (device_failed_ || values_failed_ || InterruptGuard::interrupted()) return;
+    if (device_failed_ || values_failed_ || Signals::interrupted()) return;
     const auto test_case = read_case_argument(file);
-    if (InterruptGuard::interrupted()) return;
+    if (Signals::interrupted()) return;
     if (!test_case) return cannot_read(test_case.problem());
     try {
       const Replayed replayed = replay(flags_, file, *test_case, values_ ? &*values_ : nullptr);
@@ -248,7 +250,6 @@ class Replay {
 
   const ReplayFlags& flags_;
   Console& console_;
-  const InterruptGuard guard_;
   Json cases_ = Json::array();
   int64_t judged_ = 0;
   int code_ = kClean;

@@ -78,7 +78,7 @@ Result<Case> read_work_case(const WorkPath& file) {
 
 Result<Case> read_case_argument(const std::string& argument) {
   if (argument != kStandardInput) return read_known_case(argument);
-  const auto text = read_standard_input(kMaxJsonBytes + 1, InterruptGuard::interrupted);
+  const auto text = read_standard_input(kMaxJsonBytes + 1, Signals::interrupted);
   if (!text) return Problem{text.problem()};
   auto test_case = parse_case(*text);
   if (!test_case) return Problem{"standard input: " + test_case.problem()};

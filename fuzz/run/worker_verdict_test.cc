@@ -92,6 +92,7 @@ constexpr Expected kFaults[] = {
     {"too_many_bytes", VerdictClass::defect, Symptom::bad_reply},
     {"huge_header", VerdictClass::defect, Symptom::bad_reply},
     {"huge_payload", VerdictClass::defect, Symptom::bad_reply},
+    {"deep_header", VerdictClass::defect, Symptom::bad_reply},
     {"no_json", VerdictClass::defect, Symptom::bad_reply},
     {"unknown_reply", VerdictClass::defect, Symptom::bad_reply},
     {"problems_are_no_list", VerdictClass::defect, Symptom::bad_reply},

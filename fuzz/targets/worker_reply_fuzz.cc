@@ -44,7 +44,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // Whatever the lengths say, the rest is a header, a byte 0, and the payload.
   const auto* text = reinterpret_cast<const char*>(data) + sizeof prefix;
   const size_t left = size - sizeof prefix, header_size = strnlen(text, left);
-  const auto header = nlohmann::json::parse(std::string_view(text, header_size), nullptr, false);
+  const auto parsed = backends::parse_strict_json(std::string_view(text, header_size));
+  if (!parsed.ok()) return check_problem(parsed.problem()), 0;
+  const auto& header = *parsed;
   if (!header.is_object()) return 0;
   const auto plan = backends::parse_plan(graph, header);
   if (plan.ok()) {

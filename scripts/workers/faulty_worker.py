@@ -154,6 +154,9 @@ class Worker:
             sys.exit(3)
         if fault == "hangs_at_run":
             time.sleep(3600)
+        if fault == "starts_a_large_process":
+            subprocess.Popen([sys.executable, "-c", "import time; x = b'1' * (900 << 20); time.sleep(3600)"])
+            time.sleep(3600)
         if fault == "overwrites_an_input":
             header["problems"] = [{"kind": "source_overwritten", "value": "x", "element": 1}]
         if fault == "writes_around_an_output":
@@ -175,6 +178,7 @@ class Worker:
                "too_many_bytes": lambda: send(header, data + b"\0\0\0\0"),
                "huge_header": lambda: send(header, data, lengths=(2 ** 31, 0)),
                "huge_payload": lambda: send(header, data, lengths=(len(json.dumps(header)), 2 ** 60)),
+               "deep_header": lambda: OUT.write(b"FSM1" + struct.pack("<IQ", 2 ** 24, 0) + b"[" * 2 ** 24),
                "no_json": lambda: OUT.write(b"FSM1" + struct.pack("<IQ", 4, 0) + b"{{{{"),
                "unknown_reply": lambda: send({"type": "greetings"}),
                "raises": lambda: send({"type": "error", "kind": "failed", "traceback": "line 3\nRuntimeError\n",
