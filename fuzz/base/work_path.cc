@@ -309,6 +309,8 @@ std::optional<Problem> copy_file(const WorkPath& from, const WorkPath& to, bool*
 }
 
 std::optional<Problem> make_folder(const WorkPath& folder) {
+  Failure failure;
+  if (enter(folder, folder.names().size(), kSearch, failure).ok()) return {};
   std::error_code error;
   if (fs::create_directories(folder.root(), error) || error) {
     if (error) return problem(WorkPath(folder.root()), "make the folder", error.value());
@@ -322,14 +324,15 @@ std::optional<Problem> make_folder(const WorkPath& folder) {
     const WorkPath below = path / name;
     const Place place(below, O_RDONLY);
     if (!place.folder.ok()) return place.failure.problem("make the folder");
+    path = below;
+    struct stat status {};
+    if (status_at(place.folder.get(), name, status)) continue;
     if (::mkdirat(place.folder.get(), name.c_str(), 0777) == 0) {
-      if (auto unsynced = sync(place.folder.get(), path)) return unsynced;
+      if (auto unsynced = sync(place.folder.get(), below.folder())) return unsynced;
     } else if (errno != EEXIST) {
       return problem(below, "make the folder", errno);
     }
-    path = below;
   }
-  Failure failure;
   const Descriptor there = enter(folder, folder.names().size(), kSearch, failure);
   return there.ok() ? std::nullopt : std::optional(failure.problem("make the folder"));
 }
