@@ -36,7 +36,10 @@ std::string read_text(const WorkPath& file, Lines& problems) {
 }
 
 FindingRecord read_finding(const WorkPath& folder, Lines& problems) {
-  FindingRecord record{.signature = folder.name(), .folder = folder, .file = folder / kCaseFile};
+  FindingRecord record;
+  record.signature = folder.name();
+  record.folder = folder;
+  record.file = folder / kCaseFile;
   record.cases = number_of(read_text(folder / "count", problems));
   record.verdict = Json::parse(read_text(folder / "verdict.json", problems), nullptr, false);
   if (!record.verdict.is_object()) record.verdict = Json();
@@ -102,10 +105,11 @@ Result<std::vector<FindingRecord>> read_findings(const WorkPath& workdir, Lines*
   std::sort(names->begin(), names->end());
   for (const std::string& name : *names) {
     const FileKind kind = kind_of(findings / name / kCaseFile);
-    if (kind == FileKind::unknown || kind_of(findings / name) == FileKind::other)
-      read_text(findings / name / kCaseFile, lines);
-    else if (kind != FileKind::none)
+    if (kind == FileKind::unknown || kind_of(findings / name) == FileKind::other) {
+      if (const auto folder = names_in(findings / name); !folder) lines.push_back(folder.problem());
+    } else if (kind != FileKind::none) {
       records.push_back(read_finding(findings / name, lines));
+    }
   }
   return records;
 }
