@@ -31,7 +31,13 @@ ScriptReply call_script(const ScriptRequest& request) {
   const auto is_late = [&] { return received.io != Io::done && received.io != Io::closed; };
   if (!is_late()) received = receive_frame(**child, kMaxPayload, limit);
   if (is_late()) return {std::string(request.script) + ": no reply within the time limit", true};
-  if (received.io != Io::done) return {ended_text(request.script, **child)};
+  if (received.io != Io::done) {
+    ScriptReply ended{ended_text(request.script, **child)};
+    // Where a library of C++ ends the process, for example.
+    for (const char* words : {"bad_alloc", "MemoryError", "Cannot allocate memory"})
+      ended.out_of_memory |= ended.problem.find(words) != std::string::npos;
+    return ended;
+  }
   if (!received.problem.empty()) return {std::string(request.script) + ": " + received.problem};
   ScriptReply reply;
   auto header = parse_strict_json(received.frame.header);
@@ -39,8 +45,11 @@ ScriptReply call_script(const ScriptRequest& request) {
     return {std::string(request.script) + ": the reply is no JSON object" +
             (header ? "" : ": " + header.problem())};
   reply.header = std::move(*header);
-  if (const auto error = reply.header.find("error"); error != reply.header.end())
-    return {error->is_string() ? one_line(error->get<std::string>()) : "an error without a text"};
+  if (const auto error = reply.header.find("error"); error != reply.header.end()) {
+    const auto memory = reply.header.find("out_of_memory");
+    return {error->is_string() ? one_line(error->get<std::string>()) : "an error without a text", false,
+            memory != reply.header.end() && *memory == true};
+  }
   reply.payload = std::move(received.frame.payload);
   return reply;
 }

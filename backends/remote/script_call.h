@@ -16,6 +16,7 @@ struct ScriptReply {
   std::string problem =
       {};  // one line: the script is missing, failed, was too late, or replied with an "error"
   bool timed_out = false;
+  bool out_of_memory = false;  // as the script says, or its last words
   nlohmann::json header = {};  // an object
   std::vector<std::byte> payload = {};
 };

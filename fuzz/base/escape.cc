@@ -1,7 +1,8 @@
 #include "fuzz/base/escape.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <iterator>
+#include <utility>
 
 namespace fusesmith::fuzz {
 
@@ -9,8 +10,9 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// The length of the UTF-8 sequence at the beginning of `text`, 0 if there is none; sets its code point.
-size_t decode(std::string_view text, uint32_t& point) {
+}  // namespace
+
+size_t decode_utf8(std::string_view text, uint32_t& point) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
   const size_t length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
@@ -30,17 +32,33 @@ size_t decode(std::string_view text, uint32_t& point) {
 }
 
 bool is_shown(uint32_t point) {
-  const bool control = point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x2028 || point == 0x2029;
-  const bool direction = point == 0x200E || point == 0x200F || (point >= 0x202A && point <= 0x202E) ||
-                         (point >= 0x2066 && point <= 0x2069);
-  return !control && !direction;
+  constexpr std::pair<uint32_t, uint32_t> kHidden[] = {
+      {0x00, 0x1F},       {0x7F, 0x9F},  // control characters
+      {0xAD, 0xAD},                      // soft hyphen
+      {0x034F, 0x034F},                  // combining grapheme joiner
+      {0x061C, 0x061C},                  // Arabic letter mark
+      {0x115F, 0x1160},                  // Hangul fillers
+      {0x17B4, 0x17B5},   {0x180B, 0x180F},
+      {0x200B, 0x200F},                      // zero width, left-to-right and right-to-left marks
+      {0x2028, 0x202E},                      // line separators, embeddings and overrides of the direction
+      {0x2060, 0x206F},                      // word joiner, isolates
+      {0x3164, 0x3164},   {0xFE00, 0xFE0F},  // Hangul filler, variation selectors
+      {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},  // byte order mark, Hangul filler
+      {0xFFF0, 0xFFFB},                      // specials; U+FFFD is the replacement
+      {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+      {0xE0000, 0xE0FFF},  // tags, variation selectors
+  };
+  return std::none_of(std::begin(kHidden), std::end(kHidden),
+                      [&](const auto& range) { return point >= range.first && point <= range.second; });
 }
+
+namespace {
 
 std::string shown(std::string_view text, bool lines) {
   std::string out;
   while (!text.empty()) {
     uint32_t point = 0;
-    const size_t length = decode(text, point);
+    const size_t length = decode_utf8(text, point);
     if (text[0] == '\n' && lines)
       out += '\n';
     else if (text[0] == '\n' || text[0] == '\t')

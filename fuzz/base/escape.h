@@ -1,6 +1,8 @@
 // Text that comes from case files, workers and file names, made safe for the place where it is shown.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,8 +10,15 @@
 
 namespace fusesmith::fuzz {
 
-// One line without control characters: line breaks and tabs become spaces, other control characters and bytes
-// that are not UTF-8 become U+FFFD. Also characters that reverse the direction of text.
+// The length of the UTF-8 sequence at the beginning of a text that is not empty, 0 if there is none; sets its
+// code point.
+size_t decode_utf8(std::string_view text, uint32_t& point);
+// Whether the character may reach a terminal: it is no control character, does not change the direction of
+// the text around it, and is not invisible (zero width, tags), so that what is read is what is there.
+bool is_shown(uint32_t point);
+
+// One line of characters that are shown: line breaks and tabs become spaces, other characters and bytes that
+// are not UTF-8 become U+FFFD.
 std::string printable(std::string_view text);
 // The same for a text of several lines.
 std::string printable_lines(std::string_view text);

@@ -14,6 +14,18 @@ TEST(Escape, ControlCharactersAreNotShown) {
   EXPECT_EQ(printable("\xCE\xB1 = \xE2\x88\x9E"), "\xCE\xB1 = \xE2\x88\x9E");
 }
 
+// What is read must be what is there: text that runs backwards, and characters that nobody sees.
+TEST(Escape, DirectionMarksAndInvisibleCharactersAreNotShown) {
+  for (const uint32_t point :
+       {0xADU, 0x61CU, 0x180EU, 0x200BU, 0x200DU, 0x200EU, 0x200FU, 0x202AU, 0x202EU, 0x2060U, 0x2066U,
+        0x2069U, 0x206FU, 0xFE0FU, 0xFEFFU, 0xFFF9U, 0xE0001U, 0xE007FU, 0xE01EFU})
+    EXPECT_FALSE(is_shown(point)) << std::hex << point;
+  for (const uint32_t point :
+       {0x20U, 0xA0U, 0xACU, 0xE9U, 0x5D0U, 0x627U, 0x2014U, 0x2190U, 0x4E2DU, 0xFFFDU, 0x1F600U})
+    EXPECT_TRUE(is_shown(point)) << std::hex << point;
+  EXPECT_EQ(printable("\xF3\xA0\x81\x81x"), "\xEF\xBF\xBDx") << "U+E0041, a tag";
+}
+
 TEST(Escape, BytesThatAreNotUtf8AreReplaced) {
   const std::string bad = "\xEF\xBF\xBD";
   EXPECT_EQ(printable("\xFF"), bad);

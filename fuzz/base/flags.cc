@@ -124,6 +124,7 @@ Result<bool> parse_flags(const FlagTable& table, std::span<const std::string> ar
   for (size_t i = 0; i < values.size(); ++i) {
     if (options[i]->count() == 0) continue;
     if (auto problem = set_flag(table.flags[i], values[i])) return *problem;
+    if (table.flags[i].given) table.flags[i].given(values[i]);
   }
   if (!table.positional.target) {
     if (!rest.empty()) return Problem{"unexpected argument '" + rest.front() + "'"};

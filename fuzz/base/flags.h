@@ -36,6 +36,7 @@ struct Flag {
   // Choices that this build lacks, each with the reason why; they are refused with it.
   std::vector<std::pair<std::string_view, std::string_view>> missing_choices = {};
   std::string_view missing = {};  // why this build lacks the flag: it is not offered, and refused with this
+  void (*given)(std::string_view value) = nullptr;  // called by parse_flags with what the command line gives
 };
 
 struct Positional {

@@ -1,20 +1,29 @@
 #include "fuzz/base/printable_stream.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "fuzz/base/escape.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr char kFirstByte = '\xC2';  // of U+0080 to U+00BF in UTF-8, the first 32 of which are controls
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-bool is_control(char c) {
+bool is_plain(char c) {
   const auto byte = static_cast<unsigned char>(c);
-  return (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F;
+  return (byte >= 0x20 && byte < 0x7F) || c == '\n' || c == '\t';
 }
 
-bool is_plain(char c) { return c != kFirstByte && !is_control(c); }
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+// The length of the character that this byte begins; 1 where it begins none.
+size_t length_of(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0xC2 || byte > 0xF4 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+}
 
 }  // namespace
 
@@ -23,16 +32,30 @@ bool PrintableBuffer::put(std::string_view text) {
                     static_cast<std::streamsize>(text.size());
 }
 
+bool PrintableBuffer::put_replaced(uint32_t point) {
+  if (replaced_ == Replaced::by_a_sign) return put(kReplacement);
+  char text[16];
+  const uint32_t beyond = point - 0x10000;
+  if (point < 0x10000)
+    std::snprintf(text, sizeof text, "\\u%04x", static_cast<unsigned>(point));
+  else
+    std::snprintf(text, sizeof text, "\\u%04x\\u%04x", static_cast<unsigned>(0xD800 + (beyond >> 10)),
+                  static_cast<unsigned>(0xDC00 + (beyond & 0x3FF)));
+  return put(std::string_view(text));
+}
+
 bool PrintableBuffer::put(char c) {
-  if (begun_) {
-    begun_ = false;
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x80 && byte < 0xA0) return put(kReplacement);
-    if (!put(std::string_view(&kFirstByte, 1))) return false;
+  if (!begun_.empty() && !continues(c)) {  // no UTF-8
+    if (!put(std::string_view(begun_))) return false;
+    begun_.clear();
   }
-  begun_ = c == kFirstByte;
-  if (begun_) return true;
-  return put(is_control(c) ? kReplacement : std::string_view(&c, 1));
+  if (begun_.empty() && is_plain(c)) return put(std::string_view(&c, 1));
+  begun_ += c;
+  if (begun_.size() < length_of(begun_[0])) return true;
+  uint32_t point = 0;
+  const bool is_character = decode_utf8(begun_, point) == begun_.size();
+  const std::string text = std::exchange(begun_, {});
+  return is_character && !is_shown(point) ? put_replaced(point) : put(std::string_view(text));
 }
 
 PrintableBuffer::int_type PrintableBuffer::overflow(int_type c) {
@@ -43,7 +66,7 @@ PrintableBuffer::int_type PrintableBuffer::overflow(int_type c) {
 std::streamsize PrintableBuffer::xsputn(const char* text, std::streamsize size) {
   const char *at = text, *const end = text + size;
   while (at != end) {
-    const char* next = begun_ ? at : std::find_if_not(at, end, is_plain);
+    const char* next = begun_.empty() ? std::find_if_not(at, end, is_plain) : at;
     if (next == at) {
       if (!put(*at++)) return at - text - 1;
       continue;

@@ -19,6 +19,7 @@
 #include "fuzz/run/gpus.h"
 #include "fuzz/run/interrupted.h"
 #include "fuzz/run/known_names.h"
+#include "fuzz/run/named_by_files.h"
 #include "graph/philox.h"
 
 namespace fusesmith::fuzz {
@@ -447,6 +448,12 @@ int run_to_its_end(CampaignOptions options, Console& console) {
   for (const auto& [key, value] :
        {std::pair("baseline", &options.judge.baseline), std::pair("candidate", &options.judge.candidate)}) {
     if (value->empty()) *value = WorkDirectory::recorded(options.workdir, key);
+  }
+  const NamedBackend named[] = {{"baseline", options.judge.baseline}, {"candidate", options.judge.candidate}};
+  if (const auto problem =
+          programs_named_by((std::filesystem::path(options.workdir) / "campaign.json").string(), named))
+    return fail(console, kName, problem->what);
+  for (std::string* value : {&options.judge.baseline, &options.judge.candidate}) {
     if (!find_backend(*value)) value->clear();
   }
   if (options.engine.empty()) options.engine = WorkDirectory::recorded(options.workdir, "engine");

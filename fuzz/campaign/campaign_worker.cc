@@ -185,6 +185,8 @@ WorkerHello hello_of(WorkerSetup& setup, std::optional<Judging>& judging) {
     return hello;
   }
   JudgeFlags& flags = setup.options.judge;
+  for (const std::string* name : {&flags.baseline, &flags.candidate})
+    allow_worker(*name);  // the supervisor's
   if (const auto why = flags.cannot_run()) {
     hello.problem = why->why;
     hello.code = why->code;

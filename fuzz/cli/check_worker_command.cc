@@ -267,6 +267,7 @@ FlagTable CheckWorkerFlags::table() {
 
 int run(CheckWorkerFlags& flags, Console& console) {
   const std::string worker = worker_kind(flags.worker[0]) ? flags.worker[0] : "remote:" + flags.worker[0];
+  allow_worker(worker);
   const auto spec = worker_spec(worker);
   if (!spec) return fail(console, kName, spec.problem());
   if (const auto problem = flags.judge.read_known()) return fail(console, kName, problem->what);

@@ -118,6 +118,13 @@ bool only_shows(std::span<const std::string> args) {
   return command && command->shows;
 }
 
+bool prints_json(std::span<const std::string> args) {
+  const auto end = std::find(args.begin(), args.end(), "--");
+  return std::any_of(args.begin(), end, [](const std::string& arg) {
+    return arg.starts_with("--json") || arg.starts_with("-json");
+  });
+}
+
 }  // namespace
 
 std::string introduction(Offer offer) {
@@ -151,7 +158,8 @@ int run_command_line(std::span<const std::string> arguments, Console& given) {
   std::vector<std::string> args(arguments.begin(), arguments.end());
   const auto color = take_color_flag(args);
   if (!color) return fail(given, args.empty() ? "" : args[0], color.problem());
-  PrintableBuffer printable(given.out.rdbuf());
+  using Replaced = PrintableBuffer::Replaced;
+  PrintableBuffer printable(given.out.rdbuf(), prints_json(args) ? Replaced::by_json : Replaced::by_a_sign);
   const bool prints_data = !args.empty() && args[0] == "export";  // an npz file, for example
   std::ostream out(prints_data ? given.out.rdbuf() : &printable);
   enable_colors(out, wants_color(*color, terminals().out) ? given.out.rdbuf() : nullptr);

@@ -40,7 +40,7 @@ TEST_P(CorpusFile, ReplaysToWhatItExpects) {
   const auto& names = test_case->expect->backends;
   if (std::any_of(names.begin(), names.end(), [](const std::string& name) { return worker_kind(name); }))
     GTEST_SKIP() << "scripts/gallery --check replays it: libraries differ from version to version";
-  const Judging judging(JudgeFlags{}, *test_case);
+  const Judging judging = *Judging::of_case({}, GetParam(), *test_case);
   if (!judging.why_not.empty()) GTEST_SKIP() << judging.why_not;
   const Verdict verdict = judging.run(*test_case).verdict;
   EXPECT_TRUE(is_about(*test_case, verdict));

@@ -144,9 +144,9 @@ FlagTable ExplainFlags::table() {
   return table;
 }
 
-Explained explain_case(const ExplainFlags& flags, const std::string& file, const Case& test_case) {
+Explained explain_case(const ExplainFlags& flags, const std::string& file, const Case& test_case,
+                       const Judging& judging) {
   Explained explained{file, {}};
-  const Judging judging(flags.judge, test_case);
   Budget budget{.max_seconds = flags.max_seconds};
   const auto begun = std::chrono::steady_clock::now();
   explained.run = judging.run(test_case, [&](CaseRun& judged) {
@@ -178,8 +178,13 @@ int run(ExplainFlags& flags, Console& console) {
       code = more_severe(code, fail(console, "explain", test_case.problem()));
       continue;
     }
+    const auto judging = Judging::of_case(flags.judge, file, *test_case);
+    if (!judging) {
+      code = more_severe(code, fail(console, "explain", judging.problem()));
+      continue;
+    }
     try {
-      const Explained explained = explain_case(flags, file, *test_case);
+      const Explained explained = explain_case(flags, file, *test_case, *judging);
       code = more_severe(code, code_of(explained.run.verdict));
       if (flags.json) {
         cases.push_back(json_of(explained));

@@ -154,17 +154,19 @@ int put(const ExportFlags& flags, const Exported& exported, Console& console) {
 }
 
 // A recorded finding stays one, whatever is known since.
-Judging judging_of(const ExportFlags& flags, const Case& test_case, const std::string& signature) {
-  Judging judging(flags.judge, test_case);
-  judging.options.stop = Signals::interrupted;
-  return without_issue_of(std::move(judging), signature);
+Result<Judging> judging_of(const ExportFlags& flags, const std::string& file, const Case& test_case,
+                           const std::string& signature) {
+  auto judging = Judging::of_case(flags.judge, file, test_case);
+  if (!judging) return judging;
+  judging->options.stop = Signals::interrupted;
+  return without_issue_of(std::move(*judging), signature);
 }
 
 // The text of an issue, as campaigns write it; empty where the case does not fail.
 std::string issue_of(const ExportFlags& flags, const Case& test_case, const std::string& file,
-                     const std::string& signature, const Console& console) {
+                     const Judging& judging, const std::string& signature, const Console& console) {
   FindingOptions options;
-  options.judging = judging_of(flags, test_case, signature);
+  options.judging = judging;
   options.flags = flags.judge.text();
   options.commit = console.commit;
   options.stop = Signals::interrupted;
@@ -211,13 +213,15 @@ int run(ExportFlags& flags, Console& console) {
   try {
     const auto recorded = recorded_failure(file);
     const std::string signature = recorded ? recorded->signature : "";
-    if (flags.with_results && flags.to == kMarkdown) {
-      const std::string text = issue_of(flags, *test_case, file, signature, console);
-      if (!text.empty()) return put(flags, {text}, console);
-    }
     std::optional<Result<CaseResults>> results;
-    if (flags.with_results)
-      results.emplace(results_of(*test_case, judging_of(flags, *test_case, signature), signature));
+    if (flags.with_results) {
+      const auto judging = judging_of(flags, file, *test_case, signature);
+      if (!judging) return fail(console, kName, judging.problem());
+      const std::string text =
+          flags.to == kMarkdown ? issue_of(flags, *test_case, file, *judging, signature, console) : "";
+      if (!text.empty()) return put(flags, {text}, console);
+      results.emplace(results_of(*test_case, *judging, signature));
+    }
     // A backend that crashes has none, which is what the script is to show.
     const bool are_missing = results && !*results && recorded;
     if (are_missing) console.err << "fusesmith export: " << printable(results->problem()) << "\n";

@@ -24,6 +24,7 @@ struct ImportFlags {
   std::vector<std::string> dim;
   int64_t split = 0;
   double timeout = 300;
+  int64_t rss_limit_mb = 4096;
   bool json = false;
   std::vector<std::string> model;
 
@@ -43,7 +44,7 @@ FlagTable ImportFlags::table() {
       "docs/import.md lists the others.\n"
       "\n"
       "Exit codes: 0 all files are written, 1 wrong usage, or a model that cannot be read or has nothing to "
-      "import (no file is written), 70 timeout, 73 a file cannot be written.";
+      "import (no file is written), 70 timeout, 71 out of memory, 73 a file cannot be written.";
   table.positional = {"MODEL.onnx|PROGRAM.pt2", &model, 1, 1};
   table.flags.push_back({.name = "output",
                          .target = &output,
@@ -69,6 +70,13 @@ FlagTable ImportFlags::table() {
                          .unit = Flag::Unit::seconds,
                          .lo = 0.01,
                          .hi = 1e6});
+  table.flags.push_back({.name = "rss_limit_mb",
+                         .target = &rss_limit_mb,
+                         .value = "N",
+                         .doc =
+                             "How much memory the script may use, in MiB, beside eight times the size of the "
+                             "model's files; 0: no limit.",
+                         .hi = 1e9});
   table.flags.push_back({.name = "json",
                          .target = &json,
                          .doc = "Print {\"files\": [...], \"unmapped\": [...], ...} on standard output and "
@@ -142,7 +150,7 @@ void print_json(const backends::ScriptReply& reply, const std::vector<ImportedFi
   console.out << object.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
-// Exit code: 0, 1, 70, 73.
+// Exit code: 0, 1, 70, 71, 73.
 int run(ImportFlags& flags, Console& console) {
   if (flags.output.empty())
     return fail(console, kName,
@@ -151,13 +159,17 @@ int run(ImportFlags& flags, Console& console) {
   backends::ScriptRequest request{"import_model.py"};
   for (const std::string& size : flags.dim) request.arguments.push_back("--dim=" + size);
   request.arguments.push_back("--split=" + std::to_string(flags.split));
+  request.arguments.push_back("--rss_limit_mb=" + std::to_string(flags.rss_limit_mb));
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   request.arguments.insert(request.arguments.end(), {"--binary=" + program.string(), "--", flags.model[0]});
   request.seconds = flags.timeout;
   const backends::ScriptReply reply = backends::call_script(request);
   if (!reply.problem.empty())
-    return fail(console, kName, flags.model[0] + ": " + reply.problem, reply.timed_out ? kTimeout : kUsage);
+    return fail(console, kName, flags.model[0] + ": " + reply.problem,
+                reply.timed_out       ? kTimeout
+                : reply.out_of_memory ? kOutOfMemory
+                                      : kUsage);
   const auto files = files_or_problem(reply, flags);
   if (!files) return fail(console, kName, flags.model[0] + ": " + files.problem());
   if (flags.split > 0) {

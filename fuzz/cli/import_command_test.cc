@@ -77,6 +77,10 @@ TEST_F(ImportCommand, NothingIsWrittenOnErrors) {
   expect_refused(import({"--timeout=0.2"}), "no reply within the time limit", kTimeout);
   reply({{"error", "opset 9\n, expected 17 to 23"}}, "");
   expect_refused(import(), "m.onnx: opset 9 , expected 17 to 23");
+  reply({{"error", "out of memory"}, {"out_of_memory", true}}, "");
+  expect_refused(import(), "m.onnx: out of memory", kOutOfMemory);
+  script_.runs("echo 'terminate called: std::bad_alloc' >&2; exit 134");
+  expect_refused(import({"--rss_limit_mb=10"}), "std::bad_alloc", kOutOfMemory);
   reply({{"cases", "none"}}, "");
   expect_refused(import(), "the script's reply cannot be read");
   const std::string broken = R"({"fusesmith": 1, "graph": {}})";

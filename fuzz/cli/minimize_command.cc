@@ -91,9 +91,8 @@ struct Outcome {
   std::string text;
 };
 
-Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const Case& start,
+Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const Case& start, Judging judging,
                       DeviceWatch& watch, const Console& console) {
-  Judging judging(flags.judge, start);
   judging.watch = &watch;
   judging.options.stop = Signals::interrupted;
   const std::string output = flags.output.empty() ? beside(file, ".min.json") : flags.output;
@@ -130,6 +129,8 @@ int minimize_file(const MinimizeFlags& flags, const std::string& file, Json& cas
   const auto start = read_case_argument(file);
   if (Signals::interrupted()) throw Interrupted{};
   if (!start) return fail(console, kName, start.problem());
+  auto judging = Judging::of_case(flags.judge, file, *start);
+  if (!judging) return fail(console, kName, judging.problem());
   const std::string suspect = beside(file == kStandardInput ? flags.output : file, ".suspect.json");
   std::optional<Problem> not_saved;
   DeviceWatch watch([&](const std::vector<DeviceWatch::Running>& running) {
@@ -137,7 +138,7 @@ int minimize_file(const MinimizeFlags& flags, const std::string& file, Json& cas
   });
   try {
     const DeviceWatch::Task task(watch, file);
-    const Outcome outcome = minimize_case(flags, file, *start, watch, console);
+    const Outcome outcome = minimize_case(flags, file, *start, std::move(*judging), watch, console);
     if (outcome.code == kCannotWrite) return fail(console, kName, outcome.text, kCannotWrite);
     cases.push_back(outcome.json);
     const bool named = flags.files.size() > 1 && outcome.code == kFindings;

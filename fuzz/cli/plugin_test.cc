@@ -2,6 +2,7 @@
 // a library that cannot be used is a one-line error.
 #include <gtest/gtest.h>
 
+#include "backends/remote/worker_names.h"
 #include "fuzz/cli/test_support.h"
 #include "fuzz/run/judging.h"
 
@@ -14,7 +15,9 @@ std::string library(const std::string& name) {
 
 // In this process `plugin:PATH` would start the tests instead of the program.
 std::string worker_for(const std::string& path, const std::string& fault = "none") {
-  return "remote:env FAULT=" + fault + " '" + program() + "' plugin-worker '" + path + "'";
+  const std::string name = "remote:env FAULT=" + fault + " '" + program() + "' plugin-worker '" + path + "'";
+  allow_worker(name);
+  return name;
 }
 
 Case small_case(const std::string& op = "relu") {

@@ -68,9 +68,8 @@ void add_known(const JudgeFlags& flags, Replayed& replayed) {
   });
 }
 
-Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& test_case,
+Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& test_case, Judging judging,
                 ValuesFile* values) {
-  Judging judging(flags.judge, test_case);
   judging.options.stop = Signals::interrupted;
   if (values) {
     judging.options.on_step = [&](int64_t step, const Trace& baseline, const Trace& candidate) {
@@ -206,8 +205,11 @@ class Replay {
     const auto test_case = read_case_argument(file);
     if (Signals::interrupted()) return;
     if (!test_case) return cannot_read(test_case.problem());
+    auto judging = Judging::of_case(flags_.judge, file, *test_case);
+    if (!judging) return cannot_read(judging.problem());
     try {
-      const Replayed replayed = replay(flags_, file, *test_case, values_ ? &*values_ : nullptr);
+      const Replayed replayed =
+          replay(flags_, file, *test_case, std::move(*judging), values_ ? &*values_ : nullptr);
       take(replayed);
       if (values_) keep_values(*test_case, replayed);
     } catch (const DeviceError& error) {

@@ -103,7 +103,7 @@ TEST(Replay, HoldsCasesToTheirExpectations) {
   EXPECT_EQ(code({{"cpu", "cpu"}, "identical", {}, ""}), kClean);
   EXPECT_EQ(code({{"cpu", "cpu"}, "reassociation", {}, ""}), kFindings);
   EXPECT_EQ(code({{"cpu", "cpu"}, "identical", {}, "defect-x"}), kFindings);
-  EXPECT_EQ(code({{"cpu", "remote:tomorrow"}, "reassociation", {}, ""}), kClean)
+  EXPECT_EQ(code({{"cpu", "torch:tomorrow"}, "reassociation", {}, ""}), kClean)
       << "about a backend that is not here";
   EXPECT_NE(replay(folder / "a.json").out.find("a.json: unsupported, its expectation skipped\n"),
             std::string::npos);

@@ -126,7 +126,7 @@ TEST(ExplainLimits, PatternsAreTurnedOffEvenWhereNoJudgementFits) {
   JudgeFlags flags;
   flags.baseline = "cpu";
   flags.candidate = "cpu_fused";
-  const Judging judging(flags, *test_case);
+  const Judging judging = *Judging::of_case(flags, "case.json", *test_case);
   const CaseRun run = judging.run(*test_case);
   const Explanation slow = explain(*test_case, run, judging, {.max_seconds = 60, .judging_seconds = 1e9}),
                     full = explain(*test_case, run, judging, {});

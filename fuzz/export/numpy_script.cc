@@ -64,7 +64,7 @@ constexpr std::string_view kTaken[] = {
     "normalized", "print",   "range", "map", "main", "float", "is_lawful"};
 
 std::vector<std::string_view> taken_names() {
-  std::vector<std::string_view> names(std::begin(kTaken), std::end(kTaken));
+  std::vector<std::string_view> names = taken_in_script(kTaken);
   for_each_op([&]<class T>(std::type_identity<T>) { names.push_back(T::info.name); });
   return names;
 }

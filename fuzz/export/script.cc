@@ -79,7 +79,7 @@ std::string variable_lines(const ScriptVariable& variable, bool in_file) {
 Tensor tensor_of(const Trace& trace, ValueId value) { return *trace.values[static_cast<size_t>(value)]; }
 
 // Of the step that the results are of.
-ScriptSources shown_step(const ExportSource& source, const Identifiers& names) {
+ScriptSources shown_step(const ExportSource& source, Identifiers& names) {
   const Graph& graph = source.test_case.graph;
   const BackendResults& backend = source.results->shown();
   ScriptSources all;
@@ -94,7 +94,7 @@ ScriptSources shown_step(const ExportSource& source, const Identifiers& names) {
   for (ValueId value : read) {
     if (value < graph.source_count()) continue;
     all.received_values.push_back(value);
-    all.received.push_back({"received_" + names.of(value), {tensor_of(backend.trace, value)}});
+    all.received.push_back({names.fresh("received_" + names.of(value)), {tensor_of(backend.trace, value)}});
   }
   return all;
 }
@@ -121,6 +121,51 @@ Problem too_large(int64_t bytes, int64_t steps) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> taken_in_script(std::span<const std::string_view> own) {
+  constexpr std::string_view kBuiltins[] = {"AssertionError",
+                                            "Exception",
+                                            "abs",
+                                            "all",
+                                            "any",
+                                            "bool",
+                                            "dict",
+                                            "enumerate",
+                                            "exit",
+                                            "float",
+                                            "format",
+                                            "getattr",
+                                            "hasattr",
+                                            "input",
+                                            "int",
+                                            "isinstance",
+                                            "iter",
+                                            "len",
+                                            "list",
+                                            "map",
+                                            "max",
+                                            "min",
+                                            "next",
+                                            "open",
+                                            "pow",
+                                            "print",
+                                            "range",
+                                            "repr",
+                                            "reversed",
+                                            "round",
+                                            "set",
+                                            "slice",
+                                            "sorted",
+                                            "str",
+                                            "sum",
+                                            "super",
+                                            "tuple",
+                                            "type",
+                                            "zip"};
+  std::vector<std::string_view> taken(own.begin(), own.end());
+  taken.insert(taken.end(), std::begin(kBuiltins), std::end(kBuiltins));
+  return taken;
+}
 
 std::string python_shape(const Shape& shape) {
   std::string text;
@@ -159,7 +204,7 @@ Result<ScriptData> script_data(std::span<const ScriptVariable> variables, const 
   return data;
 }
 
-Result<ScriptSources> script_sources(const ExportSource& source, const Identifiers& names) {
+Result<ScriptSources> script_sources(const ExportSource& source, Identifiers& names) {
   if (source.results) return shown_step(source, names);
   const Case& test_case = source.test_case;
   const Graph& graph = test_case.graph;

@@ -39,7 +39,7 @@ struct ScriptSources {
   bool loops = false;  // over several steps: then inputs are lists
 };
 // With results: those of the step that is shown, as the failing backend (else the candidate) had them.
-Result<ScriptSources> script_sources(const ExportSource& source, const Identifiers& names);
+Result<ScriptSources> script_sources(const ExportSource& source, Identifiers& names);
 
 // Of the results; empty without.
 std::vector<ShownElement> script_elements(const ExportSource& source);
@@ -51,6 +51,9 @@ std::vector<ValueId> returned_values(const Graph& graph, std::span<const ShownEl
 // The first lines, which end with `usage`: what the case is, and where it comes from. Every line is harmless
 // text.
 std::string script_header(const ExportSource& source, std::string_view what, std::string_view usage);
+
+// The names that no value may hide: those of the script itself, and the builtins of Python that scripts use.
+std::vector<std::string_view> taken_in_script(std::span<const std::string_view> own);
 
 // "(2, 3)", "(2,)", "()".
 std::string python_shape(const Shape& shape);

@@ -83,7 +83,7 @@ class ScriptChecks {
     test_case.graph = std::move(graph);
     JudgeFlags flags;
     flags.baseline = flags.candidate = "cpu";
-    auto results = results_of(test_case, Judging(flags, test_case));
+    auto results = results_of(test_case, *Judging::of_case(flags, "case.json", test_case));
     ASSERT_TRUE(results.ok()) << results.problem();
     ExportSource source{test_case, "case.json", "data.npz"};
     const auto script = write_(source);

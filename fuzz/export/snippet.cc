@@ -101,7 +101,7 @@ std::string torch_snippet(const Case& test_case, const std::string& backend, con
   constexpr std::string_view kTaken[] = {"torch", "F",           "DEVICE", "graph",           "inf",
                                          "nan",   "print",       "cast",   "widened",         "softcap",
                                          "rope",  "hidden_keys", "show",   "nan_without_keys"};
-  Identifiers names(test_case.graph, kTaken);
+  Identifiers names(test_case.graph, taken_in_script(kTaken));
   const auto sources = sources_of(test_case, names);
   if (!sources) return "";
   const TorchWriter writer(test_case.graph, names);
@@ -123,7 +123,8 @@ std::string torch_snippet(const Case& test_case, const std::string& backend, con
   const std::string call = "(" + comma_separated(sources->names) + ")";
   text += "show(\"eager\", graph" + call + ")\n";
   if (mode != "eager")
-    text += "show(\"" + mode + "\", torch.compile(graph, backend=\"" + mode + "\")" + call + ")\n";
+    text += "show(" + python_quoted(mode) + ", torch.compile(graph, backend=" + python_quoted(mode) + ")" +
+            call + ")\n";
   return text;
 }
 

@@ -144,19 +144,59 @@ with torch.no_grad():
         show_elements(name, results)
 )";
 
-constexpr std::string_view kTaken[] = {"torch",         "F",           "os",        "inf",
-                                       "nan",           "np",          "DATA",      "ELEMENTS",
-                                       "LABELS",        "VARIANTS",    "tensor",    "run",
-                                       "graph",         "from_bits",   "compiled",  "compare",
-                                       "show_elements", "as_f64",      "eager",     "again",
-                                       "reference",     "results",     "name",      "options",
-                                       "repeats",       "parser",      "arguments", "argparse",
-                                       "is_lawful",     "DEVICE",      "STEPS",     "cast",
-                                       "widened",       "softcap",     "rope",      "hidden_keys",
-                                       "print",         "range",       "all",       "zip",
-                                       "type",          "str",         "list",      "step",
-                                       "f64",           "collect_env", "Exception", "error",
-                                       "int",           "tuple",       "placed",    "nan_without_keys",
+constexpr std::string_view kTaken[] = {"torch",
+                                       "F",
+                                       "os",
+                                       "inf",
+                                       "nan",
+                                       "np",
+                                       "DATA",
+                                       "ELEMENTS",
+                                       "LABELS",
+                                       "VARIANTS",
+                                       "tensor",
+                                       "run",
+                                       "graph",
+                                       "from_bits",
+                                       "compiled",
+                                       "compare",
+                                       "show_elements",
+                                       "as_f64",
+                                       "eager",
+                                       "again",
+                                       "reference",
+                                       "results",
+                                       "name",
+                                       "options",
+                                       "repeats",
+                                       "parser",
+                                       "arguments",
+                                       "argparse",
+                                       "is_lawful",
+                                       "DEVICE",
+                                       "prod",
+                                       "STEPS",
+                                       "cast",
+                                       "widened",
+                                       "softcap",
+                                       "rope",
+                                       "hidden_keys",
+                                       "print",
+                                       "range",
+                                       "all",
+                                       "zip",
+                                       "type",
+                                       "str",
+                                       "list",
+                                       "step",
+                                       "f64",
+                                       "collect_env",
+                                       "Exception",
+                                       "error",
+                                       "int",
+                                       "tuple",
+                                       "placed",
+                                       "nan_without_keys",
                                        "slice"};
 
 // The function `run`, which returns the results of all steps.
@@ -218,7 +258,7 @@ std::string labels_text(const Case& test_case, std::span<const ValueId> returned
 
 Result<Exported> export_torch(const ExportSource& source) {
   const Graph& graph = source.test_case.graph;
-  Identifiers names(graph, kTaken);
+  Identifiers names(graph, taken_in_script(kTaken));
   auto sources = script_sources(source, names);
   if (!sources) return Problem{sources.problem()};
   auto data = script_data(sources->sources, source);

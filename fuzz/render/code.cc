@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "fuzz/base/escape.h"
 #include "graph/attributes.h"
 
 namespace fusesmith::fuzz {
@@ -26,7 +27,8 @@ bool is_word(char c) {
 std::string identifier(const std::string& name) {
   std::string word;
   for (char c : name) word += is_word(c) ? c : '_';
-  if (word.empty() || (word[0] >= '0' && word[0] <= '9')) word = "v" + word;
+  // Python gives names that begin with two underscores a meaning, such as __builtins__ and __name__.
+  if (word.empty() || (word[0] >= '0' && word[0] <= '9') || word.starts_with("__")) word = "v" + word;
   return word;
 }
 
@@ -106,9 +108,13 @@ std::string python_quoted(std::string_view text) {
 }
 
 std::string comment_text(std::string_view text) {
-  std::string line(text);
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  std::string line;
+  while (!text.empty()) {
+    uint32_t point = 0;
+    const size_t length = decode_utf8(text, point);
+    line += length > 0 && is_shown(point) ? text.substr(0, length) : " ";
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
   return line;
 }
 

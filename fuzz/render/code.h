@@ -15,8 +15,9 @@ namespace fusesmith::fuzz {
 // Which attributes a call names: all, or the axes, eps and those that differ from their default.
 enum class Attributes : uint8_t { all, telling };
 
-// The names of values as identifiers of Python: ASCII, unique, no keyword and none of the `taken` names. An
-// identifier that differs from its name is made of it.
+// The names of values as identifiers of Python: ASCII, unique, no keyword, no name that Python gives a
+// meaning
+// (__builtins__), and none of the `taken` names. An identifier that differs from its name is made of it.
 class Identifiers {
  public:
   explicit Identifiers(const Graph& graph, std::span<const std::string_view> taken = {});
@@ -32,7 +33,8 @@ class Identifiers {
 
 // A string literal of Python, ASCII only, in double quotes.
 std::string python_quoted(std::string_view text);
-// Text for one comment line: control characters become spaces.
+// Text for one comment line, in UTF-8: characters that are not shown (is_shown in escape.h), and bytes that
+// are none, become spaces.
 std::string comment_text(std::string_view text);
 
 // An element in the fewest digits that are read back as the same number of its dtype.

@@ -72,6 +72,7 @@ TEST(Code, IdentifiersAreUniqueAndNoKeywords) {
 TEST(Code, TextsCannotLeaveTheirPlace) {
   EXPECT_EQ(python_quoted("a\"b\\c\n\xc3\xa9"), "\"a\\\"b\\\\c\\x0a\\xc3\\xa9\"");
   EXPECT_EQ(comment_text("one\r\nimport os\x7f"), "one  import os ");
+  EXPECT_EQ(comment_text("a\xE2\x80\xAE\xFF\xC3\xA9"), "a  \xC3\xA9") << "Python reads UTF-8 alone";
 }
 
 TEST(Dot, QuotesTextAndMarksTheFailingRegion) {

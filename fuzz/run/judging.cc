@@ -13,7 +13,9 @@
 #include "backends/rewrite/pattern.h"
 #include "fuzz/base/table.h"
 #include "fuzz/run/backends.h"
+#include "fuzz/run/case_files.h"
 #include "fuzz/run/known_names.h"
+#include "fuzz/run/named_by_files.h"
 #include "graph/expand.h"
 
 namespace fusesmith::fuzz {
@@ -148,7 +150,8 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
                    .default_text = "cuda if a GPU is available, otherwise cpu",
                    .choices = backend_names(),
                    .prefixes = worker_prefixes(),
-                   .missing_choices = missing_backends()});
+                   .missing_choices = missing_backends(),
+                   .given = allow_worker});
   flags.push_back({.name = "candidate",
                    .target = &candidate,
                    .value = "NAME",
@@ -156,7 +159,8 @@ void JudgeFlags::add_to(std::vector<Flag>& flags) {
                    .default_text = "cuda_fused if a GPU is available, otherwise cpu_fused",
                    .choices = candidate_names(),
                    .prefixes = worker_prefixes(),
-                   .missing_choices = missing_backends()});
+                   .missing_choices = missing_backends(),
+                   .given = allow_worker});
   flags.push_back({.name = "policy",
                    .target = &policy,
                    .value = "lawful|strict",
@@ -325,11 +329,15 @@ Judging Judging::with_limits(double times) const {
   return judging;
 }
 
-Judging::Judging(const JudgeFlags& flags, const Case& test_case) : Judging(flags) {
-  if (!test_case.expect || test_case.expect->backends.size() != 2) return;
-  if (flags.baseline.empty()) baseline = test_case.expect->backends[0];
-  if (flags.candidate.empty()) candidate = test_case.expect->backends[1];
-  why_not = why_not_run(baseline, candidate, flags.compile_timeout);
+Result<Judging> Judging::of_case(JudgeFlags flags, const std::string& file, const Case& test_case) {
+  if (test_case.expect && test_case.expect->backends.size() == 2) {
+    if (flags.baseline.empty()) flags.baseline = test_case.expect->backends[0];
+    if (flags.candidate.empty()) flags.candidate = test_case.expect->backends[1];
+  }
+  const NamedBackend named[] = {{"baseline", flags.baseline}, {"candidate", flags.candidate}};
+  if (const auto problem = programs_named_by(file == kStandardInput ? "standard input" : file, named))
+    return *problem;
+  return Judging(flags);
 }
 
 CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>& then) const {

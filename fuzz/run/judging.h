@@ -77,8 +77,9 @@ struct Judging {
   explicit Judging(const JudgeFlags& flags);
   // With the pair that the flags name, which is not looked for in this process.
   Judging(const JudgeFlags& flags, Elsewhere elsewhere);
-  // As flags say, with the pair that the case's expectation names where they name none.
-  Judging(const JudgeFlags& flags, const Case& test_case);
+  // As flags say, with the pair that the case's expectation names where they name none. A problem where that
+  // is a program, which no file may start.
+  static Result<Judging> of_case(JudgeFlags flags, const std::string& file, const Case& test_case);
 
   // The same verdicts for less: of the declared deviations it names all, not only those that are needed.
   Judging quick() const;

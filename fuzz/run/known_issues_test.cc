@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "backends/remote/worker_names.h"
 #include "fuzz/cli/test_support.h"
 #include "fuzz/run/judging.h"
 #include "fuzz/run/repeat.h"
@@ -98,6 +99,7 @@ TEST(KnownIssues, VersionsAreOfTheBackendThatFails) {
   // Two spaces: a backend of its own, which no other test starts.
   worker.backend =
       std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py'  none";
+  allow_worker(worker.backend);
   ASSERT_TRUE(find_backend(worker.backend)->versions().empty()) << "no worker was started";
   EXPECT_FALSE(covers({{"verdict", "defect"}, {"versions", {{"faulty", ">=1.4,<2"}}}}, worker));
   ASSERT_FALSE(find_backend(worker.backend)->unavailable());
@@ -180,6 +182,7 @@ class KnownWorkerFailures : public testing::Test {
     flags.baseline = "cpu";
     flags.candidate = std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR +
                       "/scripts/workers/faulty_worker.py' " + fault;
+    allow_worker(flags.candidate);
     flags.known = folder_.file("known.json", file_of(issues).dump());
     const auto problem = flags.read_known();
     EXPECT_FALSE(problem) << problem->what;
@@ -237,6 +240,7 @@ TEST_F(KnownWorkerFailures, DoNotEndRepeats) {
   flags.baseline = "cpu";
   flags.candidate = std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR +
                     "/scripts/workers/faulty_worker.py' differs_after_six_runs";
+  allow_worker(flags.candidate);
   const auto repeats = [&] {
     int64_t made = 0;
     const Judging judging(flags);

@@ -45,8 +45,8 @@ std::optional<Problem> unknown_backend(const Expect& expect) {
   for (size_t i = 0; i < expect.backends.size(); ++i) {
     const std::string& name = expect.backends[i];
     if (worker_kind(name)) {
-      if (const auto spec = worker_spec(name); !spec)
-        return Problem{element("expect.backends", i) + spec.problem()};
+      if (const auto problem = worker_name_problem(name))
+        return Problem{element("expect.backends", i) + problem->what};
       continue;
     }
     if (auto problem = check(element("expect.backends", i), "backend", name, backend_names())) return problem;

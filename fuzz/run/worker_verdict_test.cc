@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "backends/remote/remote_backend.h"
+#include "backends/remote/worker_names.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/judging.h"
 
@@ -11,8 +12,10 @@ namespace fusesmith::fuzz {
 namespace {
 
 std::string faulty(const std::string& fault) {
-  return std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py' " +
-         fault;
+  const std::string name =
+      std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py' " + fault;
+  allow_worker(name);
+  return name;
 }
 
 Case small_case() {
@@ -149,6 +152,7 @@ TEST(Workers, AreNamedInFlags) {
   ASSERT_TRUE(flags.cannot_run());
   EXPECT_EQ(flags.cannot_run()->code, kUsage);
   flags.candidate = "remote:/no/such/program";
+  allow_worker(flags.candidate);
   ASSERT_TRUE(flags.cannot_run());
   EXPECT_NE(flags.cannot_run()->why.find("No such file"), std::string::npos) << flags.cannot_run()->why;
   EXPECT_EQ(flags.text(), " --baseline=cpu --candidate=remote:/no/such/program");

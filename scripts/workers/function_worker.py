@@ -26,8 +26,7 @@ import os
 import sys
 from types import ModuleType
 
-import numpy as np
-from protocol import Executor, Unavailable, Unsupported, WrongResult, opaque_plan, redirect_standard_output, serve
+from protocol import Executor, Unavailable, Unsupported, WrongResult, np, opaque_plan, redirect_standard_output, serve
 
 # Functions with errors of at most 4 units of 2^-24, as libraries and GPU compilers have them, quotients included, and
 # any mean and any variance that does not cancel.

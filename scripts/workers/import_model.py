@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Reads a model for `fusesmith import`: import_model.py FILE [--dim=NAME=VALUE...] [--split=N]
+"""Reads a model for `fusesmith import`: import_model.py FILE [--dim=NAME=VALUE...] [--split=N] [--rss_limit_mb=N]
 
-FILE is an ONNX model, or a program that torch.export saved (.pt2). The reply is one frame (protocol.py): its header has
-`error`, or `cases` (names and lengths of the texts in the payload), `unmapped` and `approximated`.
+FILE is an ONNX model, or a program that torch.export saved (.pt2). The reply is one frame (protocol.py). Its header has
+`error` (and `out_of_memory`), or `cases` (names and lengths of the texts in the payload), `unmapped` and
+`approximated`.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import os
 import sys
 import warnings
 
+import import_limits
 import package
 
 try:
@@ -94,11 +96,16 @@ def answer(flags):
             from import_torch import import_torch as import_file
         else:
             import_file = import_onnx
+            import onnx_values  # noqa: F401 (libraries are loaded before the limit is set)
+        import_limits.set_limit(flags.rss_limit_mb)
+        import_limits.allow_for([flags.file])
         importer, outputs = import_file(flags.file, sizes)
         stem = os.path.splitext(os.path.basename(flags.file))[0]
         cases = list(cases_of(importer, outputs, stem, flags.split))
     except ImportFailed as error:
         return {"error": one_line(str(error))}, b""
+    except MemoryError:
+        return {"error": import_limits.problem(), "out_of_memory": True}, b""
     except ImportError as error:
         return {"error": one_line(package.without(error))}, b""
     texts = [text.encode("utf-8") for _, text in cases]
@@ -112,6 +119,7 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--dim", action="append", default=[])
     parser.add_argument("--split", type=int, default=0)
+    parser.add_argument("--rss_limit_mb", type=int, default=0)
     parser.add_argument("--binary", help="the program, which says what its ops are")
     replies = redirect_standard_output()
     warnings.simplefilter("ignore")

@@ -9,6 +9,7 @@ from fusesmith.aten import LOWERINGS
 from fusesmith.errors import Error
 from fusesmith.trace import Lowering, arguments, short_name
 from import_case import ImportFailed, as_dtype, case_graph, constant_fill, cut, type_text
+from pt2_archive import NOT_FIXED, checked_copy, safe_loading
 
 NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -129,10 +130,15 @@ def constants_of(program):
 def loaded(path):
     logging.disable(logging.ERROR)  # torch logs what it raises, too
     try:
-        return torch.export.load(path)
+        with checked_copy(path) as archive, safe_loading():
+            return torch.export.load(archive)
+    except (ImportFailed, MemoryError):
+        raise
     except OSError as error:
         raise ImportFailed(f"cannot be read: {error.strerror or error}") from None
     except Exception as error:  # a zip file, JSON or a schema that is broken
+        if "can't allocate memory" in str(error):
+            raise MemoryError from None
         line = (str(error).strip() or type(error).__name__).partition("\n")[0]
         raise ImportFailed(f"expected a program of torch.export.save: {line}") from None
     finally:
@@ -145,8 +151,7 @@ def check_sizes(program, sizes):
     for node in program.graph.nodes:
         shape = getattr(node.meta.get("val"), "shape", ())
         if node.op == "placeholder" and any(isinstance(size, NUMBERS) for size in shape):
-            raise ImportFailed(f'the input "{node.name}" has sizes that are not fixed: export the program without '
-                               "dynamic_shapes")
+            raise ImportFailed(f'the input "{node.name}" {NOT_FIXED}')
 
 
 def import_torch(path, sizes):

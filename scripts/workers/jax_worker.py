@@ -11,13 +11,13 @@ import json
 import os
 import sys
 
-import numpy as np
 from program import Program
 from protocol import (
     Executor,
     Unavailable,
     measured_arithmetic,
     node_plan,
+    np,
     opaque_plan,
     redirect_standard_output,
     serve,

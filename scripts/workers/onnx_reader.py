@@ -4,11 +4,13 @@ import os
 
 import onnx
 from import_case import ImportFailed
+from import_limits import allow_for
 from onnx import TensorProto, inliner, numpy_helper
 
 OPSETS = range(17, 24)
 OUR_DOMAIN = "fusesmith"  # of the functions in models that `fusesmith export` writes
 MOST_BYTES = 2**31 - 1  # protobuf's limit
+MOST_NODES = 1 << 17  # with those of the functions that the model calls
 
 
 def first_line(error):
@@ -19,6 +21,7 @@ def read_model(path, sizes):
     """The model with every input of a known size. `sizes`: values of --dim by name."""
     model = parsed(path)
     check_opset(model)
+    check_functions(model)
     load_external_data(model, os.path.dirname(os.path.abspath(path)))
     return prepared(model, sizes)
 
@@ -29,6 +32,8 @@ def prepared(model, sizes):
         onnx.checker.check_model(model)
         foreign = [(function.domain, function.name) for function in model.functions if function.domain != OUR_DOMAIN]
         return inliner.inline_selected_functions(model, foreign) if foreign else model
+    except MemoryError:
+        raise
     except Exception as error:  # ValidationError, and what else the C++ code behind it raises
         raise ImportFailed(f"no valid ONNX model: {first_line(error)}") from None
 
@@ -45,6 +50,8 @@ def parsed(path):
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)
+    except MemoryError:
+        raise
     except Exception:
         raise ImportFailed("expected an ONNX model; the file is truncated or has another format") from None
     if not model.HasField("graph") or not model.opset_import:
@@ -55,6 +62,8 @@ def parsed(path):
 def array_of(tensor):
     try:
         return numpy_helper.to_array(tensor)
+    except MemoryError:
+        raise
     except Exception as error:  # an unknown type, or fewer bytes than its shape has
         raise ImportFailed(f'the constant "{tensor.name}" cannot be read: {error}') from None
 
@@ -70,15 +79,56 @@ def check_opset(model):
                            "onnx.version_converter.convert_version changes it")
 
 
+def all_nodes(nodes):
+    """With those of subgraphs."""
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                waiting += graph.node
+
+
+def check_functions(model):
+    """Functions that call others twice double the nodes with each level: they are counted before they are inlined."""
+    functions = {(function.domain, function.name): function for function in model.functions}
+    counts, begun = {}, set()
+
+    def count(nodes):
+        return min(sum(counts.get((node.domain, node.op_type), 1) for node in all_nodes(nodes)), MOST_NODES + 1)
+
+    for key in functions:
+        waiting = [key]
+        while waiting:
+            called = {(node.domain, node.op_type) for node in all_nodes(functions[waiting[-1]].node)}
+            missing = [other for other in called if other in functions and other not in counts]
+            if not missing:
+                key = waiting.pop()
+                counts[key] = count(functions[key].node)
+                continue
+            if any(other in begun for other in missing) or waiting[-1] in missing:
+                raise ImportFailed(f'the function "{waiting[-1][1]}" calls itself')
+            begun.add(waiting[-1])
+            waiting += missing[:1]
+    if count(model.graph.node) > MOST_NODES:
+        raise ImportFailed(f"more than {MOST_NODES} nodes, with those of the functions that it calls")
+
+
 def load_external_data(model, folder):
+    sizes = {}
     for tensor in model.graph.initializer:
         if tensor.data_location != TensorProto.EXTERNAL:
             continue
         where = {entry.key: entry.value for entry in tensor.external_data}.get("location", "")
         if not os.path.isfile(os.path.join(folder, where)):
             raise ImportFailed(f'the external data of "{tensor.name}" is missing: {where}')
+        sizes[where] = os.path.join(folder, where)
+    allow_for(sizes.values())
     try:
         onnx.load_external_data_for_model(model, folder)
+    except MemoryError:
+        raise
     except Exception as error:
         raise ImportFailed(f"external data: {first_line(error)}") from None
 

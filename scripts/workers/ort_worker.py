@@ -14,7 +14,6 @@ import ctypes
 import re
 import sys
 
-import numpy as np
 from protocol import (
     Executor,
     Unavailable,
@@ -22,6 +21,7 @@ from protocol import (
     arithmetic_by_op,
     measured_arithmetic,
     node_plan,
+    np,
     opaque_plan,
     redirect_standard_output,
     serve,

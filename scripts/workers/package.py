@@ -15,4 +15,5 @@ for folder in (os.path.join(HERE, "..", "python"), os.path.join(HERE, "..", ".."
 
 def without(error):
     """What to say of an ImportError."""
-    return f"{sys.executable} has no {error.name}: set FUSESMITH_PYTHON to a Python that has it"
+    return (f"{sys.executable} has no {error.name}: set FUSESMITH_PYTHON to a Python that has it; "
+            f"{os.path.join(HERE, 'install')} DIR makes one")

@@ -13,11 +13,16 @@ import struct
 import sys
 import traceback
 
+import package
+
 # A campaign starts one worker for each of its jobs: each computes with one thread, unless the user says otherwise.
 for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-import numpy as np  # noqa: E402
+try:
+    import numpy as np
+except ImportError as missing:
+    sys.exit(package.without(missing))
 
 MAGIC = b"FSM1"
 PREFIX = struct.Struct("<4sIQ")
@@ -286,7 +291,8 @@ class Server:
         try:
             self.executor = self.executor or self.make_executor()
         except (ImportError, OSError, Unavailable) as error:
-            return {"type": "error", "kind": "unavailable", "what": one_line(str(error))}, b""
+            what = package.without(error) if isinstance(error, ModuleNotFoundError) else str(error)
+            return {"type": "error", "kind": "unavailable", "what": one_line(what)}, b""
         ours = self.executor
         return {"type": "hello", "protocol": 1, "name": ours.name, "versions": ours.versions(),
                 "device": ours.device, "files": True}, b""
