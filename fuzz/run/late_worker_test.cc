@@ -7,6 +7,7 @@
 
 #include "backends/remote/process_clock_test.h"
 #include "backends/remote/remote_backend.h"
+#include "backends/remote/worker_names.h"
 #include "fuzz/cli/test_support.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/judging.h"
@@ -19,6 +20,7 @@ Verdict judge_with(const std::string& fault, double seconds) {
   flags.baseline = "cpu";
   flags.candidate =
       std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py' " + fault;
+  allow_worker(flags.candidate);
   flags.compile_timeout = flags.run_timeout = seconds;
   Judging judging(flags);
   judging.why_not.clear();
