@@ -4,6 +4,7 @@
 
 #include "graph/attribute_info.h"
 #include "graph/case.h"
+#include "graph/formula.h"
 #include "graph/json_fields.h"
 
 namespace fusesmith::graph {
@@ -93,7 +94,13 @@ std::string fill_table_markdown() {
 
 std::string ops_json() {
   ordered_json ops = ordered_json::array();
-  for_each_op([&]<class T>(std::type_identity<T>) { ops.push_back(op_json(T::info, attribute_infos<T>())); });
+  for_each_op([&]<class T>(std::type_identity<T>) {
+    ops.push_back(op_json(T::info, attribute_infos<T>()));
+    if constexpr (DefinedOp<T>) {
+      for (const Operand& operand : T::operands)
+        ops.back()["operands"].push_back({{"name", operand.name}, {"is_row", operand.is_row}});
+    }
+  });
   return ops.dump();
 }
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/formula.h"
+
 namespace fusesmith::graph {
 namespace {
 
@@ -83,10 +85,25 @@ int64_t score_count(TypeSpan inputs) {
 }
 
 std::optional<Graph> expansion(const Op& op, TypeSpan inputs) {
-  const auto* sdpa = std::get_if<Sdpa>(&op);
-  if (!sdpa) return std::nullopt;
-  if (score_count(inputs) > kMaxElements) throw InnerValuesTooLarge();
-  return expand_sdpa(*sdpa, inputs);
+  return std::visit(
+      [&]<class T>(const T& x) -> std::optional<Graph> {
+        if constexpr (DefinedOp<T>) {
+          auto graph = formula_graph(T::operands, inputs, [&](const Vars& in) { return x.define(in); });
+          check(graph.ok(), "expansion: infer refuses these operands");
+          return std::move(*graph);
+        } else if constexpr (std::same_as<T, Sdpa>) {
+          if (score_count(inputs) > kMaxElements) throw InnerValuesTooLarge();
+          return expand_sdpa(x, inputs);
+        } else {
+          static_assert(T::info.op_class != OpClass::composite, "a composite op has no formula");
+          return std::nullopt;
+        }
+      },
+      op);
+}
+
+bool is_defined(const Op& op) {
+  return std::visit([]<class T>(const T&) { return DefinedOp<T>; }, op);
 }
 
 }  // namespace fusesmith::graph

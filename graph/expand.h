@@ -1,5 +1,5 @@
 // The definition of composite ops as graphs of simpler ops, which the reference evaluates and the unfused
-// executors run.
+// executors run: of ops that a formula defines (graph/formula.h), and of sdpa.
 #pragma once
 
 #include <new>
@@ -24,5 +24,8 @@ struct InnerValuesTooLarge : std::bad_alloc {
 // A graph with the op's inputs and outputs, in order; empty if the op is not composite. The names of its
 // nodes are the names of the op's inner values ("scores", "scaled", "p", ...). May throw InnerValuesTooLarge.
 std::optional<Graph> expansion(const Op& op, TypeSpan inputs);
+
+// Whether a formula defines the op.
+bool is_defined(const Op& op);
 
 }  // namespace fusesmith::graph

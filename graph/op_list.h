@@ -1,5 +1,6 @@
 // The one list of ops: an op is its header here and its line below; everything else is derived from them. The
-// order is that of the variant, of `list ops` and of docs/ops.md.
+// order is that of the variant, of `list ops` and of docs/ops.md. New ops come last: the generator's cases
+// follow from the order.
 #pragma once
 
 #include "graph/ops/add.h"
@@ -19,11 +20,13 @@
 #include "graph/ops/group_norm.h"
 #include "graph/ops/index_copy.h"
 #include "graph/ops/layer_norm.h"
+#include "graph/ops/layer_norm_backward.h"
 #include "graph/ops/linear.h"
 #include "graph/ops/logsumexp.h"
 #include "graph/ops/masked_fill.h"
 #include "graph/ops/matmul.h"
 #include "graph/ops/maximum.h"
+#include "graph/ops/mish.h"
 #include "graph/ops/mul.h"
 #include "graph/ops/permute.h"
 #include "graph/ops/reduce_max.h"
@@ -39,9 +42,11 @@
 #include "graph/ops/sdpa.h"
 #include "graph/ops/sigmoid.h"
 #include "graph/ops/silu.h"
+#include "graph/ops/silu_backward.h"
 #include "graph/ops/slice.h"
 #include "graph/ops/softcap.h"
 #include "graph/ops/softmax.h"
+#include "graph/ops/softmax_backward.h"
 #include "graph/ops/sqrt.h"
 #include "graph/ops/squeeze.h"
 #include "graph/ops/sub.h"
@@ -99,5 +104,9 @@
   X(MaskedFill) \
   X(CausalMask) \
   X(Rope) \
-  X(Sdpa)
+  X(Sdpa) \
+  X(Mish) \
+  X(SiluBackward) \
+  X(SoftmaxBackward) \
+  X(LayerNormBackward)
 // clang-format on

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "graph/expand.h"
+#include "graph/formula.h"
+#include "graph/formula_traits.h"
+
 namespace fusesmith::graph {
 namespace {
 
@@ -32,14 +36,16 @@ concept HasAxisRelations = requires(const T& op, AxisRelations& axes) {
   op.axis_relations(axes);
 };
 
-#define FUSESMITH_CHECK_TRAITS(T)                                                                 \
-  static_assert(HasOutputs<T>, "op " #T " declares no `outputs` (graph/op_fields.h)");            \
-  static_assert(HasInnerErrors<T>, "op " #T " declares no `inner_errors` (graph/op_fields.h)");   \
-  static_assert(HasWork<T>, "op " #T " declares no `work` (graph/traits/work.h)");                \
-  static_assert(HasMagnitude<T>, "op " #T " declares no `magnitude` (graph/traits/magnitude.h)"); \
-  static_assert(HasGrid<T>, "op " #T " declares no `grid` (graph/traits/grid.h)");                \
-  static_assert(HasScaling<T>, "op " #T " declares no `scaling` (graph/traits/scaling.h)");       \
-  static_assert(HasAxisRelations<T>,                                                              \
+// An op that a formula defines declares `outputs` and `inner_errors` alone.
+#define FUSESMITH_CHECK_TRAITS(T)                                                                           \
+  static_assert(HasOutputs<T>, "op " #T " declares no `outputs` (graph/op_fields.h)");                      \
+  static_assert(HasInnerErrors<T>, "op " #T " declares no `inner_errors` (graph/op_fields.h)");             \
+  static_assert(HasWork<T> || DefinedOp<T>, "op " #T " declares no `work` (graph/traits/work.h)");          \
+  static_assert(HasMagnitude<T> || DefinedOp<T>,                                                            \
+                "op " #T " declares no `magnitude` (graph/traits/magnitude.h)");                            \
+  static_assert(HasGrid<T> || DefinedOp<T>, "op " #T " declares no `grid` (graph/traits/grid.h)");          \
+  static_assert(HasScaling<T> || DefinedOp<T>, "op " #T " declares no `scaling` (graph/traits/scaling.h)"); \
+  static_assert(HasAxisRelations<T> || DefinedOp<T>,                                                        \
                 "op " #T " declares no `axis_relations` (graph/traits/axis_relations.h)");
 FUSESMITH_FOR_EACH_OP(FUSESMITH_CHECK_TRAITS)
 #undef FUSESMITH_CHECK_TRAITS
@@ -79,6 +85,8 @@ Work work_of(const Op& op, TypeSpan inputs, const TensorType& output) {
       [&]<class T>(const T& x) {
         if constexpr (HasWork<T>)
           return x.work(inputs, output);
+        else if constexpr (DefinedOp<T>)
+          return formula_traits::work(*expansion(op, inputs));
         else
           return Work();
       },
@@ -92,6 +100,8 @@ Magnitude magnitude_of(const Op& op, std::span<const Magnitude> inputs, TypeSpan
       [&]<class T>(const T& x) {
         if constexpr (HasMagnitude<T>)
           return x.magnitude(operands);
+        else if constexpr (DefinedOp<T>)
+          return formula_traits::magnitude(*expansion(op, input_types), inputs);
         else
           return Magnitude();
       },
@@ -105,17 +115,21 @@ std::optional<Grid> derived_grid(const Op& op, std::span<const Grid> inputs, Typ
       [&]<class T>(const T& x) {
         if constexpr (HasGrid<T>)
           return x.grid(operands);
+        else if constexpr (DefinedOp<T>)
+          return formula_traits::grid(*expansion(op, input_types), inputs);
         else
           return std::optional<Grid>();
       },
       op);
 }
 
-OutputForms scaling_of(const Op& op, ScalingNode& node, size_t outputs) {
+OutputForms scaling_of(const Op& op, ScalingNode& node, TypeSpan input_types, size_t outputs) {
   OutputForms forms = std::visit(
       [&]<class T>(const T& x) {
         if constexpr (HasScaling<T>)
           return x.scaling(node);
+        else if constexpr (DefinedOp<T>)
+          return formula_traits::scaling(*expansion(op, input_types), node);
         else
           return OutputForms();
       },
@@ -129,7 +143,10 @@ AxisRelations axis_relations_of(const Op& op, TypeSpan inputs, TypeSpan outputs)
   AxisRelations axes(inputs, outputs);
   std::visit(
       [&]<class T>(const T& x) {
-        if constexpr (HasAxisRelations<T>) x.axis_relations(axes);
+        if constexpr (HasAxisRelations<T>)
+          x.axis_relations(axes);
+        else if constexpr (DefinedOp<T>)
+          formula_traits::axis_relations(*expansion(op, inputs), axes);
       },
       op);
   return axes;

@@ -1,5 +1,6 @@
-// The traits that every op declares in its header, as functions of any op. What each trait means stands in
-// graph/traits/; an op that lacks one does not compile (op_traits.cc).
+// The traits that every op declares in its header, as functions of any op; those of a defined op follow from
+// its formula. What each trait means stands in graph/traits/; an op that lacks one does not compile
+// (op_traits.cc).
 #pragma once
 
 #include "graph/op.h"
@@ -19,7 +20,7 @@ std::optional<Grid> derived_grid(const Op& op, std::span<const Grid> inputs, Typ
                                  const TensorType& output);
 
 // One form for each of `outputs` outputs.
-OutputForms scaling_of(const Op& op, ScalingNode& node, size_t outputs);
+OutputForms scaling_of(const Op& op, ScalingNode& node, TypeSpan input_types, size_t outputs);
 
 AxisRelations axis_relations_of(const Op& op, TypeSpan inputs, TypeSpan outputs);
 

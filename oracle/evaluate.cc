@@ -156,32 +156,40 @@ void add_partial_roundings(Bounded& value, const Node& node, const Values& value
   }
 }
 
-// Evaluates the expansion of a composite op. Its last value is returned before rounding, as for every op.
+// Evaluates the expansion of a composite op. Its outputs are returned before rounding, as for every op.
 // Inputs of `inner` beyond those of the op are constants.
-BoundedPtr compute_composite(const Graph& inner, const BoundedPtrs& inputs, const std::string& name,
-                             const Context& context, const LoweredRoundings& lowered) {
-  Values values(static_cast<size_t>(inner.value_count()));
+BoundedPtrs compute_composite(const Graph& inner, const BoundedPtrs& inputs, const std::string& name,
+                              const Context& context, const LoweredRoundings& lowered) {
+  Values values(static_cast<size_t>(inner.value_count())), unrounded = values;
   std::copy(inputs.begin(), inputs.end(), values.begin());
   for (size_t i = inputs.size(); i < inner.inputs().size(); ++i) {
     Bounded constant(inner.inputs()[i].type);
     std::fill(constant.v.begin(), constant.v.end(), std::get<Constant>(inner.inputs()[i].fill).value);
     values[i] = std::make_shared<Bounded>(std::move(constant));
   }
-  const ValueId last = inner.outputs()[0];
+  const auto readers = inner.consumers();
   for (const Node& node : inner.nodes()) {
-    const std::string inner_name = name + "/" + node.name;
-    BoundedPtr value = compute_node(inner, node, values, inner_name, context)[0];
-    if (lowered.narrow_sums) change(value, [&](Bounded& b) { add_partial_roundings(b, node, values); });
-    if (node.first_output == last) return value;
-    if (lowered.optional) {
-      change(value, [&](Bounded& b) { pass_on_either(b, computes(node.op)); });
-    } else {
-      value = round_inner(std::move(value), node.op, inner_name, context);
+    auto at = static_cast<size_t>(node.first_output);
+    for (BoundedPtr& value : compute_node(inner, node, values, name + "/" + node.name, context)) {
+      if (lowered.narrow_sums) change(value, [&](Bounded& b) { add_partial_roundings(b, node, values); });
+      unrounded[at] = value;
+      const std::string inner_name = name + "/" + inner.name(static_cast<ValueId>(at));
+      if (readers[at].empty()) {
+        value = nullptr;  // an output alone
+      } else if (lowered.optional) {
+        change(value, [&](Bounded& b) { pass_on_either(b, computes(node.op)); });
+      } else {
+        value = round_inner(std::move(value), node.op, inner_name, context);
+      }
+      values[at++] = std::move(value);
     }
-    values[static_cast<size_t>(node.first_output)] = std::move(value);
   }
-  check(false, "composite: the expansion's output is not a node");
-  return nullptr;
+  BoundedPtrs outputs;
+  for (const ValueId output : inner.outputs()) {
+    outputs.push_back(unrounded[static_cast<size_t>(output)]);
+    check(outputs.back() != nullptr, "composite: the expansion's output is not a node");
+  }
+  return outputs;
 }
 
 // Marks elements of a product of unnormalised rows (exponentials, at most 1 each) as unknown where their
@@ -279,11 +287,12 @@ BoundedPtrs compute_node(const Graph& graph, const Node& node, const Values& val
     Types types;
     for (ValueId v : node.inputs) types.push_back(graph.type(v));
     const Context inside{context.contract, context.reading, context.memo, &context.arithmetic(node.op)};
-    if (!lowered) return {compute_composite(*expansion(node.op, types), inputs, name, inside, {})};
+    if (!lowered) return compute_composite(*expansion(node.op, types), inputs, name, inside, {});
     const bool either = lowered->kind == Deviation::Kind::maybe_lower;
     const Lowering& lowering = *find_lowering(lowered->lowering);
-    BoundedPtr as_graph = compute_composite(*lowering.graph(node.op, types), inputs, name, inside,
-                                            {either && context.contract.any_rounding, lowering.narrow_sums});
+    BoundedPtr as_graph =
+        compute_composite(*lowering.graph(node.op, types), inputs, name, inside,
+                          {either && context.contract.any_rounding, lowering.narrow_sums})[0];
     if (!either) return {as_graph};
     BoundedPtr as_op = compute_op(graph, node, inputs, context)[0];
     add_inner_roundings(as_op, node, name, inputs, context);
@@ -311,8 +320,8 @@ void collect_roundings(const Node& node, const TensorType& type, const Types& in
     for (const Node& part : graph->nodes()) {
       Types part_inputs;
       for (ValueId v : part.inputs) part_inputs.push_back(graph->type(v));
-      const bool last = part.first_output == graph->outputs()[0];
-      if (!last)
+      const auto& outputs = graph->outputs();
+      if (std::find(outputs.begin(), outputs.end(), part.first_output) == outputs.end())
         collect_roundings(part, graph->type(part.first_output), part_inputs, name + "/" + part.name, true,
                           found);
     }

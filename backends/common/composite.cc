@@ -4,6 +4,7 @@
 #include "backends/common/kernels.h"
 #include "backends/common/run_node.h"
 #include "graph/expand.h"
+#include "graph/formula.h"
 
 namespace fusesmith::backends {
 
@@ -52,11 +53,9 @@ void compute_by_heads(Sdpa op, Inputs in, Tensor& out, const KernelOptions& opti
 
 }  // namespace
 
-void compute(const Sdpa& op, Inputs in, Outputs out, const KernelOptions& options) {
+void compute_parts(const Op& op, Inputs in, Outputs out, const KernelOptions& options) {
   Types types;
   for (const Tensor* tensor : in) types.push_back(tensor->type);
-  if (types[0].rank() > 2 && score_count(types) > kMaxElements)
-    return compute_by_heads(op, in, out[0], options);
   const auto graph = expansion(op, types);
   check(graph.has_value(), "composite: no expansion");
   std::vector<TensorPtr> values(static_cast<size_t>(graph->value_count()));
@@ -66,6 +65,25 @@ void compute(const Sdpa& op, Inputs in, Outputs out, const KernelOptions& option
     run_node(*graph, static_cast<int>(n), values, options.products, shown ? options.probe : nullptr);
   }
   for (size_t i = 0; i < out.size(); ++i) out[i] = *values[static_cast<size_t>(graph->outputs()[i])];
+}
+
+void compute(const Op& op, Inputs in, Outputs out, const KernelOptions& options) {
+  std::visit(
+      [&]<class T>(const T& x) {
+        if constexpr (DefinedOp<T>)
+          compute_parts(op, in, out, options);
+        else
+          compute(x, in, out, options);
+      },
+      op);
+}
+
+void compute(const Sdpa& op, Inputs in, Outputs out, const KernelOptions& options) {
+  Types types;
+  for (const Tensor* tensor : in) types.push_back(tensor->type);
+  if (types[0].rank() > 2 && score_count(types) > kMaxElements)
+    return compute_by_heads(op, in, out[0], options);
+  compute_parts(op, in, out, options);
 }
 
 }  // namespace fusesmith::backends

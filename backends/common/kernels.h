@@ -1,5 +1,5 @@
-// The kernels behind run_node: one overload for each op. `out` is allocated with its type; inputs were
-// checked by infer(). Kernels with inner values take a probe.
+// The kernels behind run_node: one overload for each op that no formula defines. `out` is allocated with its
+// type; inputs were checked by infer(). Kernels with inner values take a probe.
 #pragma once
 
 #include <span>
@@ -21,5 +21,10 @@ struct KernelOptions {
 #define FUSESMITH_KERNEL(T) void compute(const T& op, Inputs in, Outputs out, const KernelOptions& options);
 FUSESMITH_FOR_EACH_OP(FUSESMITH_KERNEL)
 #undef FUSESMITH_KERNEL
+
+// Any op.
+void compute(const Op& op, Inputs in, Outputs out, const KernelOptions& options);
+// A composite op: its expansion, node by node.
+void compute_parts(const Op& op, Inputs in, Outputs out, const KernelOptions& options);
 
 }  // namespace fusesmith::backends

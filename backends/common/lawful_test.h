@@ -66,7 +66,7 @@ inline std::string evidence(const RegionVerdict& region) {
          std::to_string(region.outside) + " of " + std::to_string(region.elements);
 }
 
-// Calls f(verdict) for every op case, dtype and two seeds.
+// Calls f(verdict, op) for every op case, dtype and two seeds.
 template <class F>
 void for_each_verdict(const Backend& backend, const Fill& fill, F f) {
   for (const OpCase& one : op_tests::op_cases()) {
@@ -75,7 +75,7 @@ void for_each_verdict(const Backend& backend, const Fill& fill, F f) {
         SCOPED_TRACE(to_string(one.op) + " in " + std::string(name(dtype)) + ", " + std::string(name(fill)));
         const auto graph = one_node(one, dtype, fill);
         ASSERT_TRUE(graph.ok()) << graph.problem();
-        f(judge_on(backend, *graph, seed));
+        f(judge_on(backend, *graph, seed), one.op);
       }
     }
   }
@@ -88,13 +88,16 @@ inline bool only_adds(const RegionVerdict& region) {
 }
 
 // The law of an unfused backend on data where bounds are tight: every node within its bounds, with every
-// rounding where the graph has it.
+// rounding where the graph has it. Bounds that follow from a formula may be too loose on constant rows, whose
+// differences from their mean are 0.
 inline void expect_lawful_on_ordinary_data(const Backend& backend) {
   for (const Fill& fill : {Fill{Normal{}}, Fill{Normal{100, 1}}, Fill{Normal{0, 20}}, Fill{Lattice{}},
                            Fill{Constant{3}}, Fill{OneHot{}}}) {
-    for_each_verdict(backend, fill, [](const BackendVerdict& verdict) {
+    for_each_verdict(backend, fill, [&](const BackendVerdict& verdict, const Op& op) {
       const RegionVerdict& region = verdict.regions.at(0);
-      EXPECT_LE(verdict.verdict, VerdictClass::precision_policy) << evidence(region);
+      const bool may_be_loose = is_defined(op) && std::holds_alternative<Constant>(fill);
+      EXPECT_LE(verdict.verdict, may_be_loose ? VerdictClass::inconclusive : VerdictClass::precision_policy)
+          << evidence(region);
       EXPECT_TRUE(only_adds(region));
       EXPECT_EQ(region.outside, 0);
     });
@@ -106,7 +109,7 @@ inline void expect_lawful_on_ordinary_data(const Backend& backend) {
 inline void expect_lawful_on_special_data(const Backend& backend) {
   for (const Fill& fill :
        {Fill{Special{0.3, false}}, Fill{Special{0.05, true}}, Fill{Uniform{-1e-38, 1e-38}}}) {
-    for_each_verdict(backend, fill, [](const BackendVerdict& verdict) {
+    for_each_verdict(backend, fill, [](const BackendVerdict& verdict, const Op&) {
       EXPECT_LE(verdict.verdict, VerdictClass::inconclusive) << evidence(verdict.regions.at(0));
       EXPECT_TRUE(only_adds(verdict.regions.at(0)));
       EXPECT_EQ(verdict.regions.at(0).outside, 0);

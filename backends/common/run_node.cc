@@ -12,7 +12,7 @@ std::vector<Tensor> run_node(const Op& op, std::span<const Tensor* const> inputs
   for (const TensorType& type : outputs) results.emplace_back(type);
   if (show_movement(op, inputs, results, probe)) return results;
   const KernelOptions options{products, probe};
-  std::visit([&](const auto& x) { compute(x, inputs, results, options); }, op);
+  compute(op, inputs, results, options);
   return results;
 }
 

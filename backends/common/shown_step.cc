@@ -22,7 +22,7 @@ bool show_movement(const Op& op, Inputs in, Outputs out, Probe* probe) {
   }
   std::vector<Tensor> moved;
   moved.emplace_back(TensorType{Dtype::f32, out[0].type.shape});
-  std::visit([&](const auto& x) { compute(x, inputs, moved, {}); }, op);
+  compute(op, inputs, moved, {});
   const InnerValue result(probe, name(op), static_cast<size_t>(out[0].size()), true);
   write_floats(out[0], [&](std::span<float> y) {
     const std::span<const float> from = std::as_const(moved[0]).as<float>();

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "backends/remote/remote_plan.h"
+#include "graph/expand.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -223,6 +224,25 @@ Json layouts_json(const Graph& graph) {
   return layouts;
 }
 
+Json types_json(const Graph& graph) {
+  Json types = Json::object();
+  for (ValueId v = 0; v < graph.value_count(); ++v) types[graph.name(v)] = to_string(graph.type(v));
+  return types;
+}
+
+// Of nodes whose op a formula defines: that graph, for workers that do not have the op.
+Json definitions_json(const Graph& graph) {
+  Json definitions = Json::object();
+  for (const Node& node : graph.nodes()) {
+    if (!is_defined(node.op)) continue;
+    Types types;
+    for (const ValueId v : node.inputs) types.push_back(graph.type(v));
+    const Graph formula = *expansion(node.op, types);
+    definitions[node.name] = {{"graph", graph_json(formula)}, {"types", types_json(formula)}};
+  }
+  return definitions;
+}
+
 class RemoteBackend : public Backend {
  public:
   RemoteBackend(WorkerSpec spec, std::string_view doc)
@@ -293,14 +313,14 @@ class RemoteBackend : public Backend {
 }  // namespace
 
 Json compile_request(const Graph& graph, const CompileOptions& options) {
-  Json types = Json::object();
-  for (ValueId v = 0; v < graph.value_count(); ++v) types[graph.name(v)] = to_string(graph.type(v));
   Json request = {{"type", "compile"},
                   {"graph", graph_json(graph)},
-                  {"types", types},
+                  {"types", types_json(graph)},
                   {"options", {{"tf32", options.tf32}}}};
   Json layouts = layouts_json(graph);
   if (!layouts.empty()) request["layouts"] = std::move(layouts);
+  Json definitions = definitions_json(graph);
+  if (!definitions.empty()) request["definitions"] = std::move(definitions);
   return request;
 }
 

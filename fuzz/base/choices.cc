@@ -47,4 +47,30 @@ size_t Choices::weighted(std::span<const int> weights) {
   return i;
 }
 
+int64_t Choices::aside(int64_t n, uint64_t purpose) const {
+  uint32_t value = 0;
+  if (from_bytes_) {
+    const auto* const next = reinterpret_cast<const char*>(bytes_.data());
+    value = static_cast<uint32_t>(hash_name({next, std::min<size_t>(4, bytes_.size())}, purpose));
+  } else {
+    const uint64_t place = 8 * block_index_ + static_cast<uint64_t>(used_);
+    value = philox(hash_name("aside", key_ + purpose), counter_, place)[0];
+  }
+  return static_cast<int64_t>((uint64_t{value} * static_cast<uint64_t>(n)) >> 32);
+}
+
+size_t Choices::weighted_of_grown(std::span<const int> weights, size_t old) {
+  size_t chosen = weighted(weights.first(old));
+  int64_t total =
+      std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(old), int64_t{0});
+  for (size_t i = old; i < weights.size(); ++i) {
+    const auto later = static_cast<int>(i - old);
+    total += weights[i];
+    if (barred_.contains(later) || aside(total, i) >= weights[i]) continue;
+    chosen = i;
+    latest_ = std::max(latest_, later);
+  }
+  return chosen;
+}
+
 }  // namespace fusesmith::fuzz

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <set>
 #include <span>
+#include <utility>
 
 #include "graph/philox.h"
 #include "graph/result.h"
@@ -35,15 +37,29 @@ class Choices {
   }
   // An index, each with a chance proportional to its weight; weights are not negative and not all 0.
   size_t weighted(std::span<const int> weights);
+  // The same of a list that has grown, whose first `old` entries have always been there. One of these is
+  // drawn as if there were no others; then each later entry takes its place with the chance that its weight
+  // gives it. That takes nothing from the stream, so that a seed makes the same choices before and after an
+  // entry is added, but where the entry itself is chosen.
+  size_t weighted_of_grown(std::span<const int> weights, size_t old);
+  // The number of the last entry that weighted_of_grown has chosen since the last call, counted from `old`
+  // on; -1: none.
+  int take_latest() { return std::exchange(latest_, -1); }
+  // Entries of these numbers are not chosen.
+  void bar(std::set<int> later) { barred_ = std::move(later); }
 
  private:
   uint32_t word(int bytes);
+  // Uniform in [0, n) and the same for the same `purpose`, until the next choice.
+  int64_t aside(int64_t n, uint64_t purpose) const;
 
   bool from_bytes_ = false;
   std::span<const uint8_t> bytes_;
   uint64_t key_ = 0, counter_ = 0, block_index_ = 0;
   PhiloxBlock block_{};
   int used_ = 4;  // words of block_ already given out
+  int latest_ = -1;
+  std::set<int> barred_;
 };
 
 }  // namespace fusesmith::fuzz

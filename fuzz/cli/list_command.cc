@@ -78,13 +78,15 @@ Rows fault_rows() {
   return rows;
 }
 
-// What the rows do not hold: each op's attributes in full, and its arity and class.
+// What the rows do not hold: each op's attributes in full, its arity and class, and the operands of an op
+// that a formula defines.
 void add_op_details(Json& items) {
   const Json ops = Json::parse(ops_json());
   for (size_t i = 0; i < items.size(); ++i) {
     items[i]["arity"] = ops[i]["inputs"];
     items[i]["class"] = ops[i]["class"];
     items[i]["attribute_details"] = ops[i]["attributes"];
+    if (ops[i].contains("operands")) items[i]["operands"] = ops[i]["operands"];
   }
 }
 

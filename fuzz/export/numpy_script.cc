@@ -116,7 +116,7 @@ class NumpyWriter {
 
  private:
   void add_line(const std::string& result, const Op& op, const std::vector<std::string>& operands,
-                const TensorType& type, const std::string& types) {
+                const TensorType& type, const std::string& types, bool may_round = true) {
     const std::string round(name(type.dtype));
     std::string value = call_text(op, operands, Attributes::all);
     if (std::holds_alternative<Cast>(op)) {
@@ -124,7 +124,7 @@ class NumpyWriter {
     } else {
       functions_.insert(std::string(name(op)));
     }
-    if (rounds(op, type.dtype)) {
+    if (may_round && rounds(op, type.dtype)) {
       functions_.insert(round);
       const bool several = result.find(',') != std::string::npos;
       value = several ? "map(" + round + ", " + value + ")" : round + "(" + value + ")";
@@ -132,20 +132,19 @@ class NumpyWriter {
     text_ += "    " + result + " = " + value + "  # " + types + "\n";
   }
 
-  // The nodes that define a composite op, whose inner values are rounded too.
+  // The nodes that define a composite op. Inner values of an sdpa are rounded, those of a formula are exact.
   void add_composite(const Node& node, const Graph& inner, const std::vector<std::string>& operands) {
-    const std::string& result = names_.of(node.first_output);
-    text_ += "    # " + result + " = " + call_text(node.op, operands, Attributes::telling) + ":\n";
-    std::vector<std::string> words = operands;
-    for (ValueId value = inner.source_count(); value < inner.value_count(); ++value) {
-      const bool is_output = value == inner.outputs()[0];
-      words.push_back(is_output ? result : names_.fresh(result + "_" + inner.name(value)));
-    }
+    text_ += "    # " + results_text(node, names_) + " = " +
+             call_text(node.op, operands, Attributes::telling) + ":\n";
+    const std::vector<std::string> words = expansion_names(node, inner, operands, names_);
     for (const Node& part : inner.nodes()) {
       std::vector<std::string> inputs;
       for (ValueId value : part.inputs) inputs.push_back(words[static_cast<size_t>(value)]);
       const TensorType& type = inner.type(part.first_output);
-      add_line(words[static_cast<size_t>(part.first_output)], part.op, inputs, type, to_string(type));
+      const auto& outputs = inner.outputs();
+      const bool is_output = std::find(outputs.begin(), outputs.end(), part.first_output) != outputs.end();
+      add_line(words[static_cast<size_t>(part.first_output)], part.op, inputs, type, to_string(type),
+               is_output || !is_defined(node.op));
     }
   }
 

@@ -11,9 +11,7 @@ TorchWriter::TorchWriter(const Graph& graph, Identifiers& names) : graph_(graph)
 void TorchWriter::add_node(const Node& node) {
   TorchOperands operands{names_.of(node.inputs), {}, graph_.type(node.first_output)};
   for (ValueId value : node.inputs) operands.types.push_back(graph_.type(value));
-  const auto* attention = std::get_if<Sdpa>(&node.op);
-  if (attention && (attention->softcap != 0 || attention->scale_on == Sdpa::ScaleOn::both))
-    return add_composite(node, operands);
+  if (!has_torch_code(node.op)) return add_composite(node, operands);
   add_line(results_text(node, names_), node.op, operands, types_text(graph_, node));
 }
 
@@ -25,11 +23,9 @@ void TorchWriter::add_line(const std::string& result, const Op& op, const TorchO
 // The nodes that define it.
 void TorchWriter::add_composite(const Node& node, const TorchOperands& operands) {
   const Graph inner = *expansion(node.op, operands.types);
-  const std::string& result = names_.of(node.first_output);
-  text_ += "    # " + result + " = " + call_text(node.op, operands.names, Attributes::telling) + ":\n";
-  std::vector<std::string> words = operands.names;
-  for (ValueId value = inner.source_count(); value < inner.value_count(); ++value)
-    words.push_back(value == inner.outputs()[0] ? result : names_.fresh(result + "_" + inner.name(value)));
+  text_ += "    # " + results_text(node, names_) + " = " +
+           call_text(node.op, operands.names, Attributes::telling) + ":\n";
+  const std::vector<std::string> words = expansion_names(node, inner, operands.names, names_);
   for (const Node& part : inner.nodes()) {
     TorchOperands inputs{{}, {}, inner.type(part.first_output)};
     for (ValueId value : part.inputs) {

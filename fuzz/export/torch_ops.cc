@@ -2,6 +2,8 @@
 
 #include "fuzz/export/script.h"
 #include "fuzz/render/code.h"
+#include "graph/expand.h"
+#include "graph/formula.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -242,8 +244,21 @@ std::string_view torch_dtype(Dtype dtype) {
   return "torch.bool";
 }
 
+bool has_torch_code(const Op& op) {
+  const auto* attention = std::get_if<Sdpa>(&op);
+  return attention ? attention->softcap == 0 && attention->scale_on == Sdpa::ScaleOn::scores
+                   : !is_defined(op);
+}
+
 std::string torch_code(const Op& op, const TorchOperands& operands, std::set<std::string_view>& helpers) {
-  return std::visit([&](const auto& x) { return code(x, operands, helpers); }, op);
+  return std::visit(
+      [&]<class T>(const T& x) -> std::string {
+        if constexpr (DefinedOp<T>)
+          return check(false, "torch_code: an op that a formula defines"), "";
+        else
+          return code(x, operands, helpers);
+      },
+      op);
 }
 
 std::string torch_definitions(const std::set<std::string_view>& helpers) {

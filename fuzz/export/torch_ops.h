@@ -18,6 +18,9 @@ struct TorchOperands {
   const std::string& operator[](size_t i) const { return names[i]; }
 };
 
+// Whether PyTorch has the op, or code of a few lines computes it; the others are written as their expansions.
+bool has_torch_code(const Op& op);
+
 // An expression, "F.softmax(x, dim=-1)"; a tuple where the op has several outputs. The functions that it
 // calls beside those of PyTorch are added to `helpers`.
 std::string torch_code(const Op& op, const TorchOperands& operands, std::set<std::string_view>& helpers);

@@ -29,10 +29,12 @@ const std::vector<FocusSubject>& focus_subjects() {
       const int weight = kLeastWeight + gap_of(name);
       all.push_back({std::move(name), weight, std::move(piece)});
     };
-    for (const std::string& op : op_names()) {
+    const std::vector<std::string> ops = op_names();
+    const auto add_op = [&](const std::string& op) {
       const std::vector<std::string> only = {op};
       add("op " + op, [only](Scene& s) { return add_op_of(s, only); });
-    }
+    };
+    std::for_each(ops.begin(), ops.begin() + kFirstOps, add_op);
     for (const Pattern& pattern : all_patterns()) {
       const std::string name(pattern.name);
       add("example " + name, [&pattern](Scene& s) { return add_example_of(s, pattern); });
@@ -41,6 +43,7 @@ const std::vector<FocusSubject>& focus_subjects() {
     for (const Piece& piece : all_pieces()) {
       if (piece.needs == Piece::Needs::nothing) add("piece " + std::string(piece.name), piece.add);
     }
+    std::for_each(ops.begin() + kFirstOps, ops.end(), add_op);  // last, as weighted_of_grown wants them
     return all;
   }();
   return subjects;
@@ -53,7 +56,8 @@ Focus draw_focus(Scene& s, const GeneratorOptions& options) {
     for (const FocusSubject& subject : focus_subjects()) of.push_back(subject.weight);
     return of;
   }();
-  const FocusSubject& subject = focus_subjects()[s.choices.weighted(weights)];
+  const size_t old = weights.size() - (std::variant_size_v<OpVariant> - kFirstOps);
+  const FocusSubject& subject = focus_subjects()[s.choices.weighted_of_grown(weights, old)];
   s.habits = kHabits;
   s.dtype = s.choices.pick(std::span<const Dtype>(kFloatDtypes));
   if (options.data == DataMix::mixed) s.style = static_cast<DataStyle>(s.choices.weighted(kStyleWeights));

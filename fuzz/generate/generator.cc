@@ -46,10 +46,12 @@ void add_first_state(Scene& scene, const GeneratorOptions& options) {
   }
 }
 
-}  // namespace
+bool has_op(const Graph& graph, size_t index) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [&](const Node& node) { return node.op.index() == index; });
+}
 
-Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* parts) {
-  if (!options.ops.empty()) return generate_single_op(choices, options, parts);
+Case generate_graph(Choices& choices, const GeneratorOptions& options, CaseParts& parts) {
   Case result;
   result.seed = static_cast<uint64_t>(choices.below(int64_t{1} << 32));
   Scene scene(choices, options);
@@ -84,8 +86,34 @@ Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* part
   result.policy.tf32 = choices.flip(0.1);
   if (choices.flip(scene.habits.layouts))
     result.graph = with_layouts(choices, std::move(result.graph), scene.exact);
-  if (parts) *parts = std::move(scene.parts);
+  parts = std::move(scene.parts);
   return result;
+}
+
+}  // namespace
+
+// Where an op that was added to the list later was drawn, but is not in the graph (it was undone, say), the
+// case is made without that op: so an op changes only those cases of a seed that contain it.
+Case generate(Choices& choices, const GeneratorOptions& options, CaseParts* parts) {
+  if (!options.ops.empty()) return generate_single_op(choices, options, parts);
+  std::set<int> barred;
+  for (size_t op = options.known_ops; op < std::variant_size_v<OpVariant>; ++op)
+    barred.insert(static_cast<int>(op - kFirstOps));
+  for (;;) {
+    Choices tried = choices;
+    tried.bar(barred);
+    CaseParts own;
+    Case result = generate_graph(tried, options, own);
+    const int latest = tried.take_latest();
+    if (latest >= 0 && !has_op(result.graph, kFirstOps + static_cast<size_t>(latest))) {
+      barred.insert(latest);
+      continue;
+    }
+    choices = std::move(tried);
+    choices.bar({});
+    if (parts) *parts = std::move(own);
+    return result;
+  }
 }
 
 Case generate_case(uint64_t seed, uint64_t shard, uint64_t counter, const GeneratorOptions& options,

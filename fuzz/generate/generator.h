@@ -34,6 +34,9 @@ inline constexpr std::string_view kDefaultEngine = "focused";
 Engine parse_engine(std::string_view word);
 std::vector<std::string> engines();
 
+// The ops that there were when the sequence of cases was fixed.
+inline constexpr size_t kFirstOps = 47;
+
 struct GeneratorOptions {
   int max_nodes = 40;
   int64_t max_operations = int64_t{1}
@@ -41,6 +44,9 @@ struct GeneratorOptions {
   int64_t max_elements = int64_t{1} << 18;  // elements of all its values together
   std::vector<std::string> pieces;          // names of the pieces to use (`piece_names`); empty: all
   DataMix data = DataMix::mixed;
+  // Ops of graph/op_list.h that may be drawn at random, from the first one on; at least kFirstOps. A case is
+  // the same for any number of them that contains its ops.
+  size_t known_ops = SIZE_MAX;
   std::vector<std::string> ops = {};  // not empty: each case is one node of one of these ops (`op_names`)
   Engine engine = Engine::random;
 };

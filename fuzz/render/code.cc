@@ -168,6 +168,19 @@ std::string results_text(const Node& node, const Identifiers& names) {
   return text;
 }
 
+std::vector<std::string> expansion_names(const Node& node, const Graph& expansion,
+                                         const std::vector<std::string>& operands, Identifiers& names) {
+  std::vector<std::string> words = operands;
+  const std::vector<ValueId>& outputs = expansion.outputs();
+  for (ValueId value = expansion.source_count(); value < expansion.value_count(); ++value) {
+    const auto at = std::find(outputs.begin(), outputs.end(), value);
+    words.push_back(at != outputs.end()
+                        ? names.of(node.first_output + static_cast<int>(at - outputs.begin()))
+                        : names.fresh(names.of(node.first_output) + "_" + expansion.name(value)));
+  }
+  return words;
+}
+
 std::string types_text(const Graph& graph, const Node& node) {
   std::string text;
   for (int i = 0; i < node.output_count; ++i)

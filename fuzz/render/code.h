@@ -49,6 +49,10 @@ std::string fill_text(const Fill& fill, const TensorType& type);
 
 // "y", or "y_0, y_1".
 std::string results_text(const Node& node, const Identifiers& names);
+// Names for the values of a composite node's expansion, by ValueId: those of its operands and results, and
+// new ones for its inner values.
+std::vector<std::string> expansion_names(const Node& node, const Graph& expansion,
+                                         const std::vector<std::string>& operands, Identifiers& names);
 // "f32[4,16]", of all outputs of the node.
 std::string types_text(const Graph& graph, const Node& node);
 

@@ -26,9 +26,13 @@ ScalingSystem scaling_system(const Graph& graph) {
   }
   for (const Node& node : graph.nodes()) {
     std::vector<const LinearForm*> operands;
-    for (ValueId v : node.inputs) operands.push_back(&system.forms[static_cast<size_t>(v)]);
+    Types types;
+    for (ValueId v : node.inputs) {
+      operands.push_back(&system.forms[static_cast<size_t>(v)]);
+      types.push_back(graph.type(v));
+    }
     ScalingNode about(inputs, std::move(operands), system.equations);
-    for (LinearForm& form : scaling_of(node.op, about, static_cast<size_t>(node.output_count)))
+    for (LinearForm& form : scaling_of(node.op, about, types, static_cast<size_t>(node.output_count)))
       system.forms.push_back(std::move(form));
   }
   return system;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/op_tests/attention.h"
+#include "graph/op_tests/formulas.h"
 #include "graph/op_tests/movement.h"
 #include "graph/op_tests/norms.h"
 #include "graph/op_tests/pointwise.h"
@@ -20,16 +21,16 @@ std::vector<T> joined(std::initializer_list<std::vector<T>> families) {
 // At least one for every op.
 inline std::vector<OpCase> op_cases() {
   return joined({product_cases(), pointwise_cases(), norm_cases(), reduction_cases(), movement_cases(),
-                 attention_cases()});
+                 attention_cases(), formula_cases()});
 }
 
-// At least one for every op.
+// At least one for every op that no formula defines.
 inline std::vector<ExactCase> exact_cases() {
   return joined({exact_products(), exact_pointwise(), exact_norms(), exact_reductions(), exact_movement(),
                  exact_attention()});
 }
 
-// At least one for every op that has inputs.
+// At least one for every op that has inputs and that no formula defines.
 inline std::vector<SpecialCase> special_cases(Dtype dtype) {
   return joined({special_arithmetic(dtype), special_functions(dtype), special_products(dtype),
                  special_reductions(dtype), special_norms(dtype), special_movement(dtype),
@@ -72,6 +73,26 @@ inline Result<Graph> special_graph(const SpecialCase& one, Dtype dtype) {
 template <class T>
 Values eval_output(const T& op, const Args& x, const Shape& shape, size_t) {
   return eval(op, x, shape);
+}
+
+// The formula in f64.
+template <DefinedOp T>
+Values eval_output(const T& op, const Args& x, const Shape&, size_t output) {
+  Types types;
+  for (const Values& operand : x) types.push_back(f(operand.shape));
+  const Graph formula = *expansion(Op(op), types);
+  Args values = x;
+  for (const Node& node : formula.nodes()) {
+    Args operands;
+    for (const ValueId v : node.inputs) operands.push_back(values[static_cast<size_t>(v)]);
+    for (int k = 0; k < node.output_count; ++k) {
+      const Shape& shape = formula.type(node.first_output + k).shape;
+      values.push_back(std::visit(
+          [&](const auto& part) { return eval_output(part, operands, shape, static_cast<size_t>(k)); },
+          node.op));
+    }
+  }
+  return values[static_cast<size_t>(formula.outputs()[output])];
 }
 
 }  // namespace fusesmith::graph::op_tests

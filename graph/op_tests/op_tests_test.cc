@@ -20,6 +20,7 @@ TEST(OpTests, CoverEveryOp) {
              special = ops_of(special_cases(Dtype::f32));
   for_each_op([&]<class T>(std::type_identity<T>) {
     EXPECT_TRUE(cases.count(T::info.name)) << T::info.name << " has no case";
+    if constexpr (DefinedOp<T>) return;
     EXPECT_TRUE(exact.count(T::info.name)) << T::info.name << " has no exact case";
     EXPECT_TRUE(special.count(T::info.name) || T::info.op_class == OpClass::source)
         << T::info.name << " has no special case";

@@ -30,6 +30,8 @@ class AxisRelations {
   // The axes run along with each other. Ignored where their sizes differ: then the input repeats along it.
   void unite(size_t a, int axis_a, size_t b, int axis_b);
   void fix(size_t tensor, int axis) { fixed_.push_back({tensor, axis}); }
+  // The axis counts among the rows or columns of a product, whose tiles may add up in different orders.
+  void tile(size_t tensor, int axis) { tiled_.push_back({tensor, axis}); }
   // The axis of an operand of a product becomes rows or columns of the output, whose tiles may add up in
   // different orders: its elements may change places, but bits may change with them.
   void become_row(size_t operand, int axis, int output_axis);

@@ -23,6 +23,10 @@ class ScalingNode {
   const LinearForm& in(size_t i) const { return *inputs_[i]; }
   LinearForm none() const { return LinearForm(unknowns_, 0.0); }  // a value that is not scaled
   void equal(const LinearForm& a, const LinearForm& b) { equations_.push_back(combined(a, -1, b)); }
+  // Of an op inside of this one, whose equations are this one's.
+  ScalingNode part(std::vector<const LinearForm*> inputs) {
+    return {unknowns_, std::move(inputs), equations_};
+  }
 
  private:
   size_t unknowns_;

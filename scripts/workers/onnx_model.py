@@ -90,7 +90,12 @@ def rounds_in_between(node, dtype, types):
 def lower(b, graph, node, in_f32):
     """Adds the node; `in_f32` has the (op, dtype) that compute in f32 because no kernel has the dtype."""
     if node["op"] not in onnx_ops.LOWERINGS:
-        raise Unsupported(f"no kernel for {node['op']}")
+        parts = graph.parts_of(node)
+        if not parts:
+            raise Unsupported(f"no kernel for {node['op']}")
+        for part in parts:
+            lower(b, graph, part, in_f32)
+        return
     names = node.get("inputs", [])
     types = [graph.types[name] for name in names]
     targets = graph.outputs_of(node)

@@ -21,7 +21,7 @@ class Program:
     def __init__(self, graph, results, lowerings):
         self.inputs, self.results = graph.inputs, results
         self.steps = []
-        for node in graph.nodes:
+        for node in graph.inlined(lowerings):
             if node["op"] not in lowerings:
                 raise Unsupported(f"no kernel for {node['op']}")
             sources = tuple(node.get("inputs", []))

@@ -78,6 +78,7 @@ class Graph:
         self.types = {name: Type(text) for name, text in request["types"].items()}
         self.options = request.get("options", {})
         self.layouts = request.get("layouts", {})
+        self.definitions = request.get("definitions", {})
         self.outputs = list(graph["outputs"])
         self.next_states = [state["next"] for state in graph.get("states", [])]
 
@@ -89,6 +90,30 @@ class Graph:
         while f"{name}.{count}" in self.types:
             count += 1
         return [f"{name}.{i}" for i in range(count)]
+
+    def parts_of(self, node):
+        """The nodes of the formula that defines this node; none if no formula does.
+
+        Inner values are named NODE/VALUE, and have their types.
+        """
+        definition = self.definitions.get(node["name"])
+        if definition is None:
+            return []
+        inner = Graph(definition)
+        names = dict(zip(inner.inputs, node["inputs"], strict=True))
+        names.update(zip(inner.outputs, self.outputs_of(node), strict=True))
+        parts = []
+        for part in inner.nodes:
+            name = names.setdefault(part["name"], f"{node['name']}/{part['name']}")
+            for value in inner.outputs_of(part):
+                self.types[names.setdefault(value, f"{node['name']}/{value}")] = inner.types[value]
+            parts.append({**part, "name": name, "inputs": [names[value] for value in part.get("inputs", [])]})
+        return parts
+
+    def inlined(self, known):
+        """The nodes, with its parts in place of one whose op is not among the `known` ones."""
+        return [part for node in self.nodes
+                for part in (node["op"] not in known and self.parts_of(node) or [node])]
 
     def all_values(self):
         return [value for node in self.nodes for value in self.outputs_of(node)]

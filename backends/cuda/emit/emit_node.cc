@@ -6,12 +6,10 @@
 
 namespace fusesmith::backends {
 
-void emit_node(const Op& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  std::visit([&](const auto& x) { emit(x, in, out, emitter); }, op);
-}
+namespace {
 
-// Inner values are stored in temporaries; outputs of the expansion in `out`.
-void emit(const Sdpa& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+// A composite op by its expansion. Inner values are stored in temporaries; outputs of the expansion in `out`.
+void emit_parts(const Op& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
   Types types;
   for (const DeviceTensor& tensor : in) types.push_back(tensor.type);
   const auto graph = expansion(op, types);
@@ -30,6 +28,19 @@ void emit(const Sdpa& op, DeviceTensors in, DeviceTensors out, Emitter& emitter)
     const auto node_out = std::span(values).subspan(first, static_cast<size_t>(node.output_count));
     emit_node(node.op, node_in, node_out, emitter);
   }
+}
+
+}  // namespace
+
+void emit_node(const Op& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  std::visit(
+      [&]<class T>(const T& x) {
+        if constexpr (T::info.op_class == OpClass::composite)
+          emit_parts(op, in, out, emitter);
+        else
+          emit(x, in, out, emitter);
+      },
+      op);
 }
 
 }  // namespace fusesmith::backends

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "fuzz/generate/pieces/pieces.h"
+#include "graph/formula.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -169,6 +170,14 @@ void complete(Scene& s, Matmul& op, Values& inputs) {
   inputs.push_back(s.weight({type.dtype, other}, k));
 }
 
+template <DefinedOp T>
+void complete(Scene& s, T&, Values& inputs) {
+  for (const Operand& operand : std::span<const Operand>(T::operands).subspan(1)) {
+    const TensorType type = operand_type(operand, s.type(inputs[0]));
+    inputs.push_back(operand.is_row ? s.gain(type) : s.like(type));
+  }
+}
+
 void complete(Scene& s, Sdpa& op, Values& inputs) {
   if (s.type(inputs[0]).rank() >= 2) inputs = sdpa_operands(s, op, inputs[0]);
 }
@@ -226,16 +235,13 @@ bool add_free(Scene& s) {
 
 using Adders = std::vector<bool (*)(Scene&)>;
 
-bool add_one_of(Scene& s, const Adders& adders) {
-  return s.choices.pick(std::span<bool (*const)(Scene&)>(adders))(s);
-}
-
 }  // namespace
 
 bool add_free_op(Scene& s) {
   Adders adders;
   for_each_op([&]<class T>(std::type_identity<T>) { adders.push_back(add_free<T>); });
-  return add_one_of(s, adders);
+  const std::vector<int> weights(adders.size(), 1);
+  return adders[s.choices.weighted_of_grown(weights, kFirstOps)](s);
 }
 
 bool add_op_of(Scene& s, const std::vector<std::string>& names) {
@@ -244,7 +250,7 @@ bool add_op_of(Scene& s, const std::vector<std::string>& names) {
     if (std::find(names.begin(), names.end(), T::info.name) != names.end()) adders.push_back(add_free<T>);
   });
   check(!adders.empty(), "no such op");
-  return add_one_of(s, adders);
+  return s.choices.pick(std::span<bool (*const)(Scene&)>(adders))(s);
 }
 
 }  // namespace fusesmith::fuzz

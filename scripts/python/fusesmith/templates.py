@@ -90,6 +90,8 @@ def input_types(op, attributes):
         return SPECIAL[op](attributes)
     if op in POINTWISE or op in REDUCTIONS:
         return ["T[*,D]"] * ops.description(op)["arity"][1]
+    if "operands" in ops.description(op):
+        return ["T[D]" if operand["is_row"] else "T[*,D]" for operand in ops.description(op)["operands"]]
     if op not in INPUTS:
         raise Error(f'"{op}" alone has no sizes to draw: build a fusesmith.Graph of it')
     return INPUTS[op]
