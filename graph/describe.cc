@@ -97,8 +97,12 @@ std::string ops_json() {
   for_each_op([&]<class T>(std::type_identity<T>) {
     ops.push_back(op_json(T::info, attribute_infos<T>()));
     if constexpr (DefinedOp<T>) {
-      for (const Operand& operand : T::operands)
+      Types types;
+      for (const Operand& operand : T::operands) {
+        types.push_back(operand_type(operand, {Dtype::f32, {2, 2}}));
         ops.back()["operands"].push_back({{"name", operand.name}, {"is_row", operand.is_row}});
+      }
+      ops.back()["outputs"] = infer(Op(T{}), types)->size();
     }
   });
   return ops.dump();

@@ -86,7 +86,9 @@ void add_op_details(Json& items) {
     items[i]["arity"] = ops[i]["inputs"];
     items[i]["class"] = ops[i]["class"];
     items[i]["attribute_details"] = ops[i]["attributes"];
-    if (ops[i].contains("operands")) items[i]["operands"] = ops[i]["operands"];
+    for (const char* key : {"operands", "outputs"}) {
+      if (ops[i].contains(key)) items[i][key] = ops[i][key];
+    }
   }
 }
 

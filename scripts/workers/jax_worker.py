@@ -74,7 +74,7 @@ class JaxExecutor(Executor):
 
     def compile_nodes(self):
         steps = []
-        for node, (step, sources, targets) in zip(self.graph.nodes, self.program.steps, strict=True):
+        for node, (step, sources, targets) in zip(self.program.nodes, self.program.steps, strict=True):
             attributes = {key: value for key, value in node.items() if key not in ("name", "inputs")}
             key = json.dumps([attributes, [self.graph.types[name].text for name in sources]], sort_keys=True)
             if key not in self.compiled:

@@ -20,8 +20,8 @@ class Program:
 
     def __init__(self, graph, results, lowerings):
         self.inputs, self.results = graph.inputs, results
-        self.steps = []
-        for node in graph.inlined(lowerings):
+        self.nodes, self.steps = graph.inlined(lowerings), []
+        for node in self.nodes:
             if node["op"] not in lowerings:
                 raise Unsupported(f"no kernel for {node['op']}")
             sources = tuple(node.get("inputs", []))

@@ -75,4 +75,4 @@ def check_count(op, count):
 
 def output_count(op, attributes):
     """Nodes with several outputs name them NODE.0, NODE.1, ..."""
-    return {"var_mean": 2, "chunk": attributes.get("chunks", 1)}.get(op, 1)
+    return {"var_mean": 2, "chunk": attributes.get("chunks", 1)}.get(op) or description(op).get("outputs", 1)
