@@ -12,7 +12,7 @@ inline std::vector<OpCase> formula_cases() {
   std::vector<OpCase> cases;
   for_each_op([&]<class T>(std::type_identity<T>) {
     if constexpr (DefinedOp<T>) {
-      for (const Shape& shape : {Shape{3, 17}, Shape{2, 5, 3}, Shape{4}, Shape{1, 2}}) {
+      for (const Shape& shape : {Shape{3, 17}, Shape{2, 5, 3}, Shape{4}, Shape{1, 6}}) {
         Types types;
         for (const Operand& operand : T::operands) types.push_back(operand_type(operand, f(shape)));
         cases.push_back({T{}, types});
