@@ -72,7 +72,9 @@ TEST(Command, HelpAndTablesAreAsWideAsTheTerminal) {
         }
       }
     }
-    if (wanted >= 100) EXPECT_GT(longest, wanted - 10) << terminal;
+    if (wanted >= 100) {
+      EXPECT_GT(longest, wanted - 10) << terminal;
+    }
   }
   set_terminal_columns(0);
 }

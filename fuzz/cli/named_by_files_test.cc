@@ -138,7 +138,7 @@ TEST_P(NamedByFiles, AreStartedWhereTheCommandLineNamesThem) {
 }
 
 TEST_P(NamedByFiles, OtherFilesAreReplayed) {
-  for (const std::string files : {bad_ + " " + good_, good_ + " " + bad_, folder_.string()}) {
+  for (const std::string& files : {bad_ + " " + good_, good_ + " " + bad_, folder_.string()}) {
     EXPECT_EQ(run("replay " + files), kUsage) << err();
     EXPECT_NE(out().find("good.json: identical, as expected"), std::string::npos) << out() << err();
     EXPECT_NE(err().find(refusal("replay", bad_)), std::string::npos) << err();
@@ -150,7 +150,7 @@ TEST_P(NamedByFiles, OtherFilesAreReplayed) {
 
 TEST_P(NamedByFiles, CampaignsGoOnWithTheFlagsAlone) {
   const std::string workdir = make_workdir("fusesmith-work");
-  for (const std::string flags : {"--workdir=" + workdir, std::string(), std::string("--processes=0")}) {
+  for (const std::string& flags : {"--workdir=" + workdir, std::string(), std::string("--processes=0")}) {
     EXPECT_EQ(run("fuzz --runs=1 --jobs=1 " + flags), kUsage) << out();
     const std::string file = flags.starts_with("--w") ? workdir : std::string("fusesmith-work");
     EXPECT_EQ(err(), refusal("fuzz", file + "/campaign.json"));
