@@ -16,7 +16,7 @@ WorkerReply reply() {
   reply.finished.outcome.coverage.ops = {{"gelu", 2}, {"add", 1}};
   reply.finished.outcome.exact = true;
   reply.finished.outcome.signature = "crash-cpu-graph-bf16-died";
-  reply.finished.found = {"{}", std::string("a\0b", 3)};
+  reply.finished.found = {"{}", std::string("a\0b", 3), "a title", "what it is"};
   reply.verdict.signature = Signature{VerdictClass::crash, "cpu", "graph", Dtype::bf16, Symptom::died};
   return reply;
 }
