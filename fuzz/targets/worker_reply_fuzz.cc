@@ -10,6 +10,7 @@
 #include "backends/remote/reply_tensors.h"
 #include "fuzz/targets/plan_check.h"
 #include "graph/graph.h"
+#include "graph/json_strict.h"
 
 namespace {
 
@@ -44,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // Whatever the lengths say, the rest is a header, a byte 0, and the payload.
   const auto* text = reinterpret_cast<const char*>(data) + sizeof prefix;
   const size_t left = size - sizeof prefix, header_size = strnlen(text, left);
-  const auto parsed = backends::parse_strict_json(std::string_view(text, header_size));
+  const auto parsed = graph::parse_strict_json(std::string_view(text, header_size));
   if (!parsed.ok()) return check_problem(parsed.problem()), 0;
   const auto& header = *parsed;
   if (!header.is_object()) return 0;
