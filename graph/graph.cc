@@ -49,6 +49,16 @@ std::optional<ValueId> Graph::find(const std::string& value_name) const {
   return static_cast<ValueId>(at - names_.begin());
 }
 
+// Most graphs are small: their lists are then allocated once.
+Builder::Builder() {
+  constexpr size_t kValues = 32;
+  graph_.nodes_.reserve(kValues);
+  graph_.types_.reserve(kValues);
+  graph_.names_.reserve(kValues);
+  graph_.producers_.reserve(kValues);
+  indices_.reserve(kValues);
+}
+
 std::optional<ValueId> Builder::find(const std::string& name) const {
   const auto at = ids_.find(name);
   return at == ids_.end() ? std::nullopt : std::optional(at->second);
@@ -154,6 +164,8 @@ ValueId Builder::node(Op op, std::vector<ValueId> inputs, std::string name) {
   if (graph_.nodes_.size() >= kMaxNodes) fail(name, "expected at most 4096 nodes");
   Types types;
   std::vector<std::optional<IndexValues>> known;
+  types.reserve(inputs.size());
+  known.reserve(inputs.size());
   for (ValueId v : inputs) {
     check(v >= 0 && v < graph_.value_count(), "Builder::node: input id out of range");
     types.push_back(type(v));

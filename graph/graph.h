@@ -89,6 +89,7 @@ class Graph {
 // build(). After an error the add functions return value 0, so that callers need not check every step.
 class Builder {
  public:
+  Builder();
   ValueId input(std::string name, TensorType type, Fill fill);
   ValueId state(std::string name, TensorType type, Fill fill);
   ValueId input(Input input);

@@ -72,7 +72,7 @@ TEST(Builder, NamesNodesByThemselves) {
 
 // The problem that a graph made by `make` (from x, f32[4]) has.
 template <class F>
-std::string problem_of(F make) {
+std::string graph_problem_of(F make) {
   Builder b;
   const ValueId x = b.input("x", kVector, Normal{});
   make(b, x);
@@ -82,7 +82,7 @@ std::string problem_of(F make) {
 
 TEST(Builder, RefusesBadSources) {
   const auto input = [](std::string name, const char* type, Fill fill = Constant{0}) {
-    return problem_of([&](Builder& b, ValueId x) {
+    return graph_problem_of([&](Builder& b, ValueId x) {
       b.input(name, *parse_tensor_type(type), fill);
       b.output(x);
     });
@@ -101,12 +101,12 @@ TEST(Builder, RefusesBadSources) {
 }
 
 TEST(Builder, RefusesSourcesOutOfOrder) {
-  EXPECT_THAT(problem_of([](Builder& b, ValueId x) {
+  EXPECT_THAT(graph_problem_of([](Builder& b, ValueId x) {
                 b.output(b.node(Relu{}, {x}));
                 b.input("late", kVector, Normal{});
               }),
               HasSubstr("late: expected inputs and states before all nodes"));
-  EXPECT_THAT(problem_of([](Builder& b, ValueId x) {
+  EXPECT_THAT(graph_problem_of([](Builder& b, ValueId x) {
                 b.output(x);
                 b.state("s", kVector, Normal{});
                 b.input("late", kVector, Normal{});
@@ -115,16 +115,16 @@ TEST(Builder, RefusesSourcesOutOfOrder) {
 }
 
 TEST(Builder, RefusesBadNodes) {
-  EXPECT_EQ(problem_of([](Builder& b, ValueId x) { b.output(b.node(Softmax{3}, {x}, "p")); }),
+  EXPECT_EQ(graph_problem_of([](Builder& b, ValueId x) { b.output(b.node(Softmax{3}, {x}, "p")); }),
             "p: softmax expected an axis between -1 and 0, got 3");
-  EXPECT_EQ(problem_of([](Builder& b, ValueId x) { b.output(b.node(Add{}, {x}, "p")); }),
+  EXPECT_EQ(graph_problem_of([](Builder& b, ValueId x) { b.output(b.node(Add{}, {x}, "p")); }),
             "p: add expected 2 inputs, got 1");
-  EXPECT_EQ(problem_of([](Builder& b, ValueId x) { b.output(b.node(Relu{}, {x}, "x")); }),
+  EXPECT_EQ(graph_problem_of([](Builder& b, ValueId x) { b.output(b.node(Relu{}, {x}, "x")); }),
             "x: expected every name once; this one is taken");
 }
 
 TEST(Builder, KeepsTheFirstProblem) {
-  EXPECT_THAT(problem_of([](Builder& b, ValueId x) {
+  EXPECT_THAT(graph_problem_of([](Builder& b, ValueId x) {
                 b.node(Softmax{3}, {x}, "first");
                 b.node(Softmax{4}, {x}, "second");
               }),
@@ -132,18 +132,18 @@ TEST(Builder, KeepsTheFirstProblem) {
 }
 
 TEST(Builder, RefusesBadEnds) {
-  EXPECT_EQ(problem_of([](Builder&, ValueId) {}), "outputs: expected at least one output");
-  EXPECT_EQ(problem_of([](Builder& b, ValueId x) {
+  EXPECT_EQ(graph_problem_of([](Builder&, ValueId) {}), "outputs: expected at least one output");
+  EXPECT_EQ(graph_problem_of([](Builder& b, ValueId x) {
               b.output(x);
               b.output(x);
             }),
             "outputs: expected every output once, got \"x\" twice");
-  EXPECT_EQ(problem_of([](Builder& b, ValueId x) {
+  EXPECT_EQ(graph_problem_of([](Builder& b, ValueId x) {
               b.state("s", kVector, Normal{});
               b.output(x);
             }),
             "s: expected a next value");
-  EXPECT_EQ(problem_of([](Builder& b, ValueId x) {
+  EXPECT_EQ(graph_problem_of([](Builder& b, ValueId x) {
               b.state("s", {Dtype::f32, {5}}, Normal{});
               b.next_state(0, x);
               b.output(x);
@@ -158,12 +158,12 @@ TEST(Builder, LimitsTheWhole) {
   const auto graph = b.build();
   ASSERT_FALSE(graph);
   EXPECT_THAT(graph.problem(), HasSubstr("expected at most 2^30 elements in all values together"));
-  EXPECT_THAT(problem_of([](Builder& many, ValueId v) {
+  EXPECT_THAT(graph_problem_of([](Builder& many, ValueId v) {
                 for (int i = 0; i <= kMaxNodes; ++i) v = many.node(Relu{}, {v});
                 many.output(v);
               }),
               HasSubstr("expected at most 4096 nodes"));
-  EXPECT_THAT(problem_of([](Builder& many, ValueId v) {
+  EXPECT_THAT(graph_problem_of([](Builder& many, ValueId v) {
                 for (int i = 0; i < kMaxNodes; ++i) many.input("i" + std::to_string(i), kVector, Constant{0});
                 many.output(v);
               }),
@@ -191,11 +191,11 @@ TEST(Builder, GatherNeedsIndicesKnownToBeInRange) {
   EXPECT_NE(gather_problem(Literal{"000000000000000600000001"}), "");
   EXPECT_NE(gather_problem(Literal{"0000000000000001ffffffff"}), "");  // -1
   EXPECT_NE(gather_problem(Tokens{6}, true), "");                      // a state may change
-  EXPECT_EQ(problem_of([](Builder& b, ValueId x) {
+  EXPECT_EQ(graph_problem_of([](Builder& b, ValueId x) {
               b.output(b.node(Gather{}, {x, b.node(Arange{4, 0, 1}, {})}));
             }),
             "");
-  EXPECT_NE(problem_of([](Builder& b, ValueId x) {
+  EXPECT_NE(graph_problem_of([](Builder& b, ValueId x) {
               b.output(b.node(Gather{}, {x, b.node(Arange{3, 0, 2}, {})}));
             }),
             "");

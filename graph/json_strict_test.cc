@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string problem_of(std::string_view text) {
+std::string json_strict_problem_of(std::string_view text) {
   const auto result = parse_strict_json(text);
   return result ? "" : result.problem();
 }
@@ -70,7 +70,7 @@ const Mistake kMistakes[] = {
 
 TEST(StrictJson, MistakesAreOneLineWithThePlace) {
   for (const Mistake& mistake : kMistakes) {
-    const std::string problem = problem_of(mistake.text);
+    const std::string problem = json_strict_problem_of(mistake.text);
     EXPECT_THAT(problem, StartsWith(mistake.problem)) << mistake.text;
     for (const char c : problem) ASSERT_TRUE(c >= ' ' && c <= '~') << problem;
   }
@@ -84,11 +84,13 @@ std::string repeated(std::string_view piece, size_t count) {
 }
 
 TEST(StrictJson, LimitsDepthAndCount) {
-  EXPECT_EQ(problem_of(repeated("[", 32) + repeated("]", 32)), "");
-  EXPECT_EQ(problem_of(repeated("[", 33) + repeated("]", 33)), "1:33: expected at most 32 levels of nesting");
-  EXPECT_EQ(problem_of("[" + repeated("0,", 200000) + "0]"), "");
-  EXPECT_THAT(problem_of("[" + repeated("0,", 300000) + "0]"), HasSubstr("expected at most 262144 values"));
-  EXPECT_THAT(problem_of("[" + repeated("1", 100) + "]"),
+  EXPECT_EQ(json_strict_problem_of(repeated("[", 32) + repeated("]", 32)), "");
+  EXPECT_EQ(json_strict_problem_of(repeated("[", 33) + repeated("]", 33)),
+            "1:33: expected at most 32 levels of nesting");
+  EXPECT_EQ(json_strict_problem_of("[" + repeated("0,", 200000) + "0]"), "");
+  EXPECT_THAT(json_strict_problem_of("[" + repeated("0,", 300000) + "0]"),
+              HasSubstr("expected at most 262144 values"));
+  EXPECT_THAT(json_strict_problem_of("[" + repeated("1", 100) + "]"),
               HasSubstr("expected a number or word of at most 64 characters"));
 }
 

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kJsonInfinity = std::numeric_limits<double>::infinity();
 
 // A case that uses every part of the format.
 Case full_case() {
@@ -26,7 +26,7 @@ Case full_case() {
   const ValueId s = b.state("s", {Dtype::bf16, {4, 8}}, Constant{-0.0});
   const ValueId sum = b.node(Add{}, {x, s}, "sum");
   const ValueId rows = b.node(Gather{}, {sum, i}, "rows");
-  const ValueId masked = b.node(MaskedFill{-kInfinity, true}, {rows, m}, "masked");
+  const ValueId masked = b.node(MaskedFill{-kJsonInfinity, true}, {rows, m}, "masked");
   b.output(b.node(Permute{{1, 0}}, {b.node(Softmax{}, {masked}, "p")}, "t/1"));
   b.output(b.node(Scale{0.1}, {l}, "l.scaled"));
   b.next_state(0, sum);
@@ -46,7 +46,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return at == std::string::npos ? text : text.replace(at, what.size(), by);
 }
 
-std::string problem_of(const std::string& text) {
+std::string json_problem_of(const std::string& text) {
   const auto result = parse_case(text);
   return result ? "" : result.problem();
 }
@@ -64,7 +64,7 @@ const char kSmall[] =
 )";
 
 std::string edited(const std::string& what, const std::string& by) {
-  return problem_of(replaced(kSmall, what, by));
+  return json_problem_of(replaced(kSmall, what, by));
 }
 
 TEST(Json, WritesOneLinePerInputStateAndNode) {
@@ -120,8 +120,9 @@ TEST(Json, SchemaAndCommentAreKept) {
   ASSERT_TRUE(read.ok()) << read.problem();
   EXPECT_EQ(*read, with);
   EXPECT_EQ(to_json(*read), text);
-  EXPECT_EQ(problem_of(replaced(text, "\"case.schema.json\"", "1")), "$schema: expected a string, got 1");
-  EXPECT_NE(problem_of(replaced(text, "\"graph\": {", "\"graph\": {\"comment\": \"x\",")), "")
+  EXPECT_EQ(json_problem_of(replaced(text, "\"case.schema.json\"", "1")),
+            "$schema: expected a string, got 1");
+  EXPECT_NE(json_problem_of(replaced(text, "\"graph\": {", "\"graph\": {\"comment\": \"x\",")), "")
       << "top level only";
 }
 
@@ -142,8 +143,8 @@ TEST(Json, DefaultsMayBeLeftOut) {
 }
 
 TEST(Json, NumbersKeepTheirBits) {
-  for (const double value :
-       {0.1, 1e-45, -1e30, 1e22, 1e23, 123456789012345680.0, 5e-324, -0.0, 3.0, kInfinity, -kInfinity}) {
+  for (const double value : {0.1, 1e-45, -1e30, 1e22, 1e23, 123456789012345680.0, 5e-324, -0.0, 3.0,
+                             kJsonInfinity, -kJsonInfinity}) {
     Builder b;
     b.output(b.input("x", {Dtype::f32, {1}}, Constant{value}));
     Case test_case;

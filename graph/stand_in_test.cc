@@ -24,7 +24,7 @@ Case three_outputs(std::vector<StandIn> stand_ins) {
   return test_case;
 }
 
-std::string problem_with(const StandIn& pair) {
+std::string problem_with_stand_in(const StandIn& pair) {
   const auto problem = stand_in_problem(three_outputs({pair}));
   return problem ? problem->what : "";
 }
@@ -40,13 +40,14 @@ TEST(StandIn, ReadsBackAsItIsWritten) {
 }
 
 TEST(StandIn, SaysWhatItCannotCompare) {
-  EXPECT_EQ(problem_with({"z", "y"}), "");
-  EXPECT_THAT(problem_with({"y", "z"}), HasSubstr("stand_ins[0].value: expected a node's output"));
-  EXPECT_THAT(problem_with({"x", "y"}), HasSubstr("stand_ins[0].value"));
-  EXPECT_THAT(problem_with({"none", "y"}), HasSubstr("got \"none\""));
-  EXPECT_THAT(problem_with({"z", "w"}), HasSubstr("stand_ins[0].by: expected another output of type f32[4]"));
-  EXPECT_THAT(problem_with({"z", "z"}), HasSubstr("stand_ins[0].by"));
-  EXPECT_THAT(problem_with({"z", "x"}), HasSubstr("stand_ins[0].by"));
+  EXPECT_EQ(problem_with_stand_in({"z", "y"}), "");
+  EXPECT_THAT(problem_with_stand_in({"y", "z"}), HasSubstr("stand_ins[0].value: expected a node's output"));
+  EXPECT_THAT(problem_with_stand_in({"x", "y"}), HasSubstr("stand_ins[0].value"));
+  EXPECT_THAT(problem_with_stand_in({"none", "y"}), HasSubstr("got \"none\""));
+  EXPECT_THAT(problem_with_stand_in({"z", "w"}),
+              HasSubstr("stand_ins[0].by: expected another output of type f32[4]"));
+  EXPECT_THAT(problem_with_stand_in({"z", "z"}), HasSubstr("stand_ins[0].by"));
+  EXPECT_THAT(problem_with_stand_in({"z", "x"}), HasSubstr("stand_ins[0].by"));
   const auto twice = parse_case(to_json(three_outputs({{"z", "y"}, {"z", "y"}})));
   ASSERT_FALSE(twice);
   EXPECT_THAT(twice.problem(), HasSubstr("stand_ins[1].value: expected a node's output, named once"));

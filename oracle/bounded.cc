@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "oracle/bounded_block.h"
 #include "oracle/contract.h"
 
 namespace fusesmith::oracle {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The rounding error of a value that is stored in f32, or computed in f32 first.
 double f32_rounding(double v, double e) {

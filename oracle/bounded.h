@@ -3,12 +3,23 @@
 // in [rnd(v - e), rnd(v + e)].
 #pragma once
 
+#include <bit>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "graph/tensor.h"
 
 namespace fusesmith::oracle {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// The largest power of two that is not above |x|; 0 for zero and the subnormal numbers.
+inline double binade_of(double x) {
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & 0x7ff0000000000000);
+}
 
 struct Bounded {
   TensorType type;

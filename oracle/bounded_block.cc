@@ -1,18 +1,15 @@
 #include "oracle/bounded_block.h"
 
-#include <bit>
 #include <cmath>
-#include <cstdint>
 
+#include "oracle/bounded.h"
 #include "oracle/contract.h"
 
 namespace fusesmith::oracle {
 namespace {
 
-constexpr uint64_t kExponentBits = 0x7ff0000000000000;
-
 // f32_rounding in bounded.cc: 0 if v is known exactly and is an f32.
-double f32_rounding(double v, double e) {
+double rounding_to_f32(double v, double e) {
   const double rounding = static_cast<double>(static_cast<float>(v)) - v;
   const double bound = kU * (std::fabs(v) + e) + 0x1p-150;
   const double of_exact = rounding == 0 ? 0 : bound;
@@ -24,7 +21,7 @@ bool keep_in_f32(double* __restrict v, double* __restrict e) {
   double kept[kBoundedBlock];
   int64_t ordinary = 0;
   for (size_t i = 0; i < kBoundedBlock; ++i) {
-    kept[i] = e[i] + f32_rounding(v[i], e[i]);
+    kept[i] = e[i] + rounding_to_f32(v[i], e[i]);
     ordinary += std::fabs(v[i]) + e[i] < 1e38 ? 1 : 0;
   }
   if (ordinary != static_cast<int64_t>(kBoundedBlock)) return false;
@@ -37,7 +34,7 @@ bool keep_in_f32(double* __restrict v, double* __restrict e) {
 // rounds x to a whole number of units, ties to even, since the sum's own last bit is one unit; subtracting it
 // again is exact. A result of 0 keeps the sign of x.
 double round_to_16_bit(double x, double smallest, double shift) {
-  const double binade = std::bit_cast<double>(std::bit_cast<uint64_t>(x) & kExponentBits);
+  const double binade = binade_of(x);
   const double large = (binade < smallest ? smallest : binade) * shift;
   return std::copysign(x + large - large, x);
 }
@@ -50,7 +47,7 @@ bool round_block(Dtype dtype, double* __restrict v, double* __restrict e) {
   double rounded[kBoundedBlock], error[kBoundedBlock];
   int64_t ordinary = 0;
   for (size_t i = 0; i < kBoundedBlock; ++i) {
-    const double wide = e[i] + f32_rounding(v[i], e[i]);
+    const double wide = e[i] + rounding_to_f32(v[i], e[i]);
     const double middle = round_to_16_bit(v[i], smallest, shift);
     const double below = middle - round_to_16_bit(v[i] - wide, smallest, shift);
     const double above = round_to_16_bit(v[i] + wide, smallest, shift) - middle;

@@ -1,6 +1,5 @@
 #include "oracle/compare_block.h"
 
-#include <bit>
 #include <cmath>
 
 #include "oracle/bounded.h"
@@ -8,8 +7,6 @@
 
 namespace fusesmith::oracle {
 namespace {
-
-constexpr uint64_t kExponentBits = 0x7ff0000000000000;
 
 // Written out, since calls of error_before_store and half_ulp keep the loop from being vectorised; the
 // results are equal bit for bit (compare_block_test.cc).
@@ -23,7 +20,7 @@ bool look_at(CompareBlock& block, const double* got, const double* v, const doub
   const bool signed_zeros = block.signed_zeros;
   int64_t plain = 0;
   for (size_t i = 0; i < CompareBlock::kSize; ++i) {
-    const double binade = std::bit_cast<double>(std::bit_cast<uint64_t>(v[i]) & kExponentBits);
+    const double binade = binade_of(v[i]);
     const double half = (binade < smallest ? smallest : binade) * u, magnitude = std::fabs(v[i]);
     const double distance = std::fabs(got[i] - v[i]);
     const double error = kRoundsToF32 ? e[i] + (kU * (magnitude + e[i]) + 0x1p-150) : e[i];

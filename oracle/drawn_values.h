@@ -10,8 +10,6 @@
 
 namespace fusesmith::oracle::drawn_values {
 
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // Results of every magnitude, zeros, subnormals, ties, powers of two, values that overflow, and special ones.
 inline double draw_exact(std::mt19937& random, Dtype dtype) {
   static constexpr double kSpecial[] = {0, -0.0, kInfinity, -kInfinity,

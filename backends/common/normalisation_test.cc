@@ -9,7 +9,7 @@
 namespace fusesmith::backends {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNormalisationInf = std::numeric_limits<float>::infinity();
 const float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 std::vector<float> run_one(const Op& op, Shape shape, const std::vector<float>& values,
@@ -24,16 +24,16 @@ void expect_all_nan(const std::vector<float>& row) {
 }
 
 TEST(Softmax, RowWithoutAFiniteMaximumIsNan) {
-  expect_all_nan(run_one(Softmax{}, {3}, {-kInf, -kInf, -kInf}));
+  expect_all_nan(run_one(Softmax{}, {3}, {-kNormalisationInf, -kNormalisationInf, -kNormalisationInf}));
   expect_all_nan(run_one(Softmax{}, {3}, {1, kNaN, 2}));
-  expect_all_nan(run_one(Softmax{}, {3}, {kNaN, -kInf, -kInf}));
-  expect_all_nan(run_one(Softmax{}, {3}, {1, kInf, -kInf}));
-  expect_all_nan(run_one(Softmax{}, {1}, {-kInf}));
+  expect_all_nan(run_one(Softmax{}, {3}, {kNaN, -kNormalisationInf, -kNormalisationInf}));
+  expect_all_nan(run_one(Softmax{}, {3}, {1, kNormalisationInf, -kNormalisationInf}));
+  expect_all_nan(run_one(Softmax{}, {1}, {-kNormalisationInf}));
 }
 
 TEST(Softmax, HiddenElementsAreZeroAndRowsAreAlone) {
   const std::vector<float> y =
-      run_one(Softmax{0}, {2, 3}, {-kInf, kNaN, 5, 3, 1, 5});  // columns are rows here
+      run_one(Softmax{0}, {2, 3}, {-kNormalisationInf, kNaN, 5, 3, 1, 5});  // columns are rows here
   EXPECT_EQ(y[0], 0);
   EXPECT_EQ(y[3], 1);
   EXPECT_TRUE(std::isnan(y[1]) && std::isnan(y[4]));
@@ -45,7 +45,7 @@ TEST(Softmax, HiddenElementsAreZeroAndRowsAreAlone) {
 TEST(Softmax, IsExactOnPowersOfTwoOfEqualEntries) {
   for (Dtype dtype : kFloatDtypes) {
     for (size_t ones = 1; ones <= 64; ones *= 2) {
-      std::vector<float> x(100, -kInf);
+      std::vector<float> x(100, -kNormalisationInf);
       for (size_t i = 0; i < ones; ++i) x[i + 3] = 7;
       x[99] = -112;
       const std::vector<float> y = run_one(Softmax{}, {100}, x, dtype);

@@ -11,9 +11,9 @@ namespace fusesmith::backends {
 namespace {
 
 // An operand as the product reads it: its elements in f32, rounded to tf32 where asked.
-class Operand {
+class F32Operand {
  public:
-  Operand(const Tensor& tensor, F32Products products) : stored_(tensor) {
+  F32Operand(const Tensor& tensor, F32Products products) : stored_(tensor) {
     if (!reads_tf32(products, tensor.type.dtype)) return;
     rounded_.assign(stored_.span().begin(), stored_.span().end());
     to_tf32(rounded_);
@@ -77,7 +77,7 @@ template <class T>
 void compute_product(const T& op, Inputs in, Tensor& out, F32Products products, Probe* probe) {
   const Types types = {in[0]->type, in[1]->type};
   Product product = product_of(op, types, out.type);
-  const Operand a(*in[0], products), b(*in[1], products);
+  const F32Operand a(*in[0], products), b(*in[1], products);
   const float *left = a.data(), *right = b.data();
   std::optional<ShownOperands> shown;
   if (detailed(probe)) shown.emplace(*probe, left, right, product);

@@ -11,7 +11,7 @@
 namespace fusesmith::backends {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kRunNodeInf = std::numeric_limits<double>::infinity();
 
 using op_tests::OpCase, op_tests::op_cases;
 
@@ -46,7 +46,7 @@ std::vector<Tensor> run_all(const Op& op, const std::vector<Tensor>& data) {
 }
 
 // The only output.
-Tensor run_one(const Op& op, const std::vector<Tensor>& data) { return run_all(op, data)[0]; }
+Tensor run_alone(const Op& op, const std::vector<Tensor>& data) { return run_all(op, data)[0]; }
 
 bool is_exact(OpClass op_class) {
   return op_class == OpClass::movement || op_class == OpClass::select || op_class == OpClass::source;
@@ -115,19 +115,19 @@ TEST(RunNode, CastOfLargeIntegersRoundsOnce) {
   Tensor x({Dtype::i32, {2}});
   x.set(0, (1 << 24) + (1 << 16) + 1);
   x.set(1, (1 << 24) + (1 << 16));
-  const Tensor y = run_one(Cast{Dtype::bf16}, {x});
+  const Tensor y = run_alone(Cast{Dtype::bf16}, {x});
   EXPECT_EQ(y.value(0), (1 << 24) + (1 << 17));
   EXPECT_EQ(y.value(1), 1 << 24);
 }
 
 TEST(RunNode, ReluKeepsNanAndDropsNegatives) {
   Tensor x({Dtype::bf16, {4}});
-  const double values[] = {std::nan(""), -kInf, kInf, -1};
+  const double values[] = {std::nan(""), -kRunNodeInf, kRunNodeInf, -1};
   for (int64_t i = 0; i < 4; ++i) x.set(i, values[i]);
-  const Tensor y = run_one(Relu{}, {x});
+  const Tensor y = run_alone(Relu{}, {x});
   EXPECT_TRUE(std::isnan(y.value(0)));
   EXPECT_EQ(y.value(1), 0);
-  EXPECT_EQ(y.value(2), kInf);
+  EXPECT_EQ(y.value(2), kRunNodeInf);
   EXPECT_EQ(y.value(3), 0);
 }
 
@@ -136,7 +136,7 @@ TEST(RunNode, MovementKeepsBits) {
   const uint32_t bits[] = {0x7fa00001, 0xffc12345, 0x80000000,
                            0x00000001};  // a signaling NaN, a NaN, -0, a subnormal
   std::memcpy(x.bytes.data(), bits, sizeof bits);
-  const Tensor y = run_one(Permute{{1, 0}}, {run_one(Permute{{1, 0}}, {x})});
+  const Tensor y = run_alone(Permute{{1, 0}}, {run_alone(Permute{{1, 0}}, {x})});
   EXPECT_EQ(x.bytes, y.bytes);
 }
 

@@ -16,11 +16,11 @@ namespace {
 
 // Square, in one tile, in several, with a tile of one query, with K beyond a multiple of 8, with split keys,
 // and with more queries than keys.
-constexpr ExampleDims kDims[] = {{2, 2, 4, 4, 4, 4},
-                                 {2, 2, 17, 65, 9, 6},
-                                 {2, 2, 5, 7, 300, 6},
-                                 {1, 4, 3, 200, 8, 6},
-                                 {2, 2, 21, 19, 9, 12}};
+constexpr ExampleDims kFaultsDims[] = {{2, 2, 4, 4, 4, 4},
+                                       {2, 2, 17, 65, 9, 6},
+                                       {2, 2, 5, 7, 300, 6},
+                                       {1, 4, 3, 200, 8, 6},
+                                       {2, 2, 21, 19, 9, 12}};
 
 // Scores so negative that their exponentials underflow.
 Graph very_negative_scores(Dtype dtype, const ExampleDims& d) {
@@ -122,7 +122,7 @@ bool any_graph(const Pattern& pattern, const std::function<bool(const Graph&)>& 
   for (const bool laid_out : {false, true}) {
     for (const auto& recipes : {pattern.examples, pattern.near_misses, std::span<const GraphRecipe>(kMore)}) {
       for (const GraphRecipe& recipe : recipes) {
-        for (const ExampleDims& dims : kDims) {
+        for (const ExampleDims& dims : kFaultsDims) {
           for (Dtype dtype : kFloatDtypes) {
             if (any_form(recipe.build(dtype, dims), laid_out, f)) return true;
           }
@@ -190,7 +190,7 @@ TEST(PlantedFaults, StayInTheirPattern) {
     }
     for (const GraphRecipe& recipe : pattern.examples) {
       SCOPED_TRACE(recipe.name);
-      const Graph graph = recipe.build(Dtype::bf16, kDims[1]);
+      const Graph graph = recipe.build(Dtype::bf16, kFaultsDims[1]);
       const auto inputs = draw_inputs(graph);
       const FusedRun faulty = run_fused_plan(graph, inputs, others), sound = run_fused_plan(graph, inputs);
       EXPECT_EQ(first_difference(graph, faulty, sound), nullptr);

@@ -18,6 +18,8 @@ struct Frame {
 };
 
 inline constexpr uint64_t kMaxHeader = uint64_t{1} << 24;
+// A payload of so many bytes is passed in a file.
+inline constexpr uint64_t kLargePayload = uint64_t{1} << 20;
 
 // What a frame begins with, on either side of the conversation.
 struct FramePrefix {

@@ -33,7 +33,7 @@ constexpr milliseconds kSlack{600};
 
 TEST(ProcessClock, ABusyProcessHasItsCpuTimeHoweverManyOthersWantTheCpu) {
   const Forked process(burn);
-  const Neighbours neighbours(5);
+  const BusyProcesses neighbours(5);
   ProcessClock clock(process.id());
   tick_until(clock, [&] { return cpu_time(process.id()) > milliseconds(600); });
   EXPECT_GT(clock.reading().had, milliseconds(300));
@@ -50,7 +50,7 @@ TEST(ProcessClock, WhatAProcessStartedCountsAsItself) {
     }
     sleep_for_ever();
   });
-  const Neighbours neighbours(5);
+  const BusyProcesses neighbours(5);
   ProcessClock clock(process.id());
   tick_until(clock, [&] { return cpu_time(process.id()) > milliseconds(600); });
   EXPECT_LT(clock.reading().had, milliseconds(600) + kSlack);
@@ -59,7 +59,7 @@ TEST(ProcessClock, WhatAProcessStartedCountsAsItself) {
 
 TEST(ProcessClock, GoesOnWhileAProcessSleepsOnABusyMachine) {
   const Forked process(sleep_for_ever);
-  const Neighbours neighbours(5);
+  const BusyProcesses neighbours(5);
   ProcessClock clock(process.id());
   tick_until(clock, [&] { return clock.reading().wall > seconds(2); });
   EXPECT_GT(clock.reading().had, milliseconds(1500));
@@ -72,7 +72,7 @@ TEST(ProcessClock, GoesOnWhileOneThreadOfManyBeats) {
     }).detach();
     sleep_for_ever();
   });
-  const Neighbours neighbours(5);
+  const BusyProcesses neighbours(5);
   ProcessClock clock(process.id());
   tick_until(clock, [&] { return clock.reading().wall > seconds(3); });
   EXPECT_GT(clock.reading().had, milliseconds(1500));

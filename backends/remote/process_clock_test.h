@@ -59,9 +59,9 @@ class Forked {
 };
 
 // So many processes that compute on the same CPU.
-class Neighbours {
+class BusyProcesses {
  public:
-  explicit Neighbours(int count) {
+  explicit BusyProcesses(int count) {
     for (int i = 0; i < count; ++i) processes_.push_back(std::make_unique<Forked>(burn));
   }
 

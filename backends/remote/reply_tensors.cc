@@ -5,7 +5,11 @@
 
 namespace fusesmith::backends {
 
+namespace {
+
 using Json = nlohmann::json;
+
+}  // namespace
 
 std::string text_of(const Json& object, const char* key) {
   const auto found = object.find(key);

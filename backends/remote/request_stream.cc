@@ -14,8 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kLargePayload = 1 << 20;  // bytes
-
 std::vector<std::byte> file_contents(const std::string& path, uint64_t bytes) {
   std::vector<std::byte> contents(bytes);
   std::ifstream file(path, std::ios::binary);

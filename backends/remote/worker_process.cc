@@ -13,7 +13,6 @@ using Kind = WorkerError::Kind;
 
 constexpr int kProtocol = 1;
 constexpr uint64_t kNoPayload = 0;
-constexpr uint64_t kLargePayload = 1 << 20;  // bytes
 
 std::string seconds_text(double seconds) {
   std::string text = std::to_string(seconds);

@@ -12,10 +12,10 @@
 namespace fusesmith::backends {
 namespace {
 
-constexpr std::string_view kBroadcast = "broadcast_addend";
+constexpr std::string_view kBroadcastAddend = "broadcast_addend";
 constexpr std::string_view kOwnWeight = "sum_as_weight";
 constexpr std::string_view kPath = "path_outside";
-constexpr std::string_view kGuards[] = {kBroadcast, kOwnWeight, kPath};
+constexpr std::string_view kAddNormGuards[] = {kBroadcastAddend, kOwnWeight, kPath};
 
 // The norm at this node over its first input, if it is one.
 std::optional<AddNorm> norm_of(const MatchContext& context, int n) {
@@ -35,7 +35,7 @@ std::optional<AddNorm> norm_of(const MatchContext& context, int n) {
   return norm;
 }
 
-std::optional<Match> match(const MatchContext& context, int n) {
+std::optional<Match> match_add_norm(const MatchContext& context, int n) {
   std::optional<AddNorm> norm = norm_of(context, n);
   if (!norm) return std::nullopt;
   const auto add = context.graph().producer(context.node(n).inputs[0]);
@@ -45,7 +45,7 @@ std::optional<Match> match(const MatchContext& context, int n) {
   norm->x = addition.inputs[0];
   norm->addend = addition.inputs[1];
   const auto is_whole = [&](ValueId value) { return context.shape(value) == context.shape(sum); };
-  if (!is_whole(norm->x) || !is_whole(norm->addend)) return context.refuse(kBroadcast);
+  if (!is_whole(norm->x) || !is_whole(norm->addend)) return context.refuse(kBroadcastAddend);
   if (norm->weight == sum || norm->bias == sum) return context.refuse(kOwnWeight);
   if (!context.can_run_together({*add, n})) return context.refuse(kPath);
   Match found{{*add, n}, {"add_norm"}, {}, *norm};
@@ -66,7 +66,7 @@ struct Residual {
         residual(g.tensor("residual", {d.batch, d.rows, columns}, fill)) {}
 };
 
-constexpr GraphRecipe kExamples[] = {
+constexpr GraphRecipe kAddNormExamples[] = {
     {"layer_norm",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -109,7 +109,7 @@ constexpr GraphRecipe kExamples[] = {
      }},
 };
 
-constexpr GraphRecipe kNearMisses[] = {
+constexpr GraphRecipe kAddNormNearMisses[] = {
     {"bias_added",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -161,10 +161,10 @@ Pattern add_norm_pattern() {
       "add_norm",
       "an addition, then layer_norm or rms_norm of the sum -> one pass over each row, which may store the "
       "sum too",
-      match,
-      kExamples,
-      kNearMisses,
-      kGuards};
+      match_add_norm,
+      kAddNormExamples,
+      kAddNormNearMisses,
+      kAddNormGuards};
 }
 
 }  // namespace fusesmith::backends

@@ -5,12 +5,12 @@
 namespace fusesmith::backends {
 namespace {
 
-std::optional<Match> match(const MatchContext& context, int n) {
+std::optional<Match> match_dropout_elimination(const MatchContext& context, int n) {
   if (!context.op_as<Dropout>(n)) return std::nullopt;
   return Match{{n}, {"dropout_elimination"}, {}, Identity{context.node(n).inputs[0]}};
 }
 
-constexpr GraphRecipe kExamples[] = {
+constexpr GraphRecipe kDropoutEliminationExamples[] = {
     {"dropout",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -18,7 +18,7 @@ constexpr GraphRecipe kExamples[] = {
      }},
 };
 
-constexpr GraphRecipe kNearMisses[] = {
+constexpr GraphRecipe kDropoutEliminationNearMisses[] = {
     {"reshape_to_the_same_shape",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -36,7 +36,8 @@ constexpr GraphRecipe kNearMisses[] = {
 }  // namespace
 
 Pattern dropout_elimination_pattern() {
-  return {"dropout_elimination", "dropout with p = 0 -> its input", match, kExamples, kNearMisses};
+  return {"dropout_elimination", "dropout with p = 0 -> its input", match_dropout_elimination,
+          kDropoutEliminationExamples, kDropoutEliminationNearMisses};
 }
 
 }  // namespace fusesmith::backends

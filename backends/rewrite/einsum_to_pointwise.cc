@@ -8,71 +8,68 @@
 namespace fusesmith::backends {
 namespace {
 
-constexpr std::string_view kGuards[] = {
+constexpr std::string_view kEinsumToPointwiseGuards[] = {
     "matrix_axes",  // m, n and k each have a letter
 };
 
-std::optional<Match> match(const MatchContext& context, int n) {
+std::optional<Match> match_einsum_to_pointwise(const MatchContext& context, int n) {
   if (!context.op_as<Einsum>(n)) return std::nullopt;
   auto reduction = multiply_reduce(context.graph(), context.node(n));
   if (!reduction) return context.refuse("matrix_axes");
   return Match{{n}, {"einsum_to_pointwise"}, {}, std::move(*reduction)};
 }
 
-Graph einsum(Dtype dtype, const char* equation, Shape a, Shape b) {
+Graph pointwise_graph(Dtype dtype, const char* equation, Shape a, Shape b) {
   ExampleGraph g(dtype);
   const ValueId x = g.tensor("x", std::move(a)), y = g.tensor("y", std::move(b));
   return g.outputs(g.node(Einsum{equation}, x, y));
 }
 
-constexpr GraphRecipe kExamples[] = {
+constexpr GraphRecipe kEinsumToPointwiseExamples[] = {
     {"batched_dot",
      [](Dtype t, const ExampleDims& d) {
-       return einsum(t, "bid,bid->bi", {d.batch, d.rows, d.depth}, {d.batch, d.rows, d.depth});
+       return pointwise_graph(t, "bid,bid->bi", {d.batch, d.rows, d.depth}, {d.batch, d.rows, d.depth});
      }},
     {"matrix_times_vector",
      [](Dtype t, const ExampleDims& d) {
-       return einsum(t, "bid,bd->bi", {d.batch, d.rows, d.depth}, {d.batch, d.depth});
+       return pointwise_graph(t, "bid,bd->bi", {d.batch, d.rows, d.depth}, {d.batch, d.depth});
      }},
     {"outer_product",
      [](Dtype t, const ExampleDims& d) {
-       return einsum(t, "bi,bj->bij", {d.batch, d.rows}, {d.batch, d.cols});
+       return pointwise_graph(t, "bi,bj->bij", {d.batch, d.rows}, {d.batch, d.cols});
      }},
     {"elementwise_transposed",
      [](Dtype t, const ExampleDims& d) {
-       return einsum(t, "ij,ji->ij", {d.rows, d.cols}, {d.cols, d.rows});
+       return pointwise_graph(t, "ij,ji->ij", {d.rows, d.cols}, {d.cols, d.rows});
      }},
     {"full_contraction",
      [](Dtype t, const ExampleDims& d) {
-       return einsum(t, "ij,ij->", {d.rows, d.depth}, {d.rows, d.depth});
+       return pointwise_graph(t, "ij,ij->", {d.rows, d.depth}, {d.rows, d.depth});
      }},
     {"diagonal",
      [](Dtype t, const ExampleDims& d) {
-       return einsum(t, "iid,d->i", {d.rows, d.rows, d.depth}, {d.depth});
+       return pointwise_graph(t, "iid,d->i", {d.rows, d.rows, d.depth}, {d.depth});
      }},
 };
 
-constexpr GraphRecipe kNearMisses[] = {
+constexpr GraphRecipe kEinsumToPointwiseNearMisses[] = {
     {"matrix_product",
      [](Dtype t, const ExampleDims& d) {
-       return einsum(t, "id,dh->ih", {d.rows, d.depth}, {d.depth, d.cols});
+       return pointwise_graph(t, "id,dh->ih", {d.rows, d.depth}, {d.depth, d.cols});
      },
      kUnrecognised},
     {"summed_over_one_operand",
      [](Dtype t, const ExampleDims& d) {
-       return einsum(t, "id,dhw->ih", {d.rows, d.depth}, {d.depth, d.cols, d.width});
+       return pointwise_graph(t, "id,dhw->ih", {d.rows, d.depth}, {d.depth, d.cols, d.width});
      }},
 };
 
 }  // namespace
 
 Pattern einsum_to_pointwise_pattern() {
-  return {"einsum_to_pointwise",
-          "einsum that is not a matrix product -> multiply, then reduce",
-          match,
-          kExamples,
-          kNearMisses,
-          kGuards};
+  return {"einsum_to_pointwise",        "einsum that is not a matrix product -> multiply, then reduce",
+          match_einsum_to_pointwise,    kEinsumToPointwiseExamples,
+          kEinsumToPointwiseNearMisses, kEinsumToPointwiseGuards};
 }
 
 }  // namespace fusesmith::backends

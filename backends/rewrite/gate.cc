@@ -14,9 +14,9 @@
 namespace fusesmith::backends {
 namespace {
 
-constexpr std::string_view kBroadcast = "broadcast_factor";
+constexpr std::string_view kBroadcastFactor = "broadcast_factor";
 constexpr std::string_view kLongerChain = "longer_chain";
-constexpr std::string_view kGuards[] = {kSecondReader, kObserved, kBroadcast, kLongerChain};
+constexpr std::string_view kGateGuards[] = {kSecondReader, kObserved, kBroadcastFactor, kLongerChain};
 
 // The factor that is an activation, possibly cast, and the other one.
 struct Factors {
@@ -92,7 +92,8 @@ std::optional<Match> match_side(const MatchContext& context, int n, size_t side)
     if (!context.is_inner(value)) return context.refuse(context.outer_guard(value));
   }
   const Shape& shape = context.shape(product.first_output);
-  if (context.shape(f->gate) != shape || context.shape(f->value) != shape) return context.refuse(kBroadcast);
+  if (context.shape(f->gate) != shape || context.shape(f->value) != shape)
+    return context.refuse(kBroadcastFactor);
   if (joins_others(context, *f, product.first_output)) return context.refuse(kLongerChain);
   nodes.push_back(n);
   const int64_t count = element_count(shape);
@@ -113,7 +114,7 @@ std::optional<Match> match_side(const MatchContext& context, int n, size_t side)
   return found;
 }
 
-std::optional<Match> match(const MatchContext& context, int n) {
+std::optional<Match> match_gate(const MatchContext& context, int n) {
   if (!context.op_as<Mul>(n)) return std::nullopt;
   auto found = match_side(context, n, 0);
   return found ? found : match_side(context, n, 1);
@@ -125,7 +126,7 @@ struct Pair {
       : x(g.tensor("x", {d.batch, d.rows, d.cols})), y(g.tensor("y", {d.batch, d.rows, d.cols})) {}
 };
 
-constexpr GraphRecipe kExamples[] = {
+constexpr GraphRecipe kGateExamples[] = {
     {"sigmoid_gate",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -198,7 +199,7 @@ constexpr GraphRecipe kExamples[] = {
      }},
 };
 
-constexpr GraphRecipe kNearMisses[] = {
+constexpr GraphRecipe kGateNearMisses[] = {
     {"activation_is_an_output",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -264,9 +265,9 @@ constexpr GraphRecipe kNearMisses[] = {
 }  // namespace
 
 Pattern gate_pattern() {
-  return {"gate",      "relu, gelu, silu or sigmoid of one value, times another value -> one loop",
-          match,       kExamples,
-          kNearMisses, kGuards};
+  return {"gate",          "relu, gelu, silu or sigmoid of one value, times another value -> one loop",
+          match_gate,      kGateExamples,
+          kGateNearMisses, kGateGuards};
 }
 
 }  // namespace fusesmith::backends

@@ -12,7 +12,7 @@
 namespace fusesmith::backends {
 namespace {
 
-constexpr std::string_view kName = "gemm_bias_act";
+constexpr std::string_view kGemmBiasActName = "gemm_bias_act";
 
 // Injected fault: whether a node may go on from the match although others read its values. They must still
 // come later, or no order of the regions could run.
@@ -70,7 +70,7 @@ void read_weight_untransposed(BatchedProduct& product) {
 }
 
 // Injected faults: strides of an operand that are those of another size.
-void plant_mistakes(BatchedProduct& product, const Faults& faults) {
+void plant_gemm_bias_act_mistakes(BatchedProduct& product, const Faults& faults) {
   const bool plain = product.n.size() == 1 && product.k.size() == 1 && product.n[0].b == 1;
   if (faults.has("weight_row_stride_is_depth") && plain && product.n[0].size > product.k[0].size)
     product.k[0].b = product.k[0].size;
@@ -79,7 +79,7 @@ void plant_mistakes(BatchedProduct& product, const Faults& faults) {
   if (product.m.size() > 1) product.m[0].addend = 0;
 }
 
-constexpr std::string_view kGuards[] = {
+constexpr std::string_view kGemmBiasActGuards[] = {
     kSecondReader,       kObserved,
     "enlarging_addend",   // the sum is larger than the product
     "explicit_cast",      // between the product and the epilogue
@@ -105,7 +105,7 @@ std::nullopt_t refuse_epilogue(const MatchContext& context, ValueId product) {
   return std::nullopt;
 }
 
-std::optional<Match> match(const MatchContext& context, int n) {
+std::optional<Match> match_gemm_bias_act(const MatchContext& context, int n) {
   const Node& root = context.node(n);
   const bool is_einsum = context.op_as<Einsum>(n) != nullptr;
   if (is_einsum && !context.enabled("einsum_to_gemm")) return std::nullopt;
@@ -114,7 +114,7 @@ std::optional<Match> match(const MatchContext& context, int n) {
     return is_einsum && has_epilogue(context, root.first_output) ? context.refuse("no_matrix_product")
                                                                  : std::nullopt;
   }
-  Match found{{n}, {std::string(kName)}, {}, SingleNode{}};
+  Match found{{n}, {std::string(kGemmBiasActName)}, {}, SingleNode{}};
   if (is_einsum) found.patterns.emplace_back("einsum_to_gemm");
   FusedGemm gemm;
   const ValueId value = root.first_output;
@@ -131,7 +131,7 @@ std::optional<Match> match(const MatchContext& context, int n) {
   if (root.inputs.size() == 3) gemm.bias = root.inputs[2];
   if (gemm.addend) gemm.addend = without_offset(context, *gemm.addend);
   if (context.faults().has("transposed_weight_read_untransposed")) read_weight_untransposed(gemm.product);
-  plant_mistakes(gemm.product, context.faults());
+  plant_gemm_bias_act_mistakes(gemm.product, context.faults());
   for (size_t i = 0; i + 1 < found.nodes.size(); ++i) {
     drop_rounding(found.contract, context.graph(), found.nodes[i]);
   }
@@ -154,7 +154,7 @@ LinearInputs linear_inputs(ExampleGraph& g, const ExampleDims& d) {
           g.tensor("bias", {d.cols})};
 }
 
-constexpr GraphRecipe kExamples[] = {
+constexpr GraphRecipe kGemmBiasActExamples[] = {
     {"matmul_bias",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -215,7 +215,7 @@ constexpr GraphRecipe kExamples[] = {
      }},
 };
 
-constexpr GraphRecipe kNearMisses[] = {
+constexpr GraphRecipe kGemmBiasActNearMisses[] = {
     {"second_consumer",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -271,13 +271,13 @@ constexpr GraphRecipe kNearMisses[] = {
 }  // namespace
 
 Pattern gemm_bias_act_pattern() {
-  return {kName,
+  return {kGemmBiasActName,
           "matmul, linear or einsum, then an addition, then relu, gelu, silu or sigmoid -> one product with "
           "an epilogue",
-          match,
-          kExamples,
-          kNearMisses,
-          kGuards};
+          match_gemm_bias_act,
+          kGemmBiasActExamples,
+          kGemmBiasActNearMisses,
+          kGemmBiasActGuards};
 }
 
 }  // namespace fusesmith::backends

@@ -6,7 +6,7 @@
 namespace fusesmith::backends {
 namespace {
 
-std::optional<Match> match(const MatchContext& context, int n) {
+std::optional<Match> match_layer_norm_welford(const MatchContext& context, int n) {
   const auto* op = context.op_as<LayerNorm>(n);
   if (!op) return std::nullopt;
   const Node& node = context.node(n);
@@ -23,7 +23,7 @@ std::optional<Match> match(const MatchContext& context, int n) {
   return found;
 }
 
-constexpr GraphRecipe kExamples[] = {
+constexpr GraphRecipe kLayerNormWelfordExamples[] = {
     {"affine",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -49,7 +49,7 @@ constexpr GraphRecipe kExamples[] = {
      }},
 };
 
-constexpr GraphRecipe kNearMisses[] = {
+constexpr GraphRecipe kLayerNormWelfordNearMisses[] = {
     {"softmax",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -68,8 +68,8 @@ constexpr GraphRecipe kNearMisses[] = {
 }  // namespace
 
 Pattern layer_norm_welford_pattern() {
-  return {"layer_norm_welford", "layer_norm -> one pass over each row by Welford's method", match, kExamples,
-          kNearMisses};
+  return {"layer_norm_welford", "layer_norm -> one pass over each row by Welford's method",
+          match_layer_norm_welford, kLayerNormWelfordExamples, kLayerNormWelfordNearMisses};
 }
 
 }  // namespace fusesmith::backends

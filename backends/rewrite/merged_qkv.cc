@@ -18,7 +18,7 @@ constexpr std::string_view kBatched = "batched_weight";
 constexpr std::string_view kReadDifferently = "x_read_differently";
 constexpr std::string_view kLaidDifferently = "weights_laid_differently";
 constexpr std::string_view kDependent = "dependent_products";
-constexpr std::string_view kGuards[] = {kBatched, kReadDifferently, kLaidDifferently, kDependent};
+constexpr std::string_view kMergedQkvGuards[] = {kBatched, kReadDifferently, kLaidDifferently, kDependent};
 
 bool is_product(const Op& op) {
   return std::holds_alternative<Linear>(op) || std::holds_alternative<Matmul>(op);
@@ -59,7 +59,7 @@ std::string_view obstacle(const MatchContext& context, const std::vector<int>& n
 }
 
 // Mistakes that the last two parts can show, as k and v do.
-void plant_mistakes(const Faults& faults, std::vector<MergedProduct::Part>& parts) {
+void plant_merged_qkv_mistakes(const Faults& faults, std::vector<MergedProduct::Part>& parts) {
   MergedProduct::Part &k = parts[parts.size() - 2], &v = parts.back();
   const bool same_size = k.columns == v.columns;
   if (faults.has("merged_weights_swapped") && same_size) std::swap(k.weight, v.weight);
@@ -85,11 +85,11 @@ MergedProduct merge(const MatchContext& context, const std::vector<int>& nodes) 
     columns += part.columns;
     merged.parts.push_back(part);
   }
-  plant_mistakes(context.faults(), merged.parts);
+  plant_merged_qkv_mistakes(context.faults(), merged.parts);
   return merged;
 }
 
-std::optional<Match> match(const MatchContext& context, int n) {
+std::optional<Match> match_merged_qkv(const MatchContext& context, int n) {
   const auto candidate = [&](int other) {
     return context.is_free(other) && is_product(context.node(other).op) &&
            context.node(other).inputs[0] == context.node(n).inputs[0];
@@ -125,7 +125,7 @@ ValueId bias(ExampleGraph& g, const std::string& name, int64_t columns) {
   return g.tensor(name + "_bias", {columns});
 }
 
-constexpr GraphRecipe kExamples[] = {
+constexpr GraphRecipe kMergedQkvExamples[] = {
     {"q_k_v",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -182,7 +182,7 @@ constexpr GraphRecipe kExamples[] = {
      }},
 };
 
-constexpr GraphRecipe kNearMisses[] = {
+constexpr GraphRecipe kMergedQkvNearMisses[] = {
     {"two_inputs",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -250,10 +250,10 @@ constexpr GraphRecipe kNearMisses[] = {
 Pattern merged_qkv_pattern() {
   return {"merged_qkv",
           "several linear or matmul products of one value, without epilogues -> one product over all columns",
-          match,
-          kExamples,
-          kNearMisses,
-          kGuards};
+          match_merged_qkv,
+          kMergedQkvExamples,
+          kMergedQkvNearMisses,
+          kMergedQkvGuards};
 }
 
 }  // namespace fusesmith::backends

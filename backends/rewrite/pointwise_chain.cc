@@ -12,7 +12,7 @@ namespace fusesmith::backends {
 namespace {
 
 // The root and everything that can be computed in its loop.
-std::vector<int> tree(const MatchContext& context, int root) {
+std::vector<int> chain_nodes(const MatchContext& context, int root) {
   std::vector<int> nodes{root};
   const Shape& shape = context.shape(context.output(root));
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -73,7 +73,7 @@ void broadcast_along_wrong_axis(const MatchContext& context, PointwiseChain& cha
   }
 }
 
-constexpr std::string_view kGuards[] = {
+constexpr std::string_view kPointwiseChainGuards[] = {
     kSecondReader, kObserved,
     "smaller_shape",  // an operand that broadcasts to the loop
 };
@@ -88,9 +88,9 @@ void refuse_producer(const MatchContext& context, ValueId operand, const Shape& 
     context.refuse("smaller_shape");
 }
 
-std::optional<Match> match(const MatchContext& context, int n) {
+std::optional<Match> match_pointwise_chain(const MatchContext& context, int n) {
   if (!is_pointwise(context.node(n).op)) return std::nullopt;
-  std::vector<int> nodes = tree(context, n);
+  std::vector<int> nodes = chain_nodes(context, n);
   if (nodes.size() < 2) {
     for (ValueId operand : context.node(n).inputs)
       refuse_producer(context, operand, context.shape(context.output(n)));
@@ -105,7 +105,7 @@ std::optional<Match> match(const MatchContext& context, int n) {
   return found;
 }
 
-constexpr GraphRecipe kExamples[] = {
+constexpr GraphRecipe kPointwiseChainExamples[] = {
     {"gate_and_residual",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -155,7 +155,7 @@ constexpr GraphRecipe kExamples[] = {
      }},
 };
 
-constexpr GraphRecipe kNearMisses[] = {
+constexpr GraphRecipe kPointwiseChainNearMisses[] = {
     {"second_consumer",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -192,12 +192,9 @@ constexpr GraphRecipe kNearMisses[] = {
 }  // namespace
 
 Pattern pointwise_chain_pattern() {
-  return {"pointwise_chain",
-          "a tree of pointwise and select ops of one shape -> one loop in f32",
-          match,
-          kExamples,
-          kNearMisses,
-          kGuards};
+  return {"pointwise_chain",         "a tree of pointwise and select ops of one shape -> one loop in f32",
+          match_pointwise_chain,     kPointwiseChainExamples,
+          kPointwiseChainNearMisses, kPointwiseChainGuards};
 }
 
 }  // namespace fusesmith::backends

@@ -6,12 +6,6 @@
 
 namespace fusesmith::fuzz {
 
-namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-}  // namespace
-
 size_t decode_utf8(std::string_view text, uint32_t& point) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

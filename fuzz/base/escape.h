@@ -10,6 +10,8 @@
 
 namespace fusesmith::fuzz {
 
+inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD in UTF-8
+
 // The length of the UTF-8 sequence at the beginning of a text that is not empty, 0 if there is none; sets its
 // code point.
 size_t decode_utf8(std::string_view text, uint32_t& point);

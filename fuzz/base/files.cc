@@ -21,7 +21,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uintmax_t kMaxFileSize = uintmax_t{256} << 20;
-constexpr std::string_view kTemporary = ".tmp-";
 // What campaigns write beside cases.
 constexpr std::string_view kNoCases[] = {"campaign.json", "stats.json", "verdict.json"};
 

@@ -21,9 +21,10 @@
 namespace fusesmith::fuzz {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct Holder {
   std::string host, boot_id, processes;  // `processes`: the namespace in which `pid` is a process

@@ -10,8 +10,6 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
 bool is_plain(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte >= 0x20 && byte < 0x7F) || c == '\n' || c == '\t';

@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kTemporary = ".tmp-";
 // To go through a folder, the right to search it is enough.
 #ifdef O_PATH
 constexpr int kSearch = O_PATH;

@@ -19,6 +19,9 @@
 
 namespace fusesmith::fuzz {
 
+// What the names of files that are not whole yet begin with.
+inline constexpr std::string_view kTemporary = ".tmp-";
+
 // A folder that the user named, and the names that lead from there to a file or a folder. A name that could
 // lead elsewhere ("..", "a/b") leads nowhere: nothing is there, and nothing can be written there.
 class WorkPath {

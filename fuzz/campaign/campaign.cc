@@ -7,6 +7,7 @@
 #include <ostream>
 #include <thread>
 
+#include "fuzz/base/clock.h"
 #include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
@@ -26,7 +27,6 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::string_view kName = "fuzz";
 
 constexpr int kMaxOutOfMemory = 20;  // cases in a row
@@ -36,10 +36,6 @@ constexpr double kSaveEvery = 2;     // seconds
 int thread_count(const CampaignOptions& options) {
   const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
   return static_cast<int>(options.jobs > 0 ? options.jobs : cores);
-}
-
-double seconds_since(Clock::time_point then) {
-  return std::chrono::duration<double>(Clock::now() - then).count();
 }
 
 }  // namespace

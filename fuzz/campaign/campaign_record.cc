@@ -9,9 +9,10 @@
 namespace fusesmith::fuzz {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 std::string option_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();

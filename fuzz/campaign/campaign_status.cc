@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/remote/worker_names.h"
+#include "fuzz/base/clock.h"
 #include "fuzz/campaign/campaign_run.h"
 #include "fuzz/campaign/coverage_gaps.h"
 
@@ -17,7 +18,7 @@ double RecentRate::add(double seconds, int64_t cases) {
 }
 
 void Campaign::add_status(Stats& stats) {
-  const double here = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double here = seconds_since(start_);
   CampaignStatus& status = stats.status.emplace(stats_.status.value_or(CampaignStatus()));
   const int64_t judged = stats.cases - directory_.stats().cases;
   status.running = !ending_;

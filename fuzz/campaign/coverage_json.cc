@@ -7,9 +7,9 @@
 
 namespace fusesmith::fuzz {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr int64_t kMaxCount = int64_t{1} << 53;
 

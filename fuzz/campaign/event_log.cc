@@ -11,9 +11,9 @@
 
 namespace fusesmith::fuzz {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::array<const char*, 4> kNames = {"debug", "info", "warning", "error"};
 

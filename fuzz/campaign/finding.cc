@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/remote/worker_names.h"
+#include "fuzz/base/clock.h"
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/ablations.h"
 #include "fuzz/campaign/finding_record.h"
@@ -18,15 +19,10 @@ namespace fusesmith::fuzz {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
 
 constexpr double kMinimizeSeconds = 120;
 constexpr double kMinimizeShare =
     0.6;  // of the time that there is; the rest is for what is tried with the result
-
-double seconds_since(Clock::time_point then) {
-  return std::chrono::duration<double>(Clock::now() - then).count();
-}
 
 std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

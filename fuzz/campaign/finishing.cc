@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "fuzz/base/clock.h"
 #include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/campaign/campaign_run.h"
@@ -110,7 +111,7 @@ void Campaign::tell_report(const std::string& signature) {
 double Campaign::time_to_finish() const {
   const double limit = options_.max_total_time;
   if (limit <= 0) return std::numeric_limits<double>::infinity();
-  const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double passed = seconds_since(start_);
   return std::max(0.0, limit + std::clamp(limit / 10, kLeastGrace, kMostGrace) - passed);
 }
 

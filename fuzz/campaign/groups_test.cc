@@ -6,7 +6,7 @@
 namespace fusesmith::fuzz {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
@@ -23,14 +23,15 @@ FindingRecord finding(const std::string& pattern, const std::string& dtype, cons
   FindingRecord record;
   record.signature = pattern + "-" + dtype + "-" + symptom;
   record.cases = 1;
-  const Json region = {
-      {"op", "gelu"}, {"patterns", Json::array({pattern})}, {"dtype", dtype}, {"symptom", symptom}};
+  const OrderedJson region = {
+      {"op", "gelu"}, {"patterns", OrderedJson::array({pattern})}, {"dtype", dtype}, {"symptom", symptom}};
   record.verdict = {{"verdict", symptom == "out_of_bounds" ? "defect" : "exceptional"},
                     {"failing_region", {{"role", "candidate"}, {"backend", "cpu_fused"}, {"region", 0}}}};
   // As the file is read, its numbers are unsigned.
   record.verdict["failing_region"]["region"] = size_t{0};
-  record.verdict["candidate"]["regions"] = Json::array({region});
-  if (!rule.empty()) record.verdict["neighbours"]["sizes"] = Json::array({Json{{"fails_iff", rule}}});
+  record.verdict["candidate"]["regions"] = OrderedJson::array({region});
+  if (!rule.empty())
+    record.verdict["neighbours"]["sizes"] = OrderedJson::array({OrderedJson{{"fails_iff", rule}}});
   auto test_case = parse_case(R"({"fusesmith": 1, "seed": 1, "steps": 1, "policy": {"tf32": false,
       "implicit_casts": "may_elide"}, "graph": {"inputs": [{"name": "x", "type": ")" +
                               dtype + R"([2,2]", "fill": {"normal": {}})" + layout +
@@ -77,7 +78,8 @@ TEST(Groups, RulesOfSizesSayWhatIsOneCause) {
 // The finding with what was found of ops in place of its own.
 FindingRecord tried(FindingRecord record, const std::string& what, const std::string& with,
                     const std::string& list) {
-  Json choice = {{"what", what}, {"value", ""}, {"failing", Json::array()}, {"passing", Json::array()}};
+  OrderedJson choice = {
+      {"what", what}, {"value", ""}, {"failing", OrderedJson::array()}, {"passing", OrderedJson::array()}};
   choice[list].push_back(with);
   record.verdict["neighbours"]["choices"].push_back(choice);
   return record;
@@ -88,9 +90,9 @@ TEST(Groups, CastsThatACompilerSkipsAreOne) {
   const auto skipped = [](const std::string& op, const std::string& dtype, const char* nodes) {
     FindingRecord record = finding("", dtype, "explicit_cast_skipped", nodes);
     record.signature = op + dtype;
-    Json& region = record.verdict["candidate"]["regions"][0];
+    OrderedJson& region = record.verdict["candidate"]["regions"][0];
     region["op"] = op;
-    region["patterns"] = Json::array();
+    region["patterns"] = OrderedJson::array();
     return record;
   };
   EXPECT_EQ(groups({skipped("cast.bf16", "bf16", kGelu), skipped("cast.f16", "f16", kPermuted),

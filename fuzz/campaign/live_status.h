@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "fuzz/base/clock.h"
 #include "fuzz/base/color.h"
 #include "fuzz/base/console.h"
 #include "fuzz/campaign/stats.h"
@@ -34,7 +35,6 @@ class LiveStatus {
   void close();
 
  private:
-  using Clock = std::chrono::steady_clock;
   Console& console_;
   std::shared_ptr<spdlog::logger> log_;
   std::mutex mutex_;

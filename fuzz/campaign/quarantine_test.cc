@@ -66,8 +66,8 @@ class Quarantine : public SupervisionWithFaults {
     return fuzz("--minimize=0 " + flags, workdir, "export FUSESMITH_PLANTED_GPUS=" + gpus + ";");
   }
   // Without the GPUs, of which there may be any number.
-  Json cases(const std::string& workdir) const {
-    Json json = counts(workdir);
+  nlohmann::json cases(const std::string& workdir) const {
+    nlohmann::json json = counts(workdir);
     json.erase("gpus");
     return json;
   }
@@ -80,7 +80,7 @@ TEST_F(Quarantine, EveryGpuHasAProcess) {
   EXPECT_EQ(cases("w"), cases("whole"));
   ASSERT_EQ(fuzz_on("GPU-a,GPU-b,GPU-c", "--gpus=1,GPU-c --runs=60 --jobs=4 --processes=4", "two"), kClean);
   EXPECT_EQ(stats("two")["gpus"],
-            (Json{{"GPU-b", {{"name", "planted GPU"}}}, {"GPU-c", {{"name", "planted GPU"}}}}));
+            (nlohmann::json{{"GPU-b", {{"name", "planted GPU"}}}, {"GPU-c", {{"name", "planted GPU"}}}}));
   EXPECT_EQ(cases("two"), cases("whole"));
 }
 

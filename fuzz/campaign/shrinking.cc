@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "fuzz/base/clock.h"
 #include "fuzz/base/table.h"
 #include "fuzz/report/symptoms.h"
 #include "minimizer/edit.h"
@@ -104,9 +105,7 @@ Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judgin
               const Stop& stop, const OnOther& on_other) {
   constexpr double kWithRuns = 1.5;  // times the limit, after which the result is run only once more
   const auto begun = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-  };
+  const auto seconds = [&] { return seconds_since(begun); };
   const Judging by_case = without_options(judging);
   const std::string signature = seen.run.verdict.signature_text();
   Verdict latest;  // of the last candidate that failed

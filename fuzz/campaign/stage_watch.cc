@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Kind = WorkerEnding::Kind;
+using Why = WorkerEnding::Kind;
 using State = TimeLimit::State;
 
 constexpr milliseconds kShortStage{200}, kShortSilence{1000};
@@ -20,13 +20,13 @@ std::optional<WorkerEnding> ending_for(State state, const std::string& limit) {
     case State::within:
       break;
     case State::passed:
-      return WorkerEnding{Kind::timed_out, "was not ready within " + limit};
+      return WorkerEnding{Why::timed_out, "was not ready within " + limit};
     case State::overloaded:
-      return WorkerEnding{Kind::overloaded, "had less than " + limit + " of the time of a CPU within " +
-                                                std::to_string(TimeLimit::kOverload) + " times as long"};
+      return WorkerEnding{Why::overloaded, "had less than " + limit + " of the time of a CPU within " +
+                                               std::to_string(TimeLimit::kOverload) + " times as long"};
     case State::stopped:
-      return WorkerEnding{Kind::stopped, "was stopped by a signal for " +
-                                             std::to_string(TimeLimit::kMostStopped.count()) + " s"};
+      return WorkerEnding{Why::stopped, "was stopped by a signal for " +
+                                            std::to_string(TimeLimit::kMostStopped.count()) + " s"};
   }
   return {};
 }
@@ -65,7 +65,7 @@ std::optional<WorkerEnding> StageWatch::look() {
   const State state = TimeLimit(heartbeat_.from, kMostSilence).at(clock_.reading());
   if (state == State::within) return {};
   if (state == State::stopped) return ending_for(state, "");
-  return WorkerEnding{Kind::stopped,
+  return WorkerEnding{Why::stopped,
                       "showed no sign of life for " + std::to_string(kMostSilence.count()) + " s"};
 }
 

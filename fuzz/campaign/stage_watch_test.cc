@@ -40,7 +40,7 @@ class StageWatchTest : public testing::Test {
 
 TEST_F(StageWatchTest, AStageThatSleepsForTooLongIsLate) {
   const Forked process(sleep_for_ever);
-  const Neighbours neighbours(3);
+  const BusyProcesses neighbours(3);
   journal_->slot(1).begin_case(1000);
   const auto ending = watch(*journal_, process.id(), [&] {
     journal_->beat();
@@ -52,7 +52,7 @@ TEST_F(StageWatchTest, AStageThatSleepsForTooLongIsLate) {
 
 TEST_F(StageWatchTest, AStageThatWaitsForACpuIsNotLate) {
   const auto begun = std::chrono::steady_clock::now();
-  const Neighbours neighbours(7);
+  const BusyProcesses neighbours(7);
   journal_->slot(0).begin_case(4000);
   const Forked process([&] {
     while (cpu_seconds() < 1.5) {

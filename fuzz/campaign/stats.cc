@@ -10,9 +10,9 @@
 
 namespace fusesmith::fuzz {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 void add_counts(Counts& sums, const Counts& more) {
   for (const auto& [key, count] : more) sums[key] += count;

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Stats some_stats() {
+Stats sample_stats() {
   Stats stats = Stats::with_patterns();
   stats.seed = UINT64_MAX;
   stats.next = 3;
@@ -37,7 +37,7 @@ Stats some_stats() {
 }
 
 TEST(Stats, ComeBackAsTheyWereWritten) {
-  const std::string text = to_json(some_stats());
+  const std::string text = to_json(sample_stats());
   const auto again = parse_stats(text);
   ASSERT_TRUE(again.ok()) << again.problem();
   EXPECT_EQ(to_json(*again), text);
@@ -79,7 +79,7 @@ const Edit kEdits[] = {
 
 TEST(Stats, EditsAreRefusedWithTheKey) {
   for (const Edit& edit : kEdits) {
-    std::string text = to_json(some_stats());
+    std::string text = to_json(sample_stats());
     const size_t at = text.find(edit.what);
     ASSERT_NE(at, std::string::npos) << edit.what;
     const auto stats = parse_stats(text.replace(at, std::string(edit.what).size(), edit.by));
@@ -91,11 +91,11 @@ TEST(Stats, EditsAreRefusedWithTheKey) {
 }
 
 TEST(Stats, CountsOfFoldersThatAreGoneAreForgotten) {
-  Stats stats = some_stats();
+  Stats stats = sample_stats();
   stats.findings["defect-seen_while_minimizing"] = 0;
   const auto again = parse_stats(to_json(stats));
   ASSERT_TRUE(again.ok()) << again.problem();
-  EXPECT_EQ(again->findings, some_stats().findings);
+  EXPECT_EQ(again->findings, sample_stats().findings);
 }
 
 class DamagedStats : public testing::Test {

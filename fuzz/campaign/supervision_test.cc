@@ -32,11 +32,11 @@ TEST_F(SupervisionWithFaults, ACaseThatEndsItsProcessIsAFinding) {
       {"process_segfault", "signal 11"}, {"process_abort", "signal 6"},
       {"process_fpe", "signal 8"},       {"process_exit", "exit code 3"},
       {"process_quits", "exit code 0"},  {"process_stack_overflow", "ended with"}};
-  Json wanted;
+  nlohmann::json wanted;
   for (const auto& [fault, how] : ways) {
     const std::string workdir = fault;
     ASSERT_EQ(fuzz("--runs=30 --jobs=2 --minimize=0 --faults=" + workdir, workdir), kFindings) << err();
-    const Json json = stats(workdir);
+    const nlohmann::json json = stats(workdir);
     EXPECT_EQ(json["cases"], 30) << "the campaign went on";
     EXPECT_GT(json["verdicts"]["crash"], 0);
     if (wanted.is_null()) wanted = json["verdicts"];

@@ -12,8 +12,6 @@
 
 namespace fusesmith::fuzz {
 
-using Json = nlohmann::json;
-
 class Supervision : public testing::Test {
  protected:
   // A campaign in the folder `workdir`; in a shell, so that what stands before and after it may be anything.
@@ -24,12 +22,12 @@ class Supervision : public testing::Test {
                          flags + " " + after,
                      folder_);
   }
-  Json stats(const std::string& workdir = "w") const {
-    return Json::parse(*read_file(folder_ / (workdir + "/stats.json")));
+  nlohmann::json stats(const std::string& workdir = "w") const {
+    return nlohmann::json::parse(*read_file(folder_ / (workdir + "/stats.json")));
   }
   // What must not depend on how the campaign was cut up.
-  Json counts(const std::string& workdir) const {
-    Json json = stats(workdir);
+  nlohmann::json counts(const std::string& workdir) const {
+    nlohmann::json json = stats(workdir);
     for (const char* key : {"elapsed_s", "history", "graphs_per_second", "status"}) json.erase(key);
     return json;
   }

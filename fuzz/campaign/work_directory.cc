@@ -15,9 +15,10 @@
 namespace fusesmith::fuzz {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMend =
     "; give --workdir another folder, or the flags of the campaign that is there";

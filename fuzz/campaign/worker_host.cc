@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "fuzz/base/clock.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/campaign/finding.h"
 #include "fuzz/run/gpus.h"
@@ -14,7 +15,6 @@ namespace fusesmith::fuzz {
 namespace {
 
 using std::chrono::seconds;
-using Clock = std::chrono::steady_clock;
 using Kind = WorkerReply::Kind;
 
 constexpr seconds kPatienceAfterSignal{3};

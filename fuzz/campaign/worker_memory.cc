@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "backends/remote/process_tree.h"
+#include "fuzz/base/clock.h"
 
 namespace fusesmith::fuzz {
 
 // Pages that a process shares with what it forked would count several times: where the sum is too large, they
 // are divided among those that share them, which takes the kernel longer to tell.
 bool WorkerMemory::exceeds(pid_t id, double limit_mb) {
-  using Clock = std::chrono::steady_clock;
   constexpr auto kShortest = std::chrono::milliseconds(250);
   constexpr int kRest = 50;  // times what it takes
   double sum = resident_mb(id);

@@ -24,7 +24,7 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr std::string_view kName = "calibrate";
+constexpr std::string_view kCalibrateName = "calibrate";
 
 struct CalibrateFlags {
   JudgeFlags judge;  // its candidate is the backend to measure; empty: the GPU's functions
@@ -39,7 +39,7 @@ struct CalibrateFlags {
 
 FlagTable CalibrateFlags::table() {
   FlagTable table;
-  table.command = kName;
+  table.command = kCalibrateName;
   table.doc = "measure the errors of a backend's scalar functions.";
   table.details =
       "With --backend: runs exp, sigmoid, tanh, softcap, silu, gelu, sqrt, rsqrt and 1/x of a backend or a "
@@ -96,14 +96,14 @@ FlagTable CalibrateFlags::table() {
 #ifdef FUSESMITH_HAS_CUDA
 int check_gpu(const CalibrateFlags& flags, Console& console) {
   if (const auto why = find_backend("cuda")->unavailable())
-    return fail(console, kName, *why, kDeviceUnhealthy);
+    return fail(console, kCalibrateName, *why, kDeviceUnhealthy);
   const Calibration calibration = calibrate();
   console.out << (flags.json ? calibration_json(calibration) : calibration_text(calibration));
   return exceeding(calibration).empty() ? kClean : kFindings;
 }
 #else
 int check_gpu(const CalibrateFlags&, Console& console) {
-  return fail(console, kName, "this build has no CUDA; name a backend to measure with --backend",
+  return fail(console, kCalibrateName, "this build has no CUDA; name a backend to measure with --backend",
               kDeviceUnhealthy);
 }
 #endif
@@ -128,15 +128,15 @@ int measure_backend(const CalibrateFlags& flags, Console& console) {
   const std::string& name = flags.judge.candidate;
   if (worker_kind(name)) {
     if (const auto spec = worker_spec(name); !spec)
-      return fail(console, kName, "--backend: " + spec.problem());
+      return fail(console, kCalibrateName, "--backend: " + spec.problem());
   }
   const Backend& backend = *find_backend(name);
   if (const auto why = backend.unavailable())
-    return fail(console, kName, "--backend=" + name + " cannot run on this machine: " + *why,
+    return fail(console, kCalibrateName, "--backend=" + name + " cannot run on this machine: " + *why,
                 worker_kind(name) ? kUsage : kDeviceUnhealthy);
   if (!flags.output.empty()) {
     if (const auto problem = make_folder(flags.output))
-      return fail(console, kName, problem->what, kCannotWrite);
+      return fail(console, kCalibrateName, problem->what, kCannotWrite);
   }
   Signals::finish_first();
   const auto cores = static_cast<int64_t>(std::max(1U, std::thread::hardware_concurrency()));
@@ -146,7 +146,7 @@ int measure_backend(const CalibrateFlags& flags, Console& console) {
                         {flags.judge.compile_timeout, flags.judge.run_timeout},
                         static_cast<int>(flags.jobs > 0 ? flags.jobs : cores)},
                        console);
-  if (Signals::interrupted()) return fail(console, kName, "interrupted", kInterrupted);
+  if (Signals::interrupted()) return fail(console, kCalibrateName, "interrupted", kInterrupted);
   const MeasuredBackend measured(backend, flags.all);
   const std::string json = function_errors_json(measured, functions);
   console.out << (flags.json
@@ -154,7 +154,7 @@ int measure_backend(const CalibrateFlags& flags, Console& console) {
                       : function_errors_text(measured, functions, flags.wide ? kAllColumns : kColumns));
   if (!flags.output.empty()) {
     const auto problem = write_file(std::filesystem::path(flags.output) / measured.file_name(), json);
-    if (problem) return fail(console, kName, problem->what, kCannotWrite);
+    if (problem) return fail(console, kCalibrateName, problem->what, kCannotWrite);
   }
   return warnings_text(functions).empty() ? kClean : kFindings;
 }
@@ -163,7 +163,7 @@ int run(CalibrateFlags& flags, Console& console) {
   if (!flags.judge.candidate.empty()) return measure_backend(flags, console);
   for (const auto& [given, flag] :
        {std::pair(flags.all, "--all"), std::pair(!flags.output.empty(), "--output")}) {
-    if (given) return fail(console, kName, std::string(flag) + " needs --backend");
+    if (given) return fail(console, kCalibrateName, std::string(flag) + " needs --backend");
   }
   return check_gpu(flags, console);
 }

@@ -27,7 +27,7 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr std::string_view kName = "check-worker";
+constexpr std::string_view kCheckWorkerName = "check-worker";
 
 struct CheckWorkerFlags {
   JudgeFlags judge;
@@ -49,7 +49,7 @@ struct OpResult {
   std::string first_reason, first_failure;
 };
 
-struct Sample {
+struct WorkerSample {
   std::string op;
   Case test_case;
 };
@@ -61,12 +61,12 @@ class Samples {
   Samples(uint64_t seed, int64_t samples) : seed_(seed), samples_(samples) {}
 
   // Nothing after the last one.
-  std::optional<Sample> next() {
+  std::optional<WorkerSample> next() {
     constexpr uint64_t kCases = 2000;  // every op is made many times in these
     const std::lock_guard lock(mutex_);
     while (waiting_.empty() && number_ < kCases) take_nodes(generate_case(seed_, 0, number_++, {}));
     if (waiting_.empty()) return std::nullopt;
-    Sample sample = std::move(waiting_.front());
+    WorkerSample sample = std::move(waiting_.front());
     waiting_.pop_front();
     return sample;
   }
@@ -101,7 +101,7 @@ class Samples {
   const int64_t samples_;
   std::mutex mutex_;
   uint64_t number_ = 0;
-  std::deque<Sample> waiting_;
+  std::deque<WorkerSample> waiting_;
   std::map<std::string, int64_t> seen_;
 };
 
@@ -222,7 +222,7 @@ class WorkerCheck {
 
 FlagTable CheckWorkerFlags::table() {
   FlagTable table;
-  table.command = kName;
+  table.command = kCheckWorkerName;
   table.doc = "check that a worker speaks the protocol, and judge it op by op.";
   table.details =
       "WORKER is a name such as torch:eager or plugin:PATH.so; `fusesmith list backends` lists them. COMMAND "
@@ -269,8 +269,8 @@ int run(CheckWorkerFlags& flags, Console& console) {
   const std::string worker = worker_kind(flags.worker[0]) ? flags.worker[0] : "remote:" + flags.worker[0];
   allow_worker(worker);
   const auto spec = worker_spec(worker);
-  if (!spec) return fail(console, kName, spec.problem());
-  if (const auto problem = flags.judge.read_known()) return fail(console, kName, problem->what);
+  if (!spec) return fail(console, kCheckWorkerName, spec.problem());
+  if (const auto problem = flags.judge.read_known()) return fail(console, kCheckWorkerName, problem->what);
   Signals::finish_first();
   WorkerCheck check(flags, worker);
   if (check.check_protocol_of(*spec)) check.check_ops(console);
@@ -278,7 +278,7 @@ int run(CheckWorkerFlags& flags, Console& console) {
     console.out << check.json().dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   else
     console.out << check.text(flags.wide ? kAllColumns : kColumns);
-  if (Signals::interrupted()) return fail(console, kName, "interrupted", kInterrupted);
+  if (Signals::interrupted()) return fail(console, kCheckWorkerName, "interrupted", kInterrupted);
   return check.failed() ? kFindings : kClean;
 }
 

@@ -140,11 +140,10 @@ std::string introduction(Offer offer) {
 }
 
 void print_cases(const nlohmann::ordered_json& cases, size_t given, Console& console) {
-  using Json = nlohmann::ordered_json;
   if (given == 1 && cases.empty()) return;  // the case was not reached
-  console.out
-      << (given == 1 ? cases[0] : Json{{"cases", cases}}).dump(2, ' ', false, Json::error_handler_t::replace)
-      << "\n";
+  console.out << (given == 1 ? cases[0] : nlohmann::ordered_json{{"cases", cases}})
+                     .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+              << "\n";
 }
 
 std::span<const Command> all_commands() {

@@ -10,7 +10,7 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr std::string_view kName = "completion";
+constexpr std::string_view kCompletionName = "completion";
 
 struct CompletionFlags {
   std::vector<std::string> shells;
@@ -20,7 +20,7 @@ struct CompletionFlags {
 
 FlagTable CompletionFlags::table() {
   FlagTable table;
-  table.command = kName;
+  table.command = kCompletionName;
   table.doc = "print the completion of a shell.";
   table.details =
       "Prints a script that completes commands, flags, choices and file names. bash: evaluate it, or save it "
@@ -162,7 +162,7 @@ fi
 int run(CompletionFlags& flags, Console& console) {
   const std::string& shell = flags.shells[0];
   if (shell != "bash" && shell != "zsh")
-    return fail(console, kName, "no completion for '" + shell + "'; expected bash or zsh");
+    return fail(console, kCompletionName, "no completion for '" + shell + "'; expected bash or zsh");
   console.out << (shell == "zsh" ? "#compdef fusesmith\n" : "") << tables()
               << (shell == "zsh" ? kZsh : kBash);
   return kClean;

@@ -13,7 +13,7 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr std::string_view kName = "demo";
+constexpr std::string_view kDemoName = "demo";
 
 struct DemoFlags {
   std::string workdir = "fusesmith-demo";
@@ -23,7 +23,7 @@ struct DemoFlags {
 
 FlagTable DemoFlags::table() {
   FlagTable table;
-  table.command = kName;
+  table.command = kDemoName;
   table.doc = "find, minimize and explain a bug in a toy kernel, and write the report.";
   table.details =
       "Runs a short campaign against the backend `demo`, which computes on the CPU and has a bug on purpose: "
@@ -75,7 +75,7 @@ int run(DemoFlags& flags, Console& console) {
                               console);
   if (found != kFindings && found != kClean) return found;
   const std::string file = smallest_case(flags.workdir);
-  if (file.empty()) return fail(console, kName, "the campaign did not find the bug");
+  if (file.empty()) return fail(console, kDemoName, "the campaign did not find the bug");
   run_shown({"explain", "--baseline=cpu", candidate, file}, console);
   const std::string page = (std::filesystem::path(flags.workdir) / "report.html").string();
   const int written = run_shown({"report", flags.workdir, "--output=" + page}, console);

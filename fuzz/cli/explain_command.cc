@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/base/clock.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
 #include "fuzz/cli/command.h"
@@ -150,7 +151,7 @@ Explained explain_case(const ExplainFlags& flags, const std::string& file, const
   Budget budget{.max_seconds = flags.max_seconds};
   const auto begun = std::chrono::steady_clock::now();
   explained.run = judging.run(test_case, [&](CaseRun& judged) {
-    budget.judging_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    budget.judging_seconds = seconds_since(begun);
     explained.definitions =
         definition_differences(test_case, judged, *find_backend(judging.candidate), judging.options);
   });

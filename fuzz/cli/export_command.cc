@@ -32,7 +32,7 @@ struct ExportFlags {
   FlagTable table();
 };
 
-constexpr std::string_view kName = "export";
+constexpr std::string_view kExportName = "export";
 constexpr std::string_view kStandardOutput = "-";
 constexpr std::string_view kMarkdown = "markdown";
 constexpr double kIssueSeconds = 60;  // for the runs that tell the cause apart
@@ -74,7 +74,7 @@ const std::string& details() {
 
 FlagTable ExportFlags::table() {
   FlagTable table;
-  table.command = kName;
+  table.command = kExportName;
   table.doc = "write a case in a format that can be read without fusesmith.";
   table.details = details();
   table.positional = {"CASE.json|FOLDER|-", &files, 1, 1};
@@ -125,17 +125,17 @@ int write(const ExportFlags& flags, const Exported& exported, Console& console) 
   if (!exported.data.empty()) {
     const std::filesystem::path data = data_path(flags.output);
     if (auto problem = write_file(data, exported.data))
-      return fail(console, kName, problem->what, kCannotWrite);
+      return fail(console, kExportName, problem->what, kCannotWrite);
     files.push_back(data.string());
   }
   if (!exported.script.empty()) {
     const std::filesystem::path script = std::filesystem::path(flags.output).replace_extension(".py");
     if (auto problem = write_file(script, exported.script))
-      return fail(console, kName, problem->what, kCannotWrite);
+      return fail(console, kExportName, problem->what, kCannotWrite);
     files.push_back(script.string());
   }
   if (auto problem = write_file(flags.output, exported.text))
-    return fail(console, kName, problem->what, kCannotWrite);
+    return fail(console, kExportName, problem->what, kCannotWrite);
   files.insert(files.begin(), flags.output);
   if (flags.json) {
     console.out << nlohmann::json{{"files", files}}.dump(2, ' ', false,
@@ -192,22 +192,22 @@ std::optional<FailureMark> mark_of(const ExportSource& source) {
 // Exit code: 0, 1, 72, 73, 76.
 int run(ExportFlags& flags, Console& console) {
   const ExportFormat* format = find_export_format(flags.to);
-  if (!format) return fail(console, kName, "needs --to=" + format_choices());
+  if (!format) return fail(console, kExportName, "needs --to=" + format_choices());
   const bool to_file = flags.output != kStandardOutput;
   if (!flags.with_results && !flags.judge.text().empty())
-    return fail(console, kName, "flags of judging need --with_results:" + flags.judge.text());
-  if (const auto why = flags.judge.cannot_run()) return fail(console, kName, why->why, why->code);
-  if (const auto problem = flags.judge.read_known()) return fail(console, kName, problem->what);
-  if (flags.json && !to_file) return fail(console, kName, "--json needs --output=FILE");
+    return fail(console, kExportName, "flags of judging need --with_results:" + flags.judge.text());
+  if (const auto why = flags.judge.cannot_run()) return fail(console, kExportName, why->why, why->code);
+  if (const auto problem = flags.judge.read_known()) return fail(console, kExportName, problem->what);
+  if (flags.json && !to_file) return fail(console, kExportName, "--json needs --output=FILE");
   if (const std::string module = hidden_module(flags); to_file && !module.empty())
-    return fail(console, kName,
+    return fail(console, kExportName,
                 "--output=" + flags.output + ": Python would import this script in place of the module " +
                     module + "; choose another name");
   const std::string file = case_of_folder(flags.files[0]);
   if (const auto problem = file == flags.files[0] ? std::nullopt : refused_link(file))
-    return fail(console, kName, problem->what);
+    return fail(console, kExportName, problem->what);
   const auto test_case = read_case_argument(file);
-  if (!test_case) return fail(console, kName, test_case.problem());
+  if (!test_case) return fail(console, kExportName, test_case.problem());
   ExportSource source{*test_case, file};
   if (to_file) source.data_file = data_path(flags.output).filename().string();
   try {
@@ -216,7 +216,7 @@ int run(ExportFlags& flags, Console& console) {
     std::optional<Result<CaseResults>> results;
     if (flags.with_results) {
       const auto judging = judging_of(flags, file, *test_case, signature);
-      if (!judging) return fail(console, kName, judging.problem());
+      if (!judging) return fail(console, kExportName, judging.problem());
       const std::string text =
           flags.to == kMarkdown ? issue_of(flags, *test_case, file, *judging, signature, console) : "";
       if (!text.empty()) return put(flags, {text}, console);
@@ -225,19 +225,20 @@ int run(ExportFlags& flags, Console& console) {
     // A backend that crashes has none, which is what the script is to show.
     const bool are_missing = results && !*results && recorded;
     if (are_missing) console.err << "fusesmith export: " << printable(results->problem()) << "\n";
-    if (results && !*results && !are_missing) return fail(console, kName, file + ": " + results->problem());
+    if (results && !*results && !are_missing)
+      return fail(console, kExportName, file + ": " + results->problem());
     if (results && *results) source.results = &**results;
     source.note = failure_note(recorded, source.results ? &source.results->rate : nullptr);
     auto mark = mark_of(source);
     if (mark && !source.note.empty()) mark->note = source.note + " " + mark->note;
     if (mark) source.mark = &*mark;
     const auto exported = format->write(source);
-    if (!exported) return fail(console, kName, file + ": " + exported.problem());
+    if (!exported) return fail(console, kExportName, file + ": " + exported.problem());
     return put(flags, *exported, console);
   } catch (const DeviceError& error) {
-    return fail_device(console, kName, file, error);
+    return fail_device(console, kExportName, file, error);
   } catch (const Interrupted&) {
-    return fail(console, kName, "interrupted", kInterrupted);
+    return fail(console, kExportName, "interrupted", kInterrupted);
   }
 }
 

@@ -19,7 +19,7 @@ constexpr const char* kSmallCase = R"({"fusesmith": 1, "comment": "<b>\n\"\"\"",
 
 std::string small_case(const TemporaryFolder& folder) { return folder.file("case.json", kSmallCase); }
 
-std::vector<std::string> names_in(const TemporaryFolder& folder) {
+std::vector<std::string> names_in_export(const TemporaryFolder& folder) {
   std::vector<std::string> names = *names_in(WorkPath(folder.string()));
   std::sort(names.begin(), names.end());
   return names;
@@ -34,7 +34,7 @@ TEST(ExportCommand, WritesEveryFormatToOneFileOrToStandardOutput) {
     const Ran written = fusesmith_command({"export", file, to, "--output=" + output});
     EXPECT_EQ(written.code, kClean) << written.err;
     EXPECT_EQ(written.out, output + "\n");
-    EXPECT_THAT(names_in(folder), ElementsAre("case.json", "out" + std::string(format.suffix)));
+    EXPECT_THAT(names_in_export(folder), ElementsAre("case.json", "out" + std::string(format.suffix)));
     const Ran printed = fusesmith_command({"export", file, to});
     EXPECT_EQ(printed.code, kClean) << printed.err;
     EXPECT_EQ(printed.out, *read_file(output)) << format.name;
@@ -201,7 +201,7 @@ TEST(ExportCommand, WritesLargeDataBesideTheScript) {
     EXPECT_EQ(written.out, output + ".py\n" + output + ".npz\n");
     EXPECT_LT(read_file(output + ".py")->size(), 10000U);
   }
-  EXPECT_THAT(names_in(folder),
+  EXPECT_THAT(names_in_export(folder),
               ElementsAre("large.json", "to_numpy.npz", "to_numpy.py", "to_torch.npz", "to_torch.py"));
 }
 
@@ -224,7 +224,7 @@ TEST(ExportCommand, CannotWrite) {
   const Ran ran = fusesmith_command({"export", file, "--to=dot", "--output=" + (folder / "none/x.dot")});
   EXPECT_EQ(ran.code, kCannotWrite);
   EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
-  EXPECT_THAT(names_in(folder), ElementsAre("case.json"));
+  EXPECT_THAT(names_in_export(folder), ElementsAre("case.json"));
 }
 
 TEST(ShowCommand, PrintsCodeAndValues) {

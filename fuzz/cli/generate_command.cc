@@ -28,7 +28,7 @@ struct GenerateFlags {
   FlagTable table();
 };
 
-constexpr std::string_view kName = "generate";
+constexpr std::string_view kGenerateName = "generate";
 
 FlagTable GenerateFlags::table() {
   FlagTable table;
@@ -80,11 +80,11 @@ FlagTable GenerateFlags::table() {
 
 // Exit code: 0, 1, 72, 73.
 int run(GenerateFlags& flags, Console& console) {
-  if (flags.output.empty()) return fail(console, kName, "needs --output=DIR");
+  if (flags.output.empty()) return fail(console, kGenerateName, "needs --output=DIR");
   const auto shard = parse_shard(flags.shard);
-  if (!shard) return fail(console, kName, shard.problem());
+  if (!shard) return fail(console, kGenerateName, shard.problem());
   const std::filesystem::path folder(flags.output);
-  if (auto problem = make_folder(folder)) return fail(console, kName, problem->what, kCannotWrite);
+  if (auto problem = make_folder(folder)) return fail(console, kGenerateName, problem->what, kCannotWrite);
   GeneratorOptions options;
   options.data = parse_data_mix(flags.data);
   options.ops = flags.ops;
@@ -98,7 +98,7 @@ int run(GenerateFlags& flags, Console& console) {
     const auto file = (folder / file_name).string();
     const Case test_case = generate_case(flags.seed, *shard, counter, options);
     if (auto problem = write_file(file, to_json(test_case)))
-      return fail(console, kName, problem->what, kCannotWrite);
+      return fail(console, kGenerateName, problem->what, kCannotWrite);
     files.push_back(file);
   }
   const std::string count = counted(static_cast<int64_t>(files.size()), "case");
@@ -108,7 +108,8 @@ int run(GenerateFlags& flags, Console& console) {
                 << "\n";
   else
     console.out << count << " in " << folder.string() << "\n";
-  if (files.size() < flags.count) return fail(console, kName, "interrupted after " + count, kInterrupted);
+  if (files.size() < flags.count)
+    return fail(console, kGenerateName, "interrupted after " + count, kInterrupted);
   return kClean;
 }
 

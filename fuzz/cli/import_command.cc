@@ -31,7 +31,7 @@ struct ImportFlags {
   FlagTable table();
 };
 
-constexpr std::string_view kName = "import";
+constexpr std::string_view kImportName = "import";
 
 FlagTable ImportFlags::table() {
   FlagTable table;
@@ -153,7 +153,7 @@ void print_json(const backends::ScriptReply& reply, const std::vector<ImportedFi
 // Exit code: 0, 1, 70, 71, 73.
 int run(ImportFlags& flags, Console& console) {
   if (flags.output.empty())
-    return fail(console, kName,
+    return fail(console, kImportName,
                 flags.split > 0 ? "needs --output=DIR, the folder to write the cases to"
                                 : "needs --output=CASE.json, the file to write");
   backends::ScriptRequest request{"import_model.py"};
@@ -166,18 +166,19 @@ int run(ImportFlags& flags, Console& console) {
   request.seconds = flags.timeout;
   const backends::ScriptReply reply = backends::call_script(request);
   if (!reply.problem.empty())
-    return fail(console, kName, flags.model[0] + ": " + reply.problem,
+    return fail(console, kImportName, flags.model[0] + ": " + reply.problem,
                 reply.timed_out       ? kTimeout
                 : reply.out_of_memory ? kOutOfMemory
                                       : kUsage);
   const auto files = files_or_problem(reply, flags);
-  if (!files) return fail(console, kName, flags.model[0] + ": " + files.problem());
+  if (!files) return fail(console, kImportName, flags.model[0] + ": " + files.problem());
   if (flags.split > 0) {
-    if (auto problem = make_folder(flags.output)) return fail(console, kName, problem->what, kCannotWrite);
+    if (auto problem = make_folder(flags.output))
+      return fail(console, kImportName, problem->what, kCannotWrite);
   }
   for (const ImportedFile& file : *files) {
     if (auto problem = write_file(file.path, file.text))
-      return fail(console, kName, problem->what, kCannotWrite);
+      return fail(console, kImportName, problem->what, kCannotWrite);
   }
   if (flags.json)
     print_json(reply, *files, console);

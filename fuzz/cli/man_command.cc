@@ -8,7 +8,7 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr std::string_view kName = "man";
+constexpr std::string_view kManName = "man";
 
 struct ManFlags {
   FlagTable table();
@@ -16,7 +16,7 @@ struct ManFlags {
 
 FlagTable ManFlags::table() {
   FlagTable table;
-  table.command = kName;
+  table.command = kManName;
   table.doc = "print the manual page, for man.";
   table.details =
       "Prints all commands and flags of this build in the language of manual pages.\n"

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kName = "merge";
+constexpr std::string_view kMergeName = "merge";
 
 struct MergeFlags {
   bool json = false;
@@ -30,7 +30,7 @@ struct MergeFlags {
 
 FlagTable MergeFlags::table() {
   FlagTable table;
-  table.command = kName;
+  table.command = kMergeName;
   table.doc = "make one work directory out of those of several campaigns, for example of shards.";
   table.details =
       "The first folder is the destination; it is made, or is one of an earlier merge. Each of the others is "
@@ -111,12 +111,12 @@ int run(MergeFlags& flags, Console& console) {
   options.stop = Signals::interrupted;
   const auto merged = merge(options);
   if (const auto* failure = std::get_if<MergeFailure>(&merged))
-    return fail(console, kName, failure->what, failure->code);
+    return fail(console, kMergeName, failure->what, failure->code);
   const auto& result = std::get<MergeResult>(merged);
-  for (const std::string& problem : result.problems) fail(console, kName, printable(problem));
+  for (const std::string& problem : result.problems) fail(console, kMergeName, printable(problem));
   if (result.stopped) {
     const bool preempted = Signals::preempted();
-    return fail(console, kName, "interrupted; the next merge completes it",
+    return fail(console, kMergeName, "interrupted; the next merge completes it",
                 preempted ? kPreempted : kInterrupted);
   }
   for (const std::string& note : result.notes) console.err << "note: " << printable(note) << "\n";

@@ -31,7 +31,7 @@ struct MinimizeFlags {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kName = "minimize";
+constexpr std::string_view kMinimizeName = "minimize";
 // Of a case that may fail only sometimes, before it counts as one that passes.
 constexpr int kFirstTrials = 10;
 
@@ -128,9 +128,9 @@ Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const
 int minimize_file(const MinimizeFlags& flags, const std::string& file, Json& cases, Console& console) {
   const auto start = read_case_argument(file);
   if (Signals::interrupted()) throw Interrupted{};
-  if (!start) return fail(console, kName, start.problem());
+  if (!start) return fail(console, kMinimizeName, start.problem());
   auto judging = Judging::of_case(flags.judge, file, *start);
-  if (!judging) return fail(console, kName, judging.problem());
+  if (!judging) return fail(console, kMinimizeName, judging.problem());
   const std::string suspect = beside(file == kStandardInput ? flags.output : file, ".suspect.json");
   std::optional<Problem> not_saved;
   DeviceWatch watch([&](const std::vector<DeviceWatch::Running>& running) {
@@ -139,13 +139,14 @@ int minimize_file(const MinimizeFlags& flags, const std::string& file, Json& cas
   try {
     const DeviceWatch::Task task(watch, file);
     const Outcome outcome = minimize_case(flags, file, *start, std::move(*judging), watch, console);
-    if (outcome.code == kCannotWrite) return fail(console, kName, outcome.text, kCannotWrite);
+    if (outcome.code == kCannotWrite) return fail(console, kMinimizeName, outcome.text, kCannotWrite);
     cases.push_back(outcome.json);
     const bool named = flags.files.size() > 1 && outcome.code == kFindings;
     if (!flags.json) console.out << (named ? file + ": " : "") << outcome.text << std::flush;
     return outcome.code;
   } catch (const DeviceError& error) {
-    return fail_device(console, kName, not_saved ? not_saved->what : "what ran is in " + suspect, error);
+    return fail_device(console, kMinimizeName, not_saved ? not_saved->what : "what ran is in " + suspect,
+                       error);
   }
 }
 
@@ -203,11 +204,12 @@ int run(MinimizeFlags& flags, Console& console) {
   const bool has_stdin =
       std::find(flags.files.begin(), flags.files.end(), kStandardInput) != flags.files.end();
   if (several && !flags.output.empty())
-    return fail(console, kName, "--output: expected one case, got " + std::to_string(flags.files.size()));
+    return fail(console, kMinimizeName,
+                "--output: expected one case, got " + std::to_string(flags.files.size()));
   if (has_stdin && flags.output.empty())
-    return fail(console, kName, "a case on standard input needs --output=MIN.json");
-  if (const auto why = flags.judge.cannot_run()) return fail(console, kName, why->why, why->code);
-  if (const auto problem = flags.judge.read_known()) return fail(console, kName, problem->what);
+    return fail(console, kMinimizeName, "a case on standard input needs --output=MIN.json");
+  if (const auto why = flags.judge.cannot_run()) return fail(console, kMinimizeName, why->why, why->code);
+  if (const auto problem = flags.judge.read_known()) return fail(console, kMinimizeName, problem->what);
   Signals::finish_first();
   int code = kClean;
   Json cases = Json::array();
@@ -216,8 +218,8 @@ int run(MinimizeFlags& flags, Console& console) {
       code = more_severe(code, minimize_file(flags, file, cases, console));
       if (code == kDeviceUnhealthy) break;
     } catch (const Interrupted&) {
-      code =
-          fail(console, kName, (several ? file + ": " : "") + "interrupted, nothing written", kInterrupted);
+      code = fail(console, kMinimizeName, (several ? file + ": " : "") + "interrupted, nothing written",
+                  kInterrupted);
       break;
     }
   }

@@ -20,7 +20,7 @@ std::string worker_for(const std::string& path, const std::string& fault = "none
   return name;
 }
 
-Case small_case(const std::string& op = "relu") {
+Case small_case_plugin(const std::string& op = "relu") {
   return *parse_case(R"({"fusesmith": 1, "seed": 3, "graph": {
     "inputs": [{"name": "x", "type": "f32[5,7]", "fill": {"normal": {}}},
                {"name": "y", "type": "f32[5,7]", "fill": {"normal": {}}}],
@@ -29,7 +29,8 @@ Case small_case(const std::string& op = "relu") {
     "outputs": ["s"]}})");
 }
 
-Verdict judge_with(const std::string& candidate, const Case& test_case = small_case(), double seconds = 60) {
+Verdict judge_with(const std::string& candidate, const Case& test_case = small_case_plugin(),
+                   double seconds = 60) {
   JudgeFlags flags;
   flags.baseline = "cpu";
   flags.candidate = candidate;
@@ -51,7 +52,7 @@ TEST_P(FaultyPlugin, HasItsVerdict) {
   const Expected& expected = GetParam();
   const bool hangs = std::string(expected.fault) == "hangs";
   const Verdict verdict =
-      judge_with(worker_for(library("faulty_plugin"), expected.fault), small_case(), hangs ? 1 : 60);
+      judge_with(worker_for(library("faulty_plugin"), expected.fault), small_case_plugin(), hangs ? 1 : 60);
   EXPECT_EQ(name(verdict.verdict), name(expected.verdict)) << verdict.reason;
   EXPECT_EQ(verdict.finding, expected.symptom != Symptom::none);
   EXPECT_EQ(verdict.reason.find('\n'), std::string::npos) << verdict.reason;
@@ -95,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(All, FaultyPlugin, testing::ValuesIn(kFaults),
                          [](const auto& fault) { return fault.param.fault; });
 
 TEST(Plugin, UnsupportedIsCountedByReason) {
-  const Verdict verdict = judge_with(worker_for(library("faulty_plugin")), small_case("exp"));
+  const Verdict verdict = judge_with(worker_for(library("faulty_plugin")), small_case_plugin("exp"));
   EXPECT_EQ(verdict.verdict, VerdictClass::unsupported);
   EXPECT_NE(verdict.reason.find("only relu and add"), std::string::npos) << verdict.reason;
 }
@@ -132,7 +133,7 @@ class PluginCommand : public testing::Test {
   std::string errors() const { return *read_file(folder_ / "err"); }
 
   const TemporaryFolder folder_;
-  const std::string file_ = folder_.file("case.json", to_json(small_case()));
+  const std::string file_ = folder_.file("case.json", to_json(small_case_plugin()));
 };
 
 TEST_F(PluginCommand, JudgesALibrary) {

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <ostream>
 
+#include "fuzz/base/clock.h"
+
 namespace fusesmith::fuzz {
 
 void show_progress(Console& console, const std::function<bool(std::chrono::milliseconds)>& ended,
                    const std::function<std::string()>& line) {
-  using Clock = std::chrono::steady_clock;
   constexpr auto kLook = std::chrono::milliseconds(100);
   const auto every = console.live ? std::chrono::milliseconds(500) : std::chrono::milliseconds(10000);
   auto shown = Clock::now();

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 // softmax over 6 of [3, 6], and the sum with its input.
-Case small_case() {
+Case small_case_replay() {
   Builder builder;
   const ValueId x = builder.input("x", {Dtype::f32, {3, 6}}, Normal{});
   const ValueId p = builder.node(Softmax{}, {x}, "p");
@@ -32,7 +32,7 @@ Ran replay(const std::string& file, std::vector<std::string> more = {}) {
 
 TEST(Replay, PrintsTheVerdictAndTheRegions) {
   const TemporaryFolder folder;
-  const std::string file = folder.file("a.json", to_json(small_case()));
+  const std::string file = folder.file("a.json", to_json(small_case_replay()));
   const Ran text = replay(file, {"--repeat=2", "--wide"});
   EXPECT_EQ(text.code, kClean) << text.out << text.err;
   for (const std::string& part : {file + ": ", std::string("worst/bound"), std::string("largest difference"),
@@ -95,7 +95,7 @@ TEST(Replay, NaNAndInfinityAreNoDistance) {
 
 TEST(Replay, HoldsCasesToTheirExpectations) {
   const TemporaryFolder folder;
-  Case test_case = small_case();
+  Case test_case = small_case_replay();
   const auto code = [&](const Expect& expect) {
     test_case.expect = expect;
     return replay(folder.file("a.json", to_json(test_case))).code;
@@ -127,7 +127,7 @@ TEST(Replay, ExpectationsAboutDeviationsAreExact) {
                        {Deviation::Kind::move, "p", Dtype::bf16, 0, ""}};
   verdict.candidate.regions = {region, region};
   verdict.deviations = {"drop s", "move p"};
-  Case test_case = small_case();
+  Case test_case = small_case_replay();
   test_case.expect = Expect{{"a", "b"}, "precision_policy", {"move p", "drop s"}, ""};
   EXPECT_FALSE(broken_expectation(test_case, verdict)) << "in any order, each once";
   test_case.expect->deviations = {};
@@ -156,7 +156,7 @@ TEST(Replay, OnAGpuEqualBitsAreAsGoodAsReassociation) {
 TEST(Replay, OutOfMemoryIs71) {
   const TemporaryFolder folder;
   const FailingBackend host([](const Graph&) { throw std::bad_alloc(); }, "full");
-  Case test_case = small_case();
+  Case test_case = small_case_replay();
   const std::string plain = folder.file("a.json", to_json(test_case));
   test_case.expect = Expect{{"cpu", "full"}, "identical", {}, ""};
   const std::string wanted = folder.file("b.json", to_json(test_case));
@@ -172,7 +172,7 @@ TEST(Replay, OutOfMemoryIs71) {
 
 TEST(Replay, FindingsOfAWorkDirectoryAreTheirSmallestCases) {
   const TemporaryFolder folder;
-  const std::string text = to_json(small_case());
+  const std::string text = to_json(small_case_replay());
   folder.file("findings/a/case.json", text);
   folder.file("findings/a/verdict.json", "{}");
   folder.file("findings/b/case.json", text);
@@ -189,7 +189,7 @@ TEST(Replay, FindingsOfAWorkDirectoryAreTheirSmallestCases) {
 
 TEST(Replay, AFolderStandsForItsCasesAlone) {
   const TemporaryFolder folder;
-  folder.file("a.json", to_json(small_case()));
+  folder.file("a.json", to_json(small_case_replay()));
   folder.file("notes.txt", "");
   folder.file("package.json", R"({"name": "x"})");
   const Ran ran = replay(folder.string(), {"--json"});
@@ -218,7 +218,7 @@ TEST(Replay, TheExampleOfTheDocumentationIsAsItExpects) {
 // Paths are bytes; JSON is not.
 TEST(Replay, JsonOutputSurvivesPathsThatAreNoUtf8) {
   const TemporaryFolder folder;
-  const std::string file = folder.file("\xff.json", to_json(small_case()));
+  const std::string file = folder.file("\xff.json", to_json(small_case_replay()));
   for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
            {"replay", "--json", file},
            {"explain", "--json", file},
@@ -234,7 +234,7 @@ TEST(Replay, JsonOutputSurvivesPathsThatAreNoUtf8) {
 TEST(Replay, UnreadableFilesDoNotStopTheOthers) {
   const TemporaryFolder folder;
   folder.file("a.json", "{");
-  folder.file("b.json", to_json(small_case()));
+  folder.file("b.json", to_json(small_case_replay()));
   const Ran ran = fusesmith_command({"replay", folder.string(), folder / "none"});
   EXPECT_EQ(ran.code, kUsage);
   EXPECT_NE(ran.err.find("a.json"), std::string::npos) << ran.err;
@@ -265,7 +265,7 @@ class Flaky : public Program {
 };
 
 TEST(Replay, RepeatsThatDifferAreNondeterministic) {
-  const Case test_case = small_case();
+  const Case test_case = small_case_replay();
   JudgeFlags flags;
   flags.baseline = "cpu";
   flags.candidate = "cpu_fused";
@@ -288,7 +288,7 @@ TEST(Replay, RepeatsThatDifferAreNondeterministic) {
 }
 
 TEST(Replay, RepeatsEndWhenTheyAreToldTo) {
-  const Case test_case = small_case();
+  const Case test_case = small_case_replay();
   CaseRun run = Judging(JudgeFlags{}).run(test_case);
   int asked = 0;
   EXPECT_EQ(repeat_run(test_case.graph, run, 100, [&] { return ++asked > 4; }), 4);

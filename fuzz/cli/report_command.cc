@@ -17,7 +17,7 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr std::string_view kName = "report", kStandardOutput = "-";
+constexpr std::string_view kReportName = "report", kStandardOutput = "-";
 
 struct ReportFlags {
   std::string output = "report.html";
@@ -29,7 +29,7 @@ struct ReportFlags {
 
 FlagTable ReportFlags::table() {
   FlagTable table;
-  table.command = kName;
+  table.command = kReportName;
   table.doc = "write a page about campaigns: findings by cause, verdicts over time, coverage.";
   table.details =
       "Writes one HTML file that needs no network: the groups of findings with the failing region of each "
@@ -70,8 +70,8 @@ int run(ReportFlags& flags, Console& console) {
   leave_out_files(flags.workdirs, console);
   std::vector<std::string> problems;
   const auto facts = page_facts(flags.workdirs, console.commit, today(), &problems);
-  if (!facts) return fail(console, kName, facts.problem());
-  for (const std::string& problem : problems) fail(console, kName, printable(problem));
+  if (!facts) return fail(console, kReportName, facts.problem());
+  for (const std::string& problem : problems) fail(console, kReportName, printable(problem));
   const int code = problems.empty() ? kClean : kUsage;
   if (flags.json) {
     console.out << facts->dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
@@ -82,7 +82,8 @@ int run(ReportFlags& flags, Console& console) {
     console.out << page;
     return code;
   }
-  if (auto problem = write_file(flags.output, page)) return fail(console, kName, problem->what, kCannotWrite);
+  if (auto problem = write_file(flags.output, page))
+    return fail(console, kReportName, problem->what, kCannotWrite);
   console.out << flags.output << ": " << counted(static_cast<int64_t>((*facts)["groups"].size()), "group")
               << " of " << counted((*facts)["findings"].get<int64_t>(), "finding") << " in "
               << counted((*facts)["cases"].get<int64_t>(), "case") << "; open it in a browser\n";

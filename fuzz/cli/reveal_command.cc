@@ -13,7 +13,7 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr std::string_view kName = "reveal";
+constexpr std::string_view kRevealName = "reveal";
 
 struct RevealFlags {
   JudgeFlags judge;  // its candidate is the backend
@@ -59,7 +59,7 @@ void RevealFlags::add_sum(std::vector<Flag>& rows) {
 
 FlagTable RevealFlags::table() {
   FlagTable table;
-  table.command = kName;
+  table.command = kRevealName;
   table.doc = "reveal in which order a backend adds the terms of a product or a sum.";
   table.details =
       "Runs a graph of one node on inputs that show which terms are added first: a large number and its "
@@ -155,14 +155,14 @@ void print(const SumSpec& spec, const std::vector<BackendOrder>& orders, bool js
 
 int run(RevealFlags& flags, Console& console) {
   flags.spec.dtype = *parse_dtype(flags.dtype);
-  if (const auto problem = wrong_flag(flags.spec)) return fail(console, kName, problem->what);
+  if (const auto problem = wrong_flag(flags.spec)) return fail(console, kRevealName, problem->what);
   const auto graph = graph_of(flags.spec);
-  if (!graph) return fail(console, kName, graph.problem());
+  if (!graph) return fail(console, kRevealName, graph.problem());
   const std::string first = flags.judge.candidate.empty() ? default_baseline() : flags.judge.candidate;
   std::vector<std::pair<std::string, std::string>> names = {{"backend", first}};
   if (!flags.against.empty()) names.emplace_back("against", flags.against);
   for (const auto& [flag, name] : names) {
-    if (const auto why = cannot_run(flag, name)) return fail(console, kName, why->why, why->code);
+    if (const auto why = cannot_run(flag, name)) return fail(console, kRevealName, why->why, why->code);
   }
   OrderOptions options;
   options.products = flags.products;
@@ -173,7 +173,7 @@ int run(RevealFlags& flags, Console& console) {
       orders.push_back(order_on(*find_backend(name), flags.spec, *graph,
                                 {flags.judge.compile_timeout, flags.judge.run_timeout}, options));
     } catch (const DeviceError& error) {
-      return fail_device(console, kName, name, error);
+      return fail_device(console, kRevealName, name, error);
     }
   }
   print(flags.spec, orders, flags.json, console);

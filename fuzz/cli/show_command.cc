@@ -22,14 +22,14 @@ struct ShowFlags {
   FlagTable table();
 };
 
-constexpr std::string_view kName = "show";
+constexpr std::string_view kShowName = "show";
 constexpr int64_t kShown = 6;  // elements of a tensor
 
 using Json = nlohmann::ordered_json;
 
 FlagTable ShowFlags::table() {
   FlagTable table;
-  table.command = kName;
+  table.command = kShowName;
   table.doc = "print the graph of a case as code with shapes.";
   table.details =
       "Prints one line for each input, state and node, with the type of its result as a comment. A call "
@@ -84,7 +84,7 @@ Json json_of(const std::string& file, const Case& test_case, const std::vector<C
 // Exit code: 0, 1.
 int run(ShowFlags& flags, Console& console) {
   const auto test_case = read_case_argument(flags.files[0]);
-  if (!test_case) return fail(console, kName, test_case.problem());
+  if (!test_case) return fail(console, kShowName, test_case.problem());
   std::vector<CodeLine> lines =
       code_lines(test_case->graph, flags.all_attributes ? Attributes::all : Attributes::telling);
   const std::vector<Tensor> tensors = flags.values ? source_tensors(*test_case) : std::vector<Tensor>{};

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kName = "whatsup";
+constexpr std::string_view kWhatsupName = "whatsup";
 
 struct WhatsupFlags {
   bool json = false;
@@ -31,7 +31,7 @@ struct WhatsupFlags {
 
 FlagTable WhatsupFlags::table() {
   FlagTable table;
-  table.command = kName;
+  table.command = kWhatsupName;
   table.doc = "show how campaigns in work directories are doing.";
   table.details =
       "Prints one row for each work directory. state: running; ended; interrupted (by a signal) or "
@@ -150,9 +150,9 @@ int run(WhatsupFlags& flags, Console& console) {
   for (const std::string& workdir : flags.workdirs) {
     std::vector<std::string> problems;
     const auto row = read_row(workdir, std::time(nullptr), problems);
-    for (const std::string& problem : problems) code = fail(console, kName, printable(problem));
+    for (const std::string& problem : problems) code = fail(console, kWhatsupName, printable(problem));
     if (!row) {
-      code = fail(console, kName, row.problem());
+      code = fail(console, kWhatsupName, row.problem());
       continue;
     }
     cases += row->campaign.stats.cases;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "fuzz/base/clock.h"
 #include "fuzz/explain/proofs_text.h"
 #include "fuzz/run/backends.h"
 
@@ -52,8 +53,6 @@ class Explainer {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   std::vector<std::string>& left_out() { return explanation_.causes.left_out; }
   double seconds_left() const { return std::chrono::duration<double>(end_ - Clock::now()).count(); }
 

@@ -6,9 +6,9 @@
 
 namespace fusesmith::fuzz {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 Json to_json(const Difference& d) {
   return {{"elements", d.elements},

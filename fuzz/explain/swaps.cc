@@ -5,6 +5,7 @@
 #include <set>
 
 #include "backends/inner_values.h"
+#include "fuzz/base/clock.h"
 #include "fuzz/base/table.h"
 #include "fuzz/explain/causes.h"
 
@@ -14,14 +15,12 @@ namespace {
 
 using Values = std::vector<TensorPtr>;
 
-using Clock = std::chrono::steady_clock;
-
 // A kernel that fails must leave the same bits in so many runs before its inner values are swapped: races and
 // orders of arrival strike now and then. A slow kernel runs for as long as this, but a few times.
 constexpr int kRepeats = 16, kFewRepeats = 4;
 constexpr std::chrono::seconds kRepeating{2};
 
-bool is_detail(const std::string& name, const Probe& seen) {
+bool is_detail(const std::string& name, const backends::Probe& seen) {
   const bool known = std::find(std::begin(kInnerNames), std::end(kInnerNames), name) != std::end(kInnerNames);
   return !known || seen.results.contains(name);
 }
@@ -124,7 +123,7 @@ class Swapper {
                           " swapped: it gives other bits when it runs again on the same inputs");
       return;
     }
-    Probe theirs{.everything = fails_}, own{.everything = fails_};
+    backends::Probe theirs{.everything = fails_}, own{.everything = fails_};
     const auto results = look_at_baseline(theirs);
     Values ignored = base_;
     candidate->run_region(cause_.region, ignored, own);
@@ -143,7 +142,7 @@ class Swapper {
     const Clock::time_point enough = Clock::now() + kRepeating;
     for (int i = 0; i < kRepeats && !out_of_time_(); ++i) {
       if (i >= kFewRepeats && Clock::now() > enough) break;
-      Probe probe;
+      backends::Probe probe;
       Values values = base_;
       candidate.run_region(cause_.region, values, probe);
       for (size_t o = 0; o < region_.outputs.size(); ++o) {
@@ -155,7 +154,7 @@ class Swapper {
 
   // Runs all nodes of the region on the baseline, in graph order. Returns what those that show their result
   // call it.
-  std::map<int, std::string> look_at_baseline(Probe& probe) const {
+  std::map<int, std::string> look_at_baseline(backends::Probe& probe) const {
     Values values = base_;
     std::map<int, std::string> results;
     for (const size_t r : baseline_regions()) {
@@ -181,7 +180,7 @@ class Swapper {
   }
 
   // In dataflow order.
-  static std::vector<std::string> shown_by_both(const Probe& theirs, const Probe& own) {
+  static std::vector<std::string> shown_by_both(const backends::Probe& theirs, const backends::Probe& own) {
     std::vector<std::string> order = theirs.order, names;
     for (const auto& [name, value] : theirs.seen) {
       if (std::find(order.begin(), order.end(), name) == order.end()) order.push_back(name);
@@ -193,14 +192,15 @@ class Swapper {
     return names;
   }
 
-  void swap_inner(const std::vector<std::string>& names, const Probe& theirs, const Probe& own) {
+  void swap_inner(const std::vector<std::string>& names, const backends::Probe& theirs,
+                  const backends::Probe& own) {
     if (out_of_time_()) {
       if (table_.complete)
         left_out_.push_back("values inside kernels of " + place() + " swapped: no time was left");
       table_.complete = false;
       return;
     }
-    Probe probe{.everything = fails_}, converse{.everything = fails_};
+    backends::Probe probe{.everything = fails_}, converse{.everything = fails_};
     Swap swap{true, names, {}, {}, "its own kernel"};
     for (const std::string& name : names) {
       const Tensor &given = theirs.seen.at(name), &seen = own.seen.at(name);
@@ -241,7 +241,7 @@ class Swapper {
 
   // The region's nodes by the baseline, whose kernels are given the probe's values. False where its regions
   // hold other nodes too.
-  bool run_baseline(Values& values, Probe& probe) const {
+  bool run_baseline(Values& values, backends::Probe& probe) const {
     size_t covered = 0;
     for (const size_t r : baseline_regions()) {
       inspectable(run_.baseline)->run_region(r, values, probe);

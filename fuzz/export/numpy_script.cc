@@ -12,7 +12,7 @@
 namespace fusesmith::fuzz {
 namespace {
 
-constexpr std::string_view kHowToRun =
+constexpr std::string_view kNumpyUsage =
     "Run it with Python 3 and NumPy; nothing else is needed. Every op is computed in f64 from its\n"
     "# stored inputs, without rounding in between, and its result is rounded once to its dtype.";
 
@@ -215,7 +215,7 @@ Result<Exported> export_numpy(const ExportSource& source) {
 
   Exported exported;
   exported.text =
-      script_header(source, "The exact result of every node of a graph.", kHowToRun) + "import math\n" +
+      script_header(source, "The exact result of every node of a graph.", kNumpyUsage) + "import math\n" +
       (data->npz.empty() ? "" : "import os\n") + (source.results ? "import sys\n" : "") +
       "\nimport numpy as np\nfrom numpy import inf, nan\n\n"
       "np.seterr(all=\"ignore\")  # NaN, infinities and overflow are results like any other\n\n\n" +

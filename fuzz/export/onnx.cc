@@ -13,8 +13,6 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-using nlohmann::json;
-
 // What the model returns: graph outputs and next states, each once, no inputs (protocol.Graph.results).
 std::vector<ValueId> model_outputs(const Graph& graph) {
   std::vector<ValueId> values;
@@ -92,7 +90,7 @@ Result<Exported> export_onnx(const ExportSource& source) {
   request.header = backends::compile_request(source.test_case.graph, {}).dump();
   const backends::ScriptReply reply = backends::call_script(request);
   if (!reply.problem.empty()) return Problem{reply.problem};
-  const json size = reply.header.value("model", json());
+  const nlohmann::json size = reply.header.value("model", nlohmann::json());
   if (!size.is_number_unsigned() || size.get<size_t>() > reply.payload.size())
     return Problem{"export_onnx.py: expected the size of the model"};
   exported.text = text_of(std::span(reply.payload).first(size.get<size_t>()));

@@ -13,34 +13,34 @@
 namespace fusesmith::fuzz {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 // The string at a path of keys; empty where there is none.
-std::string text_at(const Json& json, const std::string& path) {
-  const Json::json_pointer pointer(path);
+std::string text_at(const PlainJson& json, const std::string& path) {
+  const PlainJson::json_pointer pointer(path);
   const bool is_there = json.contains(pointer) && json.at(pointer).is_string();
   return is_there ? json.at(pointer).get<std::string>() : "";
 }
 
 // The verdict of the case file of this name, of the two that a finding has.
-Json verdict_of(const std::string& name, Json verdict) {
+PlainJson verdict_of(const std::string& name, PlainJson verdict) {
   if (text_at(verdict, "/file") == name) return verdict;
-  return text_at(verdict, "/minimized/file") == name ? verdict["minimized"] : Json();
+  return text_at(verdict, "/minimized/file") == name ? verdict["minimized"] : PlainJson();
 }
 
 // What verdict.json beside the case says; null where there is none.
-Json recorded_json(const std::string& file) {
+PlainJson recorded_json(const std::string& file) {
   const auto text = read_file(WorkPath(std::filesystem::path(file).parent_path()) / "verdict.json");
-  const auto json = text ? parse_strict_json(*text) : Result<Json>(Problem{""});
-  return json ? *json : Json();
+  const auto json = text ? parse_strict_json(*text) : Result<PlainJson>(Problem{""});
+  return json ? *json : PlainJson();
 }
 
 std::string name_in_folder(const std::string& file) {
   return std::filesystem::path(file).filename().string();
 }
 
-int count_at(const Json& json, const char* path) {
-  const Json::json_pointer pointer(path);
+int count_at(const PlainJson& json, const char* path) {
+  const PlainJson::json_pointer pointer(path);
   return json.contains(pointer) && json.at(pointer).is_number_unsigned() ? json.at(pointer).get<int>() : 0;
 }
 
@@ -61,10 +61,10 @@ std::set<int> planned_nodes(const std::string& name, size_t index, ValueId outpu
 }  // namespace
 
 std::optional<FailureMark> recorded_failure_mark(const std::string& file, const Case& test_case) {
-  const Json verdict = verdict_of(name_in_folder(file), recorded_json(file));
+  const PlainJson verdict = verdict_of(name_in_folder(file), recorded_json(file));
   const std::string role = text_at(verdict, "/failing_region/role");
   if (role != "baseline" && role != "candidate") return {};
-  const Json::json_pointer index_at("/failing_region/region");
+  const PlainJson::json_pointer index_at("/failing_region/region");
   if (!verdict.contains(index_at) || !verdict.at(index_at).is_number_unsigned()) return {};
   const auto index = verdict.at(index_at).get<size_t>();
   const std::string region = "/" + role + "/regions/" + std::to_string(index);
@@ -79,8 +79,8 @@ std::optional<FailureMark> recorded_failure_mark(const std::string& file, const 
 }
 
 std::optional<RecordedFailure> recorded_failure(const std::string& file) {
-  const Json json = recorded_json(file);
-  const Json verdict = verdict_of(name_in_folder(file), json);
+  const PlainJson json = recorded_json(file);
+  const PlainJson verdict = verdict_of(name_in_folder(file), json);
   RecordedFailure recorded{text_at(verdict, "/signature"), {}};
   if (recorded.signature.empty()) return {};
   // The report counts the runs of the smallest case.

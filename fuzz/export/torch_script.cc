@@ -6,7 +6,7 @@
 namespace fusesmith::fuzz {
 namespace {
 
-constexpr std::string_view kHowToRun =
+constexpr std::string_view kTorchUsage =
     "Run it with Python 3 and PyTorch; nothing else is needed. --device=cpu|cuda chooses the device, and\n"
     "# --collect_env prints what torch.utils.collect_env says of the machine; --eager_only compiles nothing.";
 
@@ -276,7 +276,7 @@ Result<Exported> export_torch(const ExportSource& source) {
   for (const ScriptVariable& variable : sources->sources) parameters.push_back(variable.name);
 
   Exported exported;
-  exported.text = script_header(source, "A graph in PyTorch, eager and compiled.", kHowToRun);
+  exported.text = script_header(source, "A graph in PyTorch, eager and compiled.", kTorchUsage);
   exported.text += kStart;
   if (!data->npz.empty())
     exported.text.replace(exported.text.find("import torch\n"), 0, "import numpy as np\n")

@@ -11,20 +11,20 @@
 namespace fusesmith::fuzz {
 namespace {
 
-constexpr int kCases = 2000;
+constexpr int kGeneratorCases = 2000;
 
 // One walk over the first cases of a campaign serves most tests below.
-struct Walk {
+struct GeneratorWalk {
   GenerationCoverage coverage;
   std::map<std::string, int> fired;                            // patterns, in how many cases
   std::map<std::pair<std::string, std::string>, int> refused;  // by pattern and guard
   std::vector<Case> cases;
 };
 
-const Walk& walk() {
-  static const Walk walked = [] {
-    Walk w;
-    for (uint64_t counter = 0; counter < kCases; ++counter) {
+const GeneratorWalk& generator_walk() {
+  static const GeneratorWalk walked = [] {
+    GeneratorWalk w;
+    for (uint64_t counter = 0; counter < kGeneratorCases; ++counter) {
       CaseParts parts;
       Case test_case = generate_case(1, 0, counter, {}, &parts);
       w.coverage.add(test_case, parts);
@@ -43,8 +43,8 @@ const Walk& walk() {
 }
 
 TEST(Generator, CasesReadBackAsTheyAreWritten) {
-  for (size_t i = 0; i < walk().cases.size(); i += 4) {
-    const Case& test_case = walk().cases[i];
+  for (size_t i = 0; i < generator_walk().cases.size(); i += 4) {
+    const Case& test_case = generator_walk().cases[i];
     const auto read = parse_case(to_json(test_case));
     ASSERT_TRUE(read.ok()) << i << ": " << read.problem();
     EXPECT_TRUE(*read == test_case) << to_json(test_case);
@@ -52,11 +52,11 @@ TEST(Generator, CasesReadBackAsTheyAreWritten) {
 }
 
 TEST(Generator, EveryOpStandsInManyGraphs) {
-  const auto least = walk().coverage.cases / static_cast<int64_t>(std::variant_size_v<OpVariant>);
+  const auto least = generator_walk().coverage.cases / static_cast<int64_t>(std::variant_size_v<OpVariant>);
   for_each_op([&]<class T>(std::type_identity<T>) {
-    const auto found = walk().coverage.ops.find(std::string(T::info.name));
-    const int64_t count = found == walk().coverage.ops.end() ? 0 : found->second;
-    EXPECT_GE(count, least) << T::info.name << "\n" << to_string(walk().coverage);
+    const auto found = generator_walk().coverage.ops.find(std::string(T::info.name));
+    const int64_t count = found == generator_walk().coverage.ops.end() ? 0 : found->second;
+    EXPECT_GE(count, least) << T::info.name << "\n" << to_string(generator_walk().coverage);
   });
 }
 
@@ -84,22 +84,29 @@ TEST(Generator, WhatWouldBeTooLargeIsTakenBack) {
 
 TEST(Generator, EveryPieceIsUsed) {
   for (std::string_view piece : piece_names()) {
-    EXPECT_TRUE(walk().coverage.pieces.count(std::string(piece))) << piece << "\n"
-                                                                  << to_string(walk().coverage);
+    EXPECT_TRUE(generator_walk().coverage.pieces.count(std::string(piece)))
+        << piece << "\n"
+        << to_string(generator_walk().coverage);
   }
 }
 
 TEST(Generator, EveryPatternIsPlantedMissedAndFired) {
   for (const Pattern& pattern : all_patterns()) {
     const std::string name(pattern.name);
-    EXPECT_GE(walk().coverage.examples.count(name) ? walk().coverage.examples.at(name) : 0, 20) << name;
-    EXPECT_GE(walk().coverage.near_misses.count(name) ? walk().coverage.near_misses.at(name) : 0, 20) << name;
-    EXPECT_GE(walk().fired.count(name) ? walk().fired.at(name) : 0, 20) << name;
+    EXPECT_GE(
+        generator_walk().coverage.examples.count(name) ? generator_walk().coverage.examples.at(name) : 0, 20)
+        << name;
+    EXPECT_GE(generator_walk().coverage.near_misses.count(name)
+                  ? generator_walk().coverage.near_misses.at(name)
+                  : 0,
+              20)
+        << name;
+    EXPECT_GE(generator_walk().fired.count(name) ? generator_walk().fired.at(name) : 0, 20) << name;
   }
 }
 
 TEST(Generator, EveryGuardRefusesAndIsListed) {
-  auto refused = walk().refused;
+  auto refused = generator_walk().refused;
   for (const Pattern& pattern : all_patterns()) {
     for (std::string_view guard : pattern.guards) {
       const auto found = refused.extract({std::string(pattern.name), std::string(guard)});
@@ -112,10 +119,10 @@ TEST(Generator, EveryGuardRefusesAndIsListed) {
 
 TEST(Generator, EveryFloatDtypeAndRecipeIsUsed) {
   for (Dtype dtype : kDtypes)
-    EXPECT_TRUE(walk().coverage.dtypes.count(std::string(name(dtype)))) << name(dtype);
+    EXPECT_TRUE(generator_walk().coverage.dtypes.count(std::string(name(dtype)))) << name(dtype);
   for (const char* fill :
        {"normal", "uniform", "lattice", "constant", "one_hot", "special", "bernoulli", "tokens"}) {
-    EXPECT_TRUE(walk().coverage.fills.count(fill)) << fill;
+    EXPECT_TRUE(generator_walk().coverage.fills.count(fill)) << fill;
   }
 }
 
@@ -123,7 +130,7 @@ TEST(Generator, GraphsKeepTheirSizeAndBudget) {
   const GeneratorOptions options;
   int usual = 0;
   double elements = 0;
-  for (const Case& test_case : walk().cases) {
+  for (const Case& test_case : generator_walk().cases) {
     const auto nodes = static_cast<int>(test_case.graph.nodes().size());
     EXPECT_GE(nodes, 1);
     EXPECT_LE(nodes, options.max_nodes);
@@ -134,12 +141,12 @@ TEST(Generator, GraphsKeepTheirSizeAndBudget) {
     EXPECT_LE(here, options.max_elements);
     elements += static_cast<double>(here);
   }
-  EXPECT_GT(usual, kCases * 3 / 4);
-  EXPECT_LT(elements / kCases, 60000);
+  EXPECT_GT(usual, kGeneratorCases * 3 / 4);
+  EXPECT_LT(elements / kGeneratorCases, 60000);
 }
 
 TEST(Generator, NothingIsDead) {
-  for (const Case& test_case : walk().cases) {
+  for (const Case& test_case : generator_walk().cases) {
     const auto consumers = test_case.graph.consumers();
     for (ValueId v = 0; v < test_case.graph.value_count(); ++v) {
       EXPECT_TRUE(!consumers[static_cast<size_t>(v)].empty() || test_case.graph.is_observed(v) ||
@@ -154,7 +161,7 @@ TEST(Generator, NothingIsDead) {
 // update.
 TEST(Generator, SomeCasesCarryStates) {
   int stepping = 0, several_readers = 0;
-  for (const Case& test_case : walk().cases) {
+  for (const Case& test_case : generator_walk().cases) {
     const Graph& graph = test_case.graph;
     EXPECT_LE(test_case.steps, 6);
     if (test_case.steps > 1) {
@@ -165,9 +172,9 @@ TEST(Generator, SomeCasesCarryStates) {
     for (size_t s = 0; s < graph.states().size() && test_case.steps > 1; ++s)
       several_readers += consumers[graph.inputs().size() + s].size() > 1;
   }
-  EXPECT_GT(stepping, kCases / 20);
-  EXPECT_LT(stepping, kCases / 8);
-  EXPECT_GT(several_readers, kCases / 100);
+  EXPECT_GT(stepping, kGeneratorCases / 20);
+  EXPECT_LT(stepping, kGeneratorCases / 8);
+  EXPECT_GT(several_readers, kGeneratorCases / 100);
 }
 
 Graph without_layouts(const Graph& graph) {
@@ -247,7 +254,7 @@ TEST(Generator, MostGraphsStayFinite) {
   int finite = 0;
   constexpr int kChecked = 300;
   for (int i = 0; i < kChecked; ++i) {
-    const Case& test_case = walk().cases[static_cast<size_t>(i)];
+    const Case& test_case = generator_walk().cases[static_cast<size_t>(i)];
     auto program = find_backend("cpu")->compile(test_case.graph, {});
     ASSERT_TRUE(program.ok()) << program.problem();
     std::vector<TensorPtr> inputs;

@@ -10,7 +10,7 @@
 namespace fusesmith::fuzz {
 namespace {
 
-constexpr uint64_t kCases = 20;
+constexpr uint64_t kSingleOpCases = 20;
 
 Case single(const std::string& op, uint64_t number, DataMix data = DataMix::mixed) {
   GeneratorOptions options;
@@ -29,7 +29,7 @@ bool has(const Case& test_case, const std::string& op) {
 TEST(SingleOp, EveryOpHasCases) {
   for (const std::string& op : op_names()) {
     for (const DataMix data : {DataMix::mixed, DataMix::lattice}) {
-      for (uint64_t i = 0; i < kCases; ++i) {
+      for (uint64_t i = 0; i < kSingleOpCases; ++i) {
         const Case test_case = single(op, i, data);
         EXPECT_TRUE(has(test_case, op)) << op << " " << i << "\n" << to_string(test_case.graph);
         EXPECT_LE(test_case.graph.nodes().size(), 3U) << op << " " << i;

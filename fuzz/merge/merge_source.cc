@@ -13,7 +13,7 @@
 namespace fusesmith::fuzz {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 namespace {
 
@@ -22,13 +22,13 @@ bool is_plain_name(const std::string& name) {
   return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos && name.size() < 256;
 }
 
-Json read_object(const WorkPath& file) {
+PlainJson read_object(const WorkPath& file) {
   const auto text = read_file(file);
-  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
-  return json.is_object() ? json : Json::object();
+  const PlainJson json = text ? PlainJson::parse(*text, nullptr, false) : PlainJson();
+  return json.is_object() ? json : PlainJson::object();
 }
 
-std::string text_of(const Json& object, const std::string& key) {
+std::string text_of(const PlainJson& object, const std::string& key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -100,7 +100,7 @@ void read_corpus(MergeSource& source, const ListFolder& list) {
 }  // namespace
 
 Result<std::string> shard_key(const std::string& identity_text) {
-  Json json = Json::parse(identity_text, nullptr, false);
+  PlainJson json = PlainJson::parse(identity_text, nullptr, false);
   if (!json.is_object()) return Problem{"expected the JSON object that a campaign wrote"};
   const auto seed = json.find("seed");
   if (seed == json.end() || !seed->is_number_integer()) return Problem{"seed: expected a number"};
@@ -108,10 +108,10 @@ Result<std::string> shard_key(const std::string& identity_text) {
   if (!index) return Problem{"shard: expected I/N with 0 <= I < N"};
   json["shard"] = *index;  // which cases it has does not depend on N
   json.erase("fusesmith");
-  for (Json& value : json) {
+  for (PlainJson& value : json) {
     if (value.is_array()) std::sort(value.begin(), value.end());
   }
-  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = json.dump(-1, ' ', false, PlainJson::error_handler_t::replace);
   char hash[9];
   std::snprintf(hash, sizeof hash, "%08x", static_cast<unsigned>(hash_name(text) >> 32U));
   return seed->dump() + "-" + std::to_string(*index) + "-" + hash;
@@ -124,9 +124,9 @@ bool is_merged(const WorkPath& workdir) {
 std::vector<Shard> read_merged_shards(const WorkPath& workdir, const ListFolder& list,
                                       std::vector<std::string>& problems) {
   std::set<std::string> keys = listed_folders(workdir / kShardsFolder, list, problems);
-  const Json campaign = read_object(workdir / "campaign.json");
+  const PlainJson campaign = read_object(workdir / "campaign.json");
   if (const auto named = campaign.find(kMergedFrom); named != campaign.end() && named->is_array()) {
-    for (const Json& key : *named) {
+    for (const PlainJson& key : *named) {
       if (key.is_string() && is_plain_name(key.get<std::string>())) keys.insert(key.get<std::string>());
     }
   }
@@ -227,10 +227,10 @@ std::optional<FoundCopy> read_found(MergeSource& source, const std::string& sign
     copy.seen[copy.key] = source.shards[0].workdir;
     return copy;
   }
-  const Json seen_in = read_object(folder / kSeenInFile);
+  const PlainJson seen_in = read_object(folder / kSeenInFile);
   copy.key = text_of(seen_in, "kept_from");
   if (const auto shards = seen_in.find("shards"); shards != seen_in.end() && shards->is_array()) {
-    for (const Json& shard : *shards) {
+    for (const PlainJson& shard : *shards) {
       if (shard.is_object()) copy.seen[text_of(shard, "key")] = text_of(shard, "workdir");
     }
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/device_error.h"
+#include "fuzz/base/clock.h"
 #include "fuzz/order/backend_kernel.h"
 
 namespace fusesmith::fuzz {
@@ -67,7 +68,7 @@ BackendOrder order_on(const Backend& backend, const SumSpec& spec, const Graph& 
   } catch (const std::exception& error) {
     order.unsupported = error.what();
   }
-  order.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  order.seconds = seconds_since(start);
   order.versions = backend.versions();
   order.device = backend.device();
   return order;

@@ -9,7 +9,7 @@ namespace fusesmith::fuzz {
 namespace {
 
 // Larger products are not computed again: an emulated term takes a nanosecond or more.
-constexpr int64_t kMostTerms = int64_t{1} << 30;
+constexpr int64_t kMostProducts = int64_t{1} << 30;
 constexpr int kProducts = 10;  // random ones: the case itself is the test
 
 // The sums of the product, in the order of its tensor.
@@ -75,7 +75,7 @@ std::optional<OrderProof> OrderProver::prove(const Side& side, size_t region) {
   proof.backend = side.backend->name();
   SumSpec spec = product->spec();
   spec.tf32 = side.options.tf32;
-  if (spec.batch * spec.m * spec.n > kMostTerms / spec.k)
+  if (spec.batch * spec.m * spec.n > kMostProducts / spec.k)
     proof.why_not = "it is too large";
   else if (out_of_time_())
     proof.why_not = "no time was left";

@@ -7,9 +7,9 @@
 
 namespace fusesmith::fuzz {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 // Over all shape classes.
 int64_t refused(const Coverage& coverage, std::string_view pattern, std::string_view guard,

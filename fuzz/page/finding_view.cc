@@ -12,17 +12,11 @@
 
 namespace fusesmith::fuzz {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
 
-constexpr size_t kMostCodeLines = 40;
+using Json = nlohmann::ordered_json;
 
-Json member(const Json& object, const char* key) {
-  if (!object.is_object()) return {};
-  const auto found = object.find(key);
-  return found == object.end() ? Json() : *found;
-}
+constexpr size_t kMostCodeLines = 40;
 
 std::string text(const Json& object, const char* key) {
   const Json value = member(object, key);

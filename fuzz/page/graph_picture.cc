@@ -7,9 +7,9 @@
 
 namespace fusesmith::fuzz {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr int kLetter = 7, kPadding = 10, kHeight = 40, kGap = 14, kRowGap = 34, kMargin = 8;
 

@@ -9,15 +9,15 @@
 
 namespace fusesmith::fuzz {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
 
-constexpr double kWidth = 600, kHeight = 120;
+using Json = nlohmann::ordered_json;
+
+constexpr double kChartWidth = 600, kChartHeight = 120;
 
 std::string point(double x, double y) {
   char text[48];
-  std::snprintf(text, sizeof text, "%.1f,%.1f ", x * kWidth, (1 - y) * kHeight);
+  std::snprintf(text, sizeof text, "%.1f,%.1f ", x * kChartWidth, (1 - y) * kChartHeight);
   return text;
 }
 

@@ -7,16 +7,16 @@
 
 namespace fusesmith::fuzz {
 
+namespace {
+
 using Json = nlohmann::ordered_json;
 
-namespace {
+}  // namespace
 
 Json member(const Json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return !object.is_object() || found == object.end() ? Json() : *found;
 }
-
-}  // namespace
 
 double number_of(const Json& value) {
   if (value.is_number()) return value.get<double>();
@@ -47,9 +47,9 @@ Json interval_strip(const Json& element) {
     last = std::max(last, number_of(other));
   }
   if (!(last > first) || !std::isfinite(last - first)) return {};
-  constexpr double kMargin = 6, kInner = 100 - 2 * kMargin;  // percent
+  constexpr double kEdge = 6, kInner = 100 - 2 * kEdge;  // percent
   const auto at = [&](double x) {
-    return std::round((kMargin + kInner * ((x - first) / (last - first))) * 100) / 100;
+    return std::round((kEdge + kInner * ((x - first) / (last - first))) * 100) / 100;
   };
   constexpr double kThinnest = 0.6;
   const double width = std::max(at(highest) - at(lowest), kThinnest);

@@ -12,9 +12,9 @@
 
 namespace fusesmith::fuzz {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 std::string grouped(int64_t number) {
   std::string digits = std::to_string(number);

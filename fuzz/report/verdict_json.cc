@@ -8,9 +8,9 @@
 
 namespace fusesmith::fuzz {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 Json to_json(const ElementEvidence& evidence) {
   Json json = {{"value", evidence.value},

@@ -25,13 +25,13 @@ std::string element(const char* list, size_t i) {
   return std::string(list) + "[" + std::to_string(i) + "]: ";
 }
 
-std::optional<Problem> check(const std::string& place, const char* what, std::string_view name,
-                             const Names& known) {
+std::optional<Problem> check_known(const std::string& place, const char* what, std::string_view name,
+                                   const Names& known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return {};
   return Problem{place + unknown_text(what, name, known)};
 }
 
-Names backend_names() {
+Names known_backends() {
   Names names(std::begin(kBackendsOfAllBuilds), std::end(kBackendsOfAllBuilds));
   // Tests list others.
   for (const Backend* backend : all_backends()) {
@@ -49,7 +49,8 @@ std::optional<Problem> unknown_backend(const Expect& expect) {
         return Problem{element("expect.backends", i) + problem->what};
       continue;
     }
-    if (auto problem = check(element("expect.backends", i), "backend", name, backend_names())) return problem;
+    if (auto problem = check_known(element("expect.backends", i), "backend", name, known_backends()))
+      return problem;
   }
   return {};
 }
@@ -59,12 +60,12 @@ std::optional<Problem> unknown_policy_name(const Policy& policy) {
   for (const Pattern& pattern : all_patterns()) patterns.push_back(pattern.name);
   for (size_t i = 0; i < policy.skip_patterns.size(); ++i) {
     if (auto problem =
-            check(element("policy.skip_patterns", i), "pattern", policy.skip_patterns[i], patterns))
+            check_known(element("policy.skip_patterns", i), "pattern", policy.skip_patterns[i], patterns))
       return problem;
   }
   const Names checks(kMetamorphicChecks.begin(), kMetamorphicChecks.end());
   for (size_t i = 0; i < policy.metamorphic.size(); ++i) {
-    if (auto problem = check(element("policy.metamorphic", i), "check", policy.metamorphic[i], checks))
+    if (auto problem = check_known(element("policy.metamorphic", i), "check", policy.metamorphic[i], checks))
       return problem;
   }
   return {};
@@ -110,7 +111,7 @@ std::optional<Problem> unknown_deviation(const Expect& expect, const Graph& grap
                        "\""};
       text.remove_suffix(std::string_view(kExponentials).size());
     }
-    if (auto problem = check(place, "node", text, known)) return problem;
+    if (auto problem = check_known(place, "node", text, known)) return problem;
   }
   return {};
 }
@@ -123,7 +124,7 @@ std::optional<Problem> unknown_name(const Case& test_case) {
   const Expect& expect = *test_case.expect;
   if (auto problem = unknown_backend(expect)) return problem;
   const Names verdicts(kVerdictNames.begin(), kVerdictNames.end());
-  if (auto problem = check("expect.verdict: ", "verdict", expect.verdict, verdicts)) return problem;
+  if (auto problem = check_known("expect.verdict: ", "verdict", expect.verdict, verdicts)) return problem;
   return unknown_deviation(expect, test_case.graph);
 }
 

@@ -36,7 +36,7 @@ Verdict judge_with(const std::string& fault, double seconds) {
 TEST(LateWorker, ABusyMachineMakesNoTimeout) {
   std::thread([] {
     use_first_cpu();
-    const Neighbours neighbours(7);
+    const BusyProcesses neighbours(7);
     const auto begun = std::chrono::steady_clock::now();
     const Verdict verdict = judge_with("burns_at_compile", 5);
     EXPECT_EQ(name(verdict.verdict), "identical") << verdict.reason;

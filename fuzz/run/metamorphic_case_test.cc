@@ -23,7 +23,7 @@ Case norm_case() {
   return test_case;
 }
 
-CaseRun judged(const Case& test_case, const std::string& fault = {}) {
+CaseRun judged_with_checks(const Case& test_case, const std::string& fault = {}) {
   RunOptions options;
   if (!fault.empty()) options.faults = Faults({fault});
   return run_case_traced(test_case, *find_backend("cpu"), *find_backend("cpu_fused"), options);
@@ -31,26 +31,26 @@ CaseRun judged(const Case& test_case, const std::string& fault = {}) {
 
 TEST(MetamorphicCase, ChecksBothBackendsAndCounts) {
   Case test_case = norm_case();
-  const CaseRun run = judged(test_case);
+  const CaseRun run = judged_with_checks(test_case);
   EXPECT_FALSE(run.verdict.finding) << sentence(run.verdict);
   EXPECT_EQ(run.metamorphic, (std::map<std::string, int64_t>{{"exchange", 4}})) << "two axes, two backends";
   test_case.policy.metamorphic = {"scaling"};
-  EXPECT_TRUE(judged(test_case).metamorphic.empty()) << "eps has its size, so nothing scales";
+  EXPECT_TRUE(judged_with_checks(test_case).metamorphic.empty()) << "eps has its size, so nothing scales";
   test_case.policy.metamorphic = {};
-  EXPECT_TRUE(judged(test_case).metamorphic.empty());
+  EXPECT_TRUE(judged_with_checks(test_case).metamorphic.empty());
 }
 
 TEST(MetamorphicCase, OrderOfARowThatDependsOnItsPlaceIsFoundByExchangeAlone) {
   if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
   Case test_case = norm_case();
-  const CaseRun run = judged(test_case, "welford_order_by_row");
+  const CaseRun run = judged_with_checks(test_case, "welford_order_by_row");
   EXPECT_TRUE(run.verdict.finding);
   EXPECT_EQ(run.verdict.signature_text(), "defect-cpu_fused-layer_norm_welford-f32-exchange_differs");
   EXPECT_THAT(sentence(run.verdict), HasSubstr("does not change as required if elements along a batch axis "
                                                "are exchanged: "));
-  EXPECT_EQ(judged(test_case, "welford_order_by_row").verdict.signature, run.verdict.signature);
+  EXPECT_EQ(judged_with_checks(test_case, "welford_order_by_row").verdict.signature, run.verdict.signature);
   test_case.policy.metamorphic = {};
-  EXPECT_FALSE(judged(test_case, "welford_order_by_row").verdict.finding) << "every bound holds";
+  EXPECT_FALSE(judged_with_checks(test_case, "welford_order_by_row").verdict.finding) << "every bound holds";
 }
 
 // relu(x) x underflows in f16 before the scaling by 4 and not after it.
@@ -61,14 +61,14 @@ TEST(MetamorphicCase, AnUnderflowThatScalingUndoesIsNoFinding) {
   const ValueId x = g.tensor("x1", {3, 2, 1});
   test_case.graph = g.outputs(g.node(Mul{}, g.node(Relu{}, x), x));
   test_case.policy.metamorphic = {"scaling"};
-  const CaseRun run = judged(test_case);
+  const CaseRun run = judged_with_checks(test_case);
   EXPECT_FALSE(run.verdict.finding) << sentence(run.verdict);
   EXPECT_EQ(run.metamorphic.at("scaling"), 2);
 }
 
 TEST(MetamorphicCase, AFindingOfTheJudgeComesFirst) {
   if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
-  const CaseRun run = judged(norm_case(), "layer_norm_unbiased_variance");
+  const CaseRun run = judged_with_checks(norm_case(), "layer_norm_unbiased_variance");
   EXPECT_EQ(run.verdict.signature_text(), "defect-cpu_fused-layer_norm_welford-f32-out_of_bounds");
   EXPECT_TRUE(run.metamorphic.empty());
 }

@@ -28,7 +28,7 @@ Case small_case() {
   return *parse_case(text);
 }
 
-Verdict judge_with(const std::string& fault, double seconds = 60) {
+Verdict judge_with_worker(const std::string& fault, double seconds = 60) {
   JudgeFlags flags;
   flags.baseline = "cpu";
   flags.candidate = faulty(fault);
@@ -51,7 +51,7 @@ class FaultyWorker : public testing::TestWithParam<Expected> {};
 TEST_P(FaultyWorker, HasItsVerdict) {
   const Expected& expected = GetParam();
   const bool hangs = std::string(expected.fault).starts_with("hangs");
-  const Verdict verdict = judge_with(expected.fault, hangs ? 1 : 60);
+  const Verdict verdict = judge_with_worker(expected.fault, hangs ? 1 : 60);
   EXPECT_EQ(name(verdict.verdict), name(expected.verdict)) << verdict.reason;
   EXPECT_EQ(verdict.finding, expected.symptom != Symptom::none);
   if (!verdict.signature) return;
@@ -120,13 +120,13 @@ TEST(FaultyWorkers, IsReplacedForTheNextCase) {
 }
 
 TEST(FaultyWorkers, ReasonNamesTheWorkerAndItsLastWords) {
-  const Verdict verdict = judge_with("exits_at_hello");
+  const Verdict verdict = judge_with_worker("exits_at_hello");
   EXPECT_NE(verdict.reason.find("ended with exit code 1 at hello"), std::string::npos) << verdict.reason;
   EXPECT_NE(verdict.reason.find("no such device"), std::string::npos) << verdict.reason;
 }
 
 TEST(FaultyWorkers, KeepsTheStartOfALongErrorAndItsTraceback) {
-  const Verdict verdict = judge_with("raises");
+  const Verdict verdict = judge_with_worker("raises");
   EXPECT_NE(verdict.reason.find(": RuntimeError: no kernel image"), std::string::npos) << verdict.reason;
   EXPECT_NE(verdict.reason.find(" ... "), std::string::npos) << verdict.reason;
   EXPECT_LT(verdict.reason.size(), 800u);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kMaxMovements = 16;  // of which pairs are tried
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_bypass(const Situation& now) {
   const Graph& graph = now.test_case.graph;
   std::vector<Edits> proposals, others, movements;
   for (const Node& node : graph.nodes()) {
@@ -33,6 +33,6 @@ std::vector<Edits> propose(const Situation& now) {
 
 }  // namespace
 
-const Reduction kBypass{"bypass", "Replace a node by one of its operands.", propose};
+const Reduction kBypass{"bypass", "Replace a node by one of its operands.", propose_bypass};
 
 }  // namespace fusesmith::minimizer

@@ -5,7 +5,7 @@ namespace fusesmith::minimizer {
 namespace {
 
 // f32 everywhere, then in each group of values that casts part from the others.
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_change_dtype(const Situation& now) {
   const Graph& graph = now.test_case.graph;
   std::vector<Edits> groups;
   std::vector<bool> seen(static_cast<size_t>(graph.value_count()), false);
@@ -23,6 +23,6 @@ std::vector<Edits> propose(const Situation& now) {
 
 }  // namespace
 
-const Reduction kChangeDtype{"change_dtype", "Store f32 instead of f16 and bf16.", propose};
+const Reduction kChangeDtype{"change_dtype", "Store f32 instead of f16 and bf16.", propose_change_dtype};
 
 }  // namespace fusesmith::minimizer

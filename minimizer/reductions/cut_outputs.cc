@@ -32,7 +32,7 @@ std::vector<ValueId> outputs_of_failing_nodes(const Situation& now) {
   return values;
 }
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_cut_outputs(const Situation& now) {
   const Graph& graph = now.test_case.graph;
   std::vector<Edits> proposals;
   const auto observe = [&](const std::vector<ValueId>& values) {
@@ -69,7 +69,8 @@ std::vector<Edits> propose(const Situation& now) {
 
 }  // namespace
 
-const Reduction kCutOutputs{
-    "cut_outputs", "Observe fewer or earlier values; nodes that no output needs are removed.", propose};
+const Reduction kCutOutputs{"cut_outputs",
+                            "Observe fewer or earlier values; nodes that no output needs are removed.",
+                            propose_cut_outputs};
 
 }  // namespace fusesmith::minimizer

@@ -4,7 +4,7 @@
 namespace fusesmith::minimizer {
 namespace {
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_drop_node(const Situation& now) {
   std::vector<Edits> proposals;
   Edits all;
   for (const std::string& name : draft_of(now.test_case.graph).unread) {
@@ -17,6 +17,6 @@ std::vector<Edits> propose(const Situation& now) {
 
 }  // namespace
 
-const Reduction kDropNode{"drop_node", "Drop nodes that nothing reads.", propose};
+const Reduction kDropNode{"drop_node", "Drop nodes that nothing reads.", propose_drop_node};
 
 }  // namespace fusesmith::minimizer

@@ -3,7 +3,7 @@
 namespace fusesmith::minimizer {
 namespace {
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_fewer_steps(const Situation& now) {
   const int64_t steps = now.test_case.steps;
   std::vector<Edits> proposals;
   for (int64_t fewer : {int64_t{1}, int64_t{2}, steps / 4, steps / 2, steps * 3 / 4, steps - 1}) {
@@ -14,6 +14,6 @@ std::vector<Edits> propose(const Situation& now) {
 
 }  // namespace
 
-const Reduction kFewerSteps{"fewer_steps", "Run fewer steps.", propose};
+const Reduction kFewerSteps{"fewer_steps", "Run fewer steps.", propose_fewer_steps};
 
 }  // namespace fusesmith::minimizer

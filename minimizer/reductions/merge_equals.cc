@@ -3,7 +3,7 @@
 namespace fusesmith::minimizer {
 namespace {
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_merge_equals(const Situation& now) {
   const Graph& graph = now.test_case.graph;
   std::vector<Edits> proposals;
   const auto merge = [&](ValueId value, ValueId into) {
@@ -29,6 +29,6 @@ std::vector<Edits> propose(const Situation& now) {
 }  // namespace
 
 const Reduction kMergeEquals{"merge_equals", "Make one of two inputs of one type, or of two equal nodes.",
-                             propose};
+                             propose_merge_equals};
 
 }  // namespace fusesmith::minimizer

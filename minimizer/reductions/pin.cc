@@ -26,7 +26,7 @@ size_t freed_nodes(const Graph& graph, ValueId pinned) {
   return nodes.size() - kept;
 }
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_pin(const Situation& now) {
   const Graph& graph = now.test_case.graph;
   std::vector<std::pair<size_t, ValueId>> order;
   for (ValueId v = static_cast<ValueId>(graph.inputs().size()); v < graph.value_count(); ++v) {
@@ -46,6 +46,6 @@ std::vector<Edits> propose(const Situation& now) {
 
 }  // namespace
 
-const Reduction kPin{"pin", "Make a value an input, with the bits it had or a simple recipe.", propose};
+const Reduction kPin{"pin", "Make a value an input, with the bits it had or a simple recipe.", propose_pin};
 
 }  // namespace fusesmith::minimizer

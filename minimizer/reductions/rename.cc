@@ -23,7 +23,7 @@ Names without_drawn(Names names, const Graph& graph) {
   return names;
 }
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_rename(const Situation& now) {
   const Names all = descriptive_renames(now.test_case.graph);
   if (all.empty()) return {};
   std::vector<Edits> proposals = {{Rename{all}}};
@@ -37,6 +37,6 @@ std::vector<Edits> propose(const Situation& now) {
 
 }  // namespace
 
-const Reduction kRename{"rename", "Name inputs, states and nodes after what they are.", propose};
+const Reduction kRename{"rename", "Name inputs, states and nodes after what they are.", propose_rename};
 
 }  // namespace fusesmith::minimizer

@@ -20,7 +20,7 @@ std::vector<int64_t> smaller_sizes(int64_t size) {
   return sizes;
 }
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_shrink_dimension(const Situation& now) {
   const Graph& graph = now.test_case.graph;
   std::vector<Dimension> dimensions = Dimensions(graph).all();
   std::stable_sort(dimensions.begin(), dimensions.end(),
@@ -47,6 +47,6 @@ std::vector<Edits> propose(const Situation& now) {
 
 const Reduction kShrinkDimension{
     "shrink_dimension", "Make a dimension, or all of one size, smaller, with the shapes that follow.",
-    propose};
+    propose_shrink_dimension};
 
 }  // namespace fusesmith::minimizer

@@ -43,7 +43,7 @@ std::vector<Op> simpler_ops(const Op& op) {
   return ops;
 }
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_simplify_attribute(const Situation& now) {
   std::vector<Edits> proposals;
   for (const Node& node : now.test_case.graph.nodes()) {
     const int operands = static_cast<int>(node.inputs.size());
@@ -60,6 +60,7 @@ std::vector<Edits> propose(const Situation& now) {
 }  // namespace
 
 const Reduction kSimplifyAttribute{"simplify_attribute",
-                                   "Set attributes to defaults, leave out optional operands.", propose};
+                                   "Set attributes to defaults, leave out optional operands.",
+                                   propose_simplify_attribute};
 
 }  // namespace fusesmith::minimizer

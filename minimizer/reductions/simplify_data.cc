@@ -88,7 +88,7 @@ void thin_out(const Source& source, std::vector<Edits>& proposals) {
   }
 }
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_simplify_data(const Situation& now) {
   const std::vector<Source> sources = sources_of(now.test_case.graph);
   std::vector<std::vector<Fill>> fills;
   size_t most = 0;
@@ -116,6 +116,6 @@ std::vector<Edits> propose(const Situation& now) {
 
 const Reduction kSimplifyData{
     "simplify_data", "Replace literals by recipes, recipes by simpler ones, elements of literals by zero.",
-    propose};
+    propose_simplify_data};
 
 }  // namespace fusesmith::minimizer

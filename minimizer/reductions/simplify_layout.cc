@@ -59,7 +59,7 @@ void propose_for(const std::string& source, const std::optional<MemoryLayout>& l
   if (repeat != layout->expand) proposals.push_back({SetLayout{source, layout, layout->expand}});
 }
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_simplify_layout(const Situation& now) {
   const Graph& graph = now.test_case.graph;
   std::vector<Edits> proposals;
   Edits all;
@@ -78,6 +78,7 @@ std::vector<Edits> propose(const Situation& now) {
 }  // namespace
 
 const Reduction kSimplifyLayout{"simplify_layout",
-                                "Store inputs and states densely, or with a simpler memory layout.", propose};
+                                "Store inputs and states densely, or with a simpler memory layout.",
+                                propose_simplify_layout};
 
 }  // namespace fusesmith::minimizer

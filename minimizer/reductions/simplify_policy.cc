@@ -20,7 +20,7 @@ void use_patterns(const Policy& policy, std::vector<Edits>& proposals) {
   }
 }
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_simplify_policy(const Situation& now) {
   const Policy& policy = now.test_case.policy;
   const Policy simplest;
   std::vector<Edits> proposals;
@@ -36,7 +36,8 @@ std::vector<Edits> propose(const Situation& now) {
 
 }  // namespace
 
-const Reduction kSimplifyPolicy{
-    "simplify_policy", "Set tf32 and implicit casts to defaults, skip fewer rewrite patterns.", propose};
+const Reduction kSimplifyPolicy{"simplify_policy",
+                                "Set tf32 and implicit casts to defaults, skip fewer rewrite patterns.",
+                                propose_simplify_policy};
 
 }  // namespace fusesmith::minimizer

@@ -83,7 +83,7 @@ bool may_pin(const Situation& now, const Input& input, const Reading& reading) {
          !std::holds_alternative<Constant>(input.fill) && element_count(input.type) <= kMaxPinned;
 }
 
-std::vector<Edits> propose(const Situation& now) {
+std::vector<Edits> propose_transpose_input(const Situation& now) {
   const Graph& graph = now.test_case.graph;
   const auto consumers = graph.consumers();
   std::vector<Edits> proposals;
@@ -106,6 +106,6 @@ std::vector<Edits> propose(const Situation& now) {
 }  // namespace
 
 const Reduction kTransposeInput{"transpose_input", "Store an input transposed if every reader transposes it.",
-                                propose};
+                                propose_transpose_input};
 
 }  // namespace fusesmith::minimizer

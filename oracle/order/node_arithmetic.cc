@@ -4,7 +4,7 @@ namespace fusesmith::oracle {
 namespace {
 
 using Kind = NodeArithmetic::Kind;
-using Operands = NodeArithmetic::Operands;
+using Reads = NodeArithmetic::Operands;
 
 // Fraction bits below the largest exponent: 25 on Hopper and Blackwell, 24 on Ampere and Ada, 23 on Volta and
 // Turing (MMA-Sim, arXiv 2511.10909); the others are for what is not known yet.
@@ -30,9 +30,9 @@ std::string to_string(const NodeArithmetic& arithmetic) {
              (arithmetic.rounds_to_nearest ? "to nearest" : "towards zero");
       break;
   }
-  if (arithmetic.operands == Operands::tf32_truncated) text += "; operands cut off to tf32";
-  if (arithmetic.operands == Operands::tf32_nearest) text += "; operands rounded to tf32";
-  if (arithmetic.operands == Operands::tf32_nearest_away)
+  if (arithmetic.operands == Reads::tf32_truncated) text += "; operands cut off to tf32";
+  if (arithmetic.operands == Reads::tf32_nearest) text += "; operands rounded to tf32";
+  if (arithmetic.operands == Reads::tf32_nearest_away)
     text += "; operands rounded to tf32, ties away from zero";
   return text;
 }
@@ -40,16 +40,16 @@ std::string to_string(const NodeArithmetic& arithmetic) {
 std::vector<NodeArithmetic> possible_arithmetic(const SumTree& tree, graph::Dtype operands, bool tf32) {
   std::vector<NodeArithmetic> all;
   const bool is_narrow = graph::is_16_bit(operands);
-  std::vector<Operands> reads = {Operands::kept};
+  std::vector<Reads> reads = {Reads::kept};
   if (tf32 && !is_narrow) {
-    reads = {Operands::tf32_nearest, Operands::tf32_nearest_away, Operands::tf32_truncated, Operands::kept};
+    reads = {Reads::tf32_nearest, Reads::tf32_nearest_away, Reads::tf32_truncated, Reads::kept};
   }
-  for (const Operands read : reads) {
+  for (const Reads read : reads) {
     if (tree.is_binary()) {
       all.push_back({.kind = Kind::f32, .operands = read});
       if (is_narrow) all.push_back({.kind = Kind::narrow_sums});
     }
-    if (is_narrow || read != Operands::kept) {
+    if (is_narrow || read != Reads::kept) {
       for (const bool to_nearest : {false, true}) {
         for (const int bits : kFractionBits) all.push_back({Kind::tensor_core, bits, to_nearest, read});
       }

@@ -6,16 +6,12 @@
 // 1 / (1 + exp(-x)) is 1 / 1 or 1 / inf, as exp(x) / (1 + exp(x)) is; tanh and erf are +-1 (Arithmetic says
 // on what grounds), so that 1 + erf is 2 or 0. The exact results round to the same values.
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "oracle/reference/ops.h"
 
 namespace fusesmith::oracle::ref {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // v = f(x), its slope, the largest |f''| within dx of x, and the error of computing f from an exact x.
 struct Smooth {

@@ -2,18 +2,11 @@
 // what f64 itself loses (found by exact transformations: Knuth's two-sum, a fused multiply-add's remainder),
 // so that an exact result stays exact.
 #include <cmath>
-#include <limits>
 
 #include "oracle/reference/ops.h"
 
 namespace fusesmith::oracle::ref {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Element {
-  double v, e;
-};
 
 // e itself was rounded a few times in f64.
 double known(double e) { return std::isnan(e) ? kInfinity : e * (1 + 0x1p-50); }

@@ -42,7 +42,7 @@ std::vector<Function> functions() {
   };
 }
 
-std::vector<float> arguments() {
+std::vector<float> arguments_functions() {
   std::vector<float> x;
   Rng rng(1);
   for (int exponent = -126; exponent <= 127; ++exponent) {
@@ -53,14 +53,14 @@ std::vector<float> arguments() {
   return x;
 }
 
-Bounded reference_of(const Op& op, const std::vector<float>& x) {
+Bounded functions_reference_of(const Op& op, const std::vector<float>& x) {
   return evaluate_op(op, {Bounded(from_f32(x, {Dtype::f32, {static_cast<int64_t>(x.size())}}))});
 }
 
 TEST(Functions, EveryFormulaStaysInBoundsAndCoarseOnesDoNot) {
-  const auto x = arguments();
+  const auto x = arguments_functions();
   for (const Function& function : functions()) {
-    const Bounded y = reference_of(function.op, x);
+    const Bounded y = functions_reference_of(function.op, x);
     int outside = 0;
     for (size_t i = 0; i < x.size(); ++i) {
       for (auto formula : function.formulas) {
@@ -110,14 +110,14 @@ TEST(Functions, SpecialAndExactValues) {
       {Rsqrt{}, inf, 0},    {Rsqrt{}, 0, kInf},     {Rsqrt{}, -0.0f, -kInf}, {Rsqrt{}, -1, kNan},
       {Softcap{5}, inf, 5}, {Softcap{5}, -inf, -5}, {Softcap{5}, 0, 0}};
   for (const auto& [op, x, want] : exact) {
-    const Bounded y = reference_of(op, {x});
+    const Bounded y = functions_reference_of(op, {x});
     EXPECT_TRUE(y.v[0] == want || (std::isnan(y.v[0]) && std::isnan(want))) << to_string(op) << " of " << x;
     EXPECT_EQ(y.error(0), 0) << to_string(op) << " of " << x;
   }
-  const Bounded tiny = reference_of(Exp{}, {-105.5f});
+  const Bounded tiny = functions_reference_of(Exp{}, {-105.5f});
   EXPECT_EQ(stored_interval(Dtype::f32, true, tiny.v[0], tiny.error(0)).hi, 0);
   for (const Function& function : functions()) {
-    const Bounded y = reference_of(function.op, {std::numeric_limits<float>::quiet_NaN()});
+    const Bounded y = functions_reference_of(function.op, {std::numeric_limits<float>::quiet_NaN()});
     EXPECT_TRUE(std::isnan(y.v[0]) && y.error(0) == 0) << function.name;
   }
 }

@@ -22,7 +22,8 @@ std::vector<double> random_row(size_t n, double mean, Rng& rng) {
 }
 
 // As an executor computes it; every exponential is off by `exp_off` u, the logarithm by `log_off` u.
-float execute(const std::vector<double>& x, Visit visit, Join join, double exp_off, double log_off) {
+float execute_logsumexp(const std::vector<double>& x, Visit visit, Join join, double exp_off,
+                        double log_off) {
   const auto m = static_cast<float>(*std::max_element(x.begin(), x.end()));
   const auto term = [&](size_t i) {
     const float t = static_cast<float>(x[i]) - m;
@@ -43,7 +44,7 @@ TEST(LogSumExp, EveryOrderAndWorstFunctionsStayInBounds) {
         for (Join join : kJoins) {
           for (double side : {-1.0, 0.0, 1.0}) {  // what rounds to f32 afterwards is off by half an ulp more
             const float got =
-                execute(x, visit, join, side * (arithmetic.exp - 1), side * (arithmetic.log - 1));
+                execute_logsumexp(x, visit, join, side * (arithmetic.exp - 1), side * (arithmetic.log - 1));
             for (Dtype dtype : kFloatDtypes)
               EXPECT_TRUE(lawful(dtype, y.v[0], y.error(0), store(dtype, got))) << n << " " << mean;
           }

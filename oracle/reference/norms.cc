@@ -6,7 +6,6 @@
 // e = 0 if x - m is exactly 0, whatever r is, and if var (or q) is a power of four to which eps adds nothing:
 // then r is a power of two, and no product rounds before the last operation.
 #include <cmath>
-#include <limits>
 
 #include "oracle/reference/ops.h"
 #include "oracle/reference/statistics.h"
@@ -14,12 +13,6 @@
 
 namespace fusesmith::oracle::ref {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Element {
-  double v, e;
-};
 
 struct InverseRoot {
   Element r;

@@ -5,6 +5,11 @@
 
 namespace fusesmith::oracle::ref {
 
+// An exact value and its error (oracle/bounded.h).
+struct Element {
+  double v, e;
+};
+
 template <class T>
 inline constexpr bool kHasSeveralOutputs = T::outputs == OutputCount::several;
 template <class T>

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "oracle/reference/product_row.h"
 #include "oracle/reference/sums.h"
@@ -24,8 +23,6 @@ namespace fusesmith::oracle::ref {
 namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // One group of axes: sizes, and strides in the operands that have them (0 elsewhere).
 struct Axes {

@@ -5,7 +5,6 @@
 namespace fusesmith::oracle::ref {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargestF32 = std::numeric_limits<float>::max();
 
 }  // namespace

@@ -18,20 +18,12 @@
 //
 // var_mean: see statistics.h.
 #include <algorithm>
-#include <limits>
 
 #include "oracle/reference/statistics.h"
 #include "oracle/reference/sums.h"
 
 namespace fusesmith::oracle::ref {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-struct Element {
-  double v, e;
-};
 
 struct Row {
   std::vector<double> x, dx;

@@ -10,13 +10,13 @@ namespace {
 
 using namespace testing_support;
 
-std::vector<float> random_row(size_t n, double mean, Rng& rng) {
+std::vector<float> random_row_reductions(size_t n, double mean, Rng& rng) {
   std::vector<float> x(n);
   for (float& v : x) v = static_cast<float>(mean + rng.normal());
   return x;
 }
 
-Bounded row_tensor(const std::vector<float>& x) {
+Bounded row_tensor_reductions(const std::vector<float>& x) {
   return Bounded(from_f32(x, {Dtype::f32, {static_cast<int64_t>(x.size())}}));
 }
 
@@ -26,16 +26,16 @@ bool lawful_everywhere(const Bounded& y, size_t i, float got) {
   return all;
 }
 
-constexpr size_t kSizes[] = {1, 2, 3, 16, 17, 128, 1000, 4096};
+constexpr size_t kReductionsSizes[] = {1, 2, 3, 16, 17, 128, 1000, 4096};
 
 TEST(Reductions, EveryOrderStaysInBounds) {
   Rng rng(1);
-  for (size_t n : kSizes) {
+  for (size_t n : kReductionsSizes) {
     for (double mean : {0.0, 1.0, 1e4}) {
-      const std::vector<float> x = random_row(n, mean, rng);
-      const Bounded sum = evaluate_op(ReduceSum{{0}}, {row_tensor(x)});
-      const Bounded average = evaluate_op(ReduceMean{{0}}, {row_tensor(x)});
-      const auto variance = evaluate_outputs(VarMean{{0}, 0}, {row_tensor(x)});
+      const std::vector<float> x = random_row_reductions(n, mean, rng);
+      const Bounded sum = evaluate_op(ReduceSum{{0}}, {row_tensor_reductions(x)});
+      const Bounded average = evaluate_op(ReduceMean{{0}}, {row_tensor_reductions(x)});
+      const auto variance = evaluate_outputs(VarMean{{0}, 0}, {row_tensor_reductions(x)});
       const auto count = static_cast<float>(n);
       Shares shares;
       for (Visit visit : kVisits) {
@@ -62,19 +62,19 @@ TEST(Reductions, EveryOrderStaysInBounds) {
 TEST(Reductions, ALostOrDoubledTermIsOutOfBounds) {
   Rng rng(2);
   for (size_t n : {size_t{3}, size_t{17}, size_t{1000}}) {
-    const std::vector<float> x = random_row(n, 1, rng);
-    const Bounded sum = evaluate_op(ReduceSum{{0}}, {row_tensor(x)});
+    const std::vector<float> x = random_row_reductions(n, 1, rng);
+    const Bounded sum = evaluate_op(ReduceSum{{0}}, {row_tensor_reductions(x)});
     const float s = sum_in_order(n, Visit::forward, Join::chain, [&](size_t i) { return x[i]; });
     EXPECT_FALSE(lawful(Dtype::f32, sum.v[0], sum.error(0), static_cast<double>(s - x[n / 2])));
     EXPECT_FALSE(lawful(Dtype::f32, sum.v[0], sum.error(0), static_cast<double>(s + x[0])));
-    const auto variance = evaluate_outputs(VarMean{{0}, 1}, {row_tensor(x)});
+    const auto variance = evaluate_outputs(VarMean{{0}, 1}, {row_tensor_reductions(x)});
     const double biased = variance[0].v[0] * static_cast<double>(n - 1) / static_cast<double>(n);
     EXPECT_FALSE(lawful(Dtype::f32, variance[0].v[0], variance[0].error(0), biased)) << "correction 0 for 1";
   }
 }
 
 TEST(Reductions, TwoTermsAreOneRounding) {
-  const Bounded y = evaluate_op(ReduceSum{{0}}, {row_tensor({1, 1e-9f})});
+  const Bounded y = evaluate_op(ReduceSum{{0}}, {row_tensor_reductions({1, 1e-9f})});
   EXPECT_TRUE(lawful(Dtype::f32, y.v[0], y.error(0), 1));
   EXPECT_FALSE(lawful(Dtype::f32, y.v[0], y.error(0), static_cast<double>(std::nextafter(1.0f, 2.0f))));
 }
@@ -84,10 +84,12 @@ TEST(Reductions, LatticesAndMaximaAreExact) {
   for (size_t n : {size_t{1}, size_t{64}, size_t{1000}}) {
     std::vector<float> x(n);
     for (float& v : x) v = static_cast<float>(rng.below(17) - 8) / 4;
-    EXPECT_TRUE(evaluate_op(ReduceSum{{0}}, {row_tensor(x)}).exact()) << n;
-    EXPECT_EQ(evaluate_op(ReduceMean{{0}}, {row_tensor(x)}).exact(), n != 1000) << n;
-    EXPECT_TRUE(evaluate_op(ReduceMax{{0}}, {row_tensor(random_row(n, 0, rng))}).exact());
-    const auto constant = evaluate_outputs(VarMean{{0}, 0}, {row_tensor(std::vector<float>(n, 2.5f))});
+    EXPECT_TRUE(evaluate_op(ReduceSum{{0}}, {row_tensor_reductions(x)}).exact()) << n;
+    EXPECT_EQ(evaluate_op(ReduceMean{{0}}, {row_tensor_reductions(x)}).exact(), n != 1000) << n;
+    EXPECT_TRUE(
+        evaluate_op(ReduceMax{{0}}, {row_tensor_reductions(random_row_reductions(n, 0, rng))}).exact());
+    const auto constant =
+        evaluate_outputs(VarMean{{0}, 0}, {row_tensor_reductions(std::vector<float>(n, 2.5f))});
     EXPECT_TRUE(constant[0].v[0] == 0 && constant[0].error(0) == 0);
     EXPECT_TRUE(constant[1].v[0] == 2.5 && constant[1].error(0) == 0);
   }
@@ -96,7 +98,7 @@ TEST(Reductions, LatticesAndMaximaAreExact) {
 TEST(Reductions, SpecialValues) {
   const auto inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const auto outcome = [](const Op& op, const std::vector<float>& x, size_t output = 0) {
-    const Bounded y = evaluate_outputs(op, {row_tensor(x)})[output];
+    const Bounded y = evaluate_outputs(op, {row_tensor_reductions(x)})[output];
     EXPECT_EQ(y.error(0), 0) << to_string(op);
     return y.v[0];
   };
@@ -118,17 +120,17 @@ TEST(Reductions, SpecialValues) {
 
 TEST(Reductions, SumsThatMayOverflowAreUnknown) {
   const std::vector<float> x{3e38f, 3e38f, -3e38f};
-  EXPECT_EQ(evaluate_op(ReduceSum{{0}}, {row_tensor(x)}).error(0), kInf);
-  EXPECT_EQ(evaluate_op(ReduceMean{{0}}, {row_tensor({3e38f, 3e38f})}).error(0), kInf);
-  EXPECT_EQ(evaluate_outputs(VarMean{{0}, 0}, {row_tensor({1e25f, -1e25f})})[0].error(0), kInf);
+  EXPECT_EQ(evaluate_op(ReduceSum{{0}}, {row_tensor_reductions(x)}).error(0), kInf);
+  EXPECT_EQ(evaluate_op(ReduceMean{{0}}, {row_tensor_reductions({3e38f, 3e38f})}).error(0), kInf);
+  EXPECT_EQ(evaluate_outputs(VarMean{{0}, 0}, {row_tensor_reductions({1e25f, -1e25f})})[0].error(0), kInf);
 }
 
 TEST(RmsNorm, UsualFormulasStayInBounds) {
   Rng rng(4);
-  for (size_t n : kSizes) {
+  for (size_t n : kReductionsSizes) {
     for (double mean : {0.0, 1e-4, 100.0}) {
-      const std::vector<float> x = random_row(n, mean, rng), w = random_row(n, 1, rng);
-      const Bounded y = evaluate_op(RmsNorm{1e-6}, {row_tensor(x), row_tensor(w)});
+      const std::vector<float> x = random_row_reductions(n, mean, rng), w = random_row_reductions(n, 1, rng);
+      const Bounded y = evaluate_op(RmsNorm{1e-6}, {row_tensor_reductions(x), row_tensor_reductions(w)});
       for (Visit visit : kVisits) {
         const float squares = sum_in_order(n, visit, Join::lanes, [&](size_t i) { return x[i] * x[i]; });
         const float total = squares / static_cast<float>(n) + 1e-6f, r = 1 / std::sqrt(total);
@@ -146,10 +148,11 @@ TEST(RmsNorm, UsualFormulasStayInBounds) {
 }
 
 TEST(RmsNorm, BesideAnInfinityIsZero) {
-  const Bounded y = evaluate_op(RmsNorm{}, {row_tensor({1, std::numeric_limits<float>::infinity(), -2})});
+  const Bounded y =
+      evaluate_op(RmsNorm{}, {row_tensor_reductions({1, std::numeric_limits<float>::infinity(), -2})});
   EXPECT_TRUE(y.v[0] == 0 && y.error(0) == 0);
   EXPECT_TRUE(std::isnan(y.v[1]) && y.error(1) == 0);
-  EXPECT_EQ(evaluate_op(RmsNorm{}, {row_tensor({1e25f, 1})}).error(0), kInf);
+  EXPECT_EQ(evaluate_op(RmsNorm{}, {row_tensor_reductions({1e25f, 1})}).error(0), kInf);
 }
 
 // A group is a row of layer_norm; weights belong to channels.

@@ -3,15 +3,11 @@
 // exact at powers of four (Arithmetic says on what grounds).
 // Both are NaN below 0, and unknown where an inexact input may lie on either side.
 #include <cmath>
-#include <limits>
 
 #include "oracle/reference/sums.h"
 
 namespace fusesmith::oracle::ref {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Calls f(x, dx, v, e) for every element whose interval lies within the domain.
 template <class F>

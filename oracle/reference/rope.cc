@@ -1,18 +1,11 @@
 // rope: a c - b s and b c + a s. Both products round, or one of them where a multiply-add fuses the other:
 // u (|a c| + |b s|), 0 where they are f32; the sum's rounding is the result's own.
 #include <cmath>
-#include <limits>
 
 #include "oracle/reference/ops.h"
 
 namespace fusesmith::oracle::ref {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Element {
-  double v, e;
-};
 
 Element element(const Bounded& x, size_t i) { return {x.v[i], x.error(i)}; }
 

@@ -8,17 +8,17 @@ namespace fusesmith::oracle {
 namespace {
 
 using namespace testing_support;
-using Variance = Arithmetic::Variance;
+using RowSumsVariance = Arithmetic::Variance;
 
-constexpr size_t kSizes[] = {1, 2, 9, 33, 128, 1000, 4096, 9001};
+constexpr size_t kRowSumsSizes[] = {1, 2, 9, 33, 128, 1000, 4096, 9001};
 constexpr size_t kLaneCounts[] = {4, 8, 32};
 
-struct Row {
+struct RowSumsRow {
   std::string name;
   std::vector<float> x;
 };
 
-std::vector<Row> rows(size_t n) {
+std::vector<RowSumsRow> summed_rows(size_t n) {
   Rng rng(n + 7);
   const auto row = [&](auto f) {
     std::vector<float> x(n);
@@ -33,14 +33,14 @@ std::vector<Row> rows(size_t n) {
           {"stagnating", row([&](size_t i) { return i == 0 ? 1 : 0x1.8p-24; })}};
 }
 
-Arithmetic in_lanes(size_t lanes, Variance variance = Variance::two_pass) {
+Arithmetic in_lanes(size_t lanes, RowSumsVariance variance = RowSumsVariance::two_pass) {
   Arithmetic arithmetic;
   arithmetic.variance = variance;
   arithmetic.row_sums = {static_cast<double>(lanes), std::log2(static_cast<double>(lanes))};
   return arithmetic;
 }
 
-Arithmetic any_order(Variance variance) {
+Arithmetic any_order(RowSumsVariance variance) {
   Arithmetic arithmetic;
   arithmetic.variance = variance;
   return arithmetic;
@@ -56,28 +56,28 @@ float sum_in_lanes(size_t n, size_t lanes, Term term) {
   return parts[0];
 }
 
-struct Moments {
+struct RowSumsMoments {
   float count = 0, mean = 0, squares = 0;
 };
 
-Moments two_pass(const std::vector<float>& x, size_t lanes) {
+RowSumsMoments two_pass_row_sums(const std::vector<float>& x, size_t lanes) {
   const auto n = static_cast<float>(x.size());
   const float mean = sum_in_lanes(x.size(), lanes, [&](size_t i) { return x[i]; }) / n;
   return {n, mean, sum_in_lanes(x.size(), lanes, [&](size_t i) { return (x[i] - mean) * (x[i] - mean); })};
 }
 
 // Welford's update in each lane, then Chan's merge.
-Moments running(const std::vector<float>& x, size_t lanes) {
-  std::vector<Moments> parts(lanes);
+RowSumsMoments running(const std::vector<float>& x, size_t lanes) {
+  std::vector<RowSumsMoments> parts(lanes);
   for (size_t i = 0; i < x.size(); ++i) {
-    Moments& m = parts[i % lanes];
+    RowSumsMoments& m = parts[i % lanes];
     const float before = x[i] - m.mean;
     m.mean += before / ++m.count;
     m.squares += before * (x[i] - m.mean);
   }
   for (size_t width = lanes / 2; width > 0; width /= 2) {
     for (size_t l = 0; l < width; ++l) {
-      Moments &a = parts[l], &b = parts[l + width];
+      RowSumsMoments &a = parts[l], &b = parts[l + width];
       if (b.count == 0) continue;
       const float total = a.count + b.count, distance = b.mean - a.mean;
       a.mean += distance * (b.count / total);
@@ -88,10 +88,11 @@ Moments running(const std::vector<float>& x, size_t lanes) {
   return parts[0];
 }
 
-constexpr float kEps = 1e-5f;
+constexpr float kRowSumsEps = 1e-5f;
 
-int count_outside(const Bounded& y, const std::vector<float>& x, const Moments& m, float divisor) {
-  const float r = 1 / std::sqrt(m.squares / divisor + kEps);
+int count_outside_row_sums(const Bounded& y, const std::vector<float>& x, const RowSumsMoments& m,
+                           float divisor) {
+  const float r = 1 / std::sqrt(m.squares / divisor + kRowSumsEps);
   int outside = 0;
   for (size_t j = 0; j < x.size(); ++j)
     outside += !lawful(Dtype::f32, y.v[j], y.error(j), static_cast<double>((x[j] - m.mean) * r));
@@ -112,8 +113,8 @@ TEST(RowSums, HeightCountsALanesTermsAndItsMerges) {
 }
 
 TEST(RowSums, SumsInLanes) {
-  for (size_t n : kSizes) {
-    for (const Row& row : rows(n)) {
+  for (size_t n : kRowSumsSizes) {
+    for (const RowSumsRow& row : summed_rows(n)) {
       const Bounded x = row_of(row.x);
       for (size_t lanes : kLaneCounts) {
         const float sum = sum_in_lanes(n, lanes, [&](size_t i) { return row.x[i]; });
@@ -128,14 +129,16 @@ TEST(RowSums, SumsInLanes) {
 }
 
 TEST(RowSums, StatisticsInLanes) {
-  for (Variance variance : {Variance::two_pass, Variance::welford}) {
-    for (size_t n : kSizes) {
-      for (const Row& row : rows(n)) {
-        const Bounded x = row_of(row.x), wide = evaluate_op(LayerNorm{kEps}, {x}, any_order(variance));
+  for (RowSumsVariance variance : {RowSumsVariance::two_pass, RowSumsVariance::welford}) {
+    for (size_t n : kRowSumsSizes) {
+      for (const RowSumsRow& row : summed_rows(n)) {
+        const Bounded x = row_of(row.x), wide = evaluate_op(LayerNorm{kRowSumsEps}, {x}, any_order(variance));
         for (size_t lanes : kLaneCounts) {
-          const Bounded y = evaluate_op(LayerNorm{kEps}, {x}, in_lanes(lanes, variance));
-          const Moments m = variance == Variance::two_pass ? two_pass(row.x, lanes) : running(row.x, lanes);
-          EXPECT_EQ(count_outside(y, row.x, m, m.count), 0) << row.name << " n=" << n << " lanes " << lanes;
+          const Bounded y = evaluate_op(LayerNorm{kRowSumsEps}, {x}, in_lanes(lanes, variance));
+          const RowSumsMoments m =
+              variance == RowSumsVariance::two_pass ? two_pass_row_sums(row.x, lanes) : running(row.x, lanes);
+          EXPECT_EQ(count_outside_row_sums(y, row.x, m, m.count), 0)
+              << row.name << " n=" << n << " lanes " << lanes;
           for (size_t j = 0; j < n; ++j) EXPECT_LE(y.error(j), wide.error(j));
           if (n >= 4096 && lanes == 32) {
             EXPECT_LT(y.error(0), 0.3 * wide.error(0)) << row.name;
@@ -148,23 +151,23 @@ TEST(RowSums, StatisticsInLanes) {
 
 // In any order, n - 1 for n is within the bound of rows of 4096: (n + 5) u is 1 / n there.
 TEST(RowSums, AnUnbiasedVarianceIsOutOfBounds) {
-  for (Variance variance : {Variance::two_pass, Variance::welford}) {
+  for (RowSumsVariance variance : {RowSumsVariance::two_pass, RowSumsVariance::welford}) {
     for (size_t n : {2048, 4096, 9001}) {
-      const std::vector<float> x = rows(n)[0].x;
-      const Bounded row = row_of(x), wide = evaluate_op(LayerNorm{kEps}, {row}, any_order(variance)),
-                    known = evaluate_op(LayerNorm{kEps}, {row}, in_lanes(32, variance));
-      const Moments m = two_pass(x, 32);
+      const std::vector<float> x = summed_rows(n)[0].x;
+      const Bounded row = row_of(x), wide = evaluate_op(LayerNorm{kRowSumsEps}, {row}, any_order(variance)),
+                    known = evaluate_op(LayerNorm{kRowSumsEps}, {row}, in_lanes(32, variance));
+      const RowSumsMoments m = two_pass_row_sums(x, 32);
       if (n >= 4096) {
-        EXPECT_EQ(count_outside(wide, x, m, m.count - 1), 0);
+        EXPECT_EQ(count_outside_row_sums(wide, x, m, m.count - 1), 0);
       }
-      EXPECT_GT(count_outside(known, x, m, m.count - 1), static_cast<int>(n) / 2) << n;
+      EXPECT_GT(count_outside_row_sums(known, x, m, m.count - 1), static_cast<int>(n) / 2) << n;
     }
   }
 }
 
 TEST(RowSums, SoftmaxInLanes) {
-  for (size_t n : kSizes) {
-    for (const Row& row : rows(n)) {
+  for (size_t n : kRowSumsSizes) {
+    for (const RowSumsRow& row : summed_rows(n)) {
       const Bounded x = row_of(row.x);
       const float max = *std::max_element(row.x.begin(), row.x.end());
       const auto term = [&](size_t i) { return std::exp(row.x[i] - max); };
@@ -182,7 +185,7 @@ TEST(RowSums, SoftmaxInLanes) {
 
 TEST(RowSums, AnExtraZeroLogitIsOutOfBounds) {
   constexpr size_t kKeys = 5000;
-  const std::vector<float> x = rows(kKeys)[0].x;
+  const std::vector<float> x = summed_rows(kKeys)[0].x;
   const float max = *std::max_element(x.begin(), x.end());
   const auto term = [&](size_t i) { return std::exp(x[i] - max); };
   const float sum = sum_in_lanes(kKeys, 8, term) + std::exp(-max);

@@ -6,15 +6,11 @@
 // equal the maximum and the others lie 104 or more below: e^-104 is 0 in f32.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "oracle/reference/ops.h"
 
 namespace fusesmith::oracle::ref {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // One row, gathered. p and e are the results.
 struct Row {

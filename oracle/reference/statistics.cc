@@ -1,7 +1,6 @@
 #include "oracle/reference/statistics.h"
 
 #include <cmath>
-#include <limits>
 #include <span>
 
 #include "oracle/reference/sums.h"
@@ -10,8 +9,6 @@ namespace fusesmith::oracle::ref {
 namespace {
 
 using Variance = Arithmetic::Variance;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Whether a sum of these terms is exact in every order, and its mean is an f32.
 bool exact_mean(const RowView& row, double mean, double magnitude) {

@@ -41,7 +41,7 @@ Graph gathered(Dtype t, const ExampleDims& d, const Op& order) {
   return done(g, cache, g.node(IndexCopy{0}, g.node(Gather{}, cache, numbers), last, row));
 }
 
-constexpr GraphRecipe kExamples[] = {
+constexpr GraphRecipe kCacheUpdateExamples[] = {
     {"index_copy",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -119,7 +119,7 @@ Graph old_times_x_plus_new(Dtype t, const ExampleDims& d) {
   return g.outputs(g.node(Add{}, product, g.node(Slice{0, 0, 1}, next)));
 }
 
-constexpr GraphRecipe kNearMisses[] = {
+constexpr GraphRecipe kCacheUpdateNearMisses[] = {
     {"gathered_backwards", [](Dtype t, const ExampleDims& d) { return gathered(t, d, Flip{{0}}); }},
     {"rolled_along_another_axis",
      [](Dtype t, const ExampleDims& d) {
@@ -187,7 +187,7 @@ constexpr GraphRecipe kNearMisses[] = {
 
 }  // namespace
 
-std::span<const GraphRecipe> cache_update_examples() { return kExamples; }
-std::span<const GraphRecipe> cache_update_near_misses() { return kNearMisses; }
+std::span<const GraphRecipe> cache_update_examples() { return kCacheUpdateExamples; }
+std::span<const GraphRecipe> cache_update_near_misses() { return kCacheUpdateNearMisses; }
 
 }  // namespace fusesmith::backends

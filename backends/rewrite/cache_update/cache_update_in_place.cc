@@ -10,8 +10,8 @@
 namespace fusesmith::backends {
 namespace {
 
-constexpr std::string_view kName = "cache_update_in_place";
-constexpr std::string_view kGuards[] = {
+constexpr std::string_view kCacheUpdateInPlaceName = "cache_update_in_place";
+constexpr std::string_view kCacheUpdateInPlaceGuards[] = {
     "not_a_shift",        "not_its_next_value",     "next_of_two_states",  "inner_value_read_elsewhere",
     "old_state_observed", "rows_are_the_old_state", "old_state_read_later"};
 
@@ -208,7 +208,7 @@ std::optional<std::string_view> broken_guard(const MatchContext& c, const Recogn
   return std::nullopt;
 }
 
-std::optional<Match> match(const MatchContext& context, int n) {
+std::optional<Match> match_cache_update_in_place(const MatchContext& context, int n) {
   if (context.graph().states().empty()) return std::nullopt;
   const auto found = Recognition(context, n).run();
   if (!found) return std::nullopt;
@@ -227,7 +227,7 @@ std::optional<Match> match(const MatchContext& context, int n) {
     update.first = found->first;
     update.indices = found->indices;
   }
-  Match matched{found->old.nodes, {std::string(kName)}, {}, update};
+  Match matched{found->old.nodes, {std::string(kCacheUpdateInPlaceName)}, {}, update};
   matched.nodes.push_back(n);
   return matched;
 }
@@ -235,12 +235,12 @@ std::optional<Match> match(const MatchContext& context, int n) {
 }  // namespace
 
 Pattern cache_update_in_place_pattern() {
-  return {kName,
+  return {kCacheUpdateInPlaceName,
           "the next value of a state: the old one, shifted or not, with new rows -> an update in place",
-          match,
+          match_cache_update_in_place,
           cache_update_examples(),
           cache_update_near_misses(),
-          kGuards};
+          kCacheUpdateInPlaceGuards};
 }
 
 }  // namespace fusesmith::backends

@@ -13,9 +13,9 @@
 namespace fusesmith::backends {
 namespace {
 
-constexpr std::string_view kName = "permute_folding";
+constexpr std::string_view kPermuteFoldingName = "permute_folding";
 constexpr std::string_view kNoStrides = "no_strides", kInAChain = "in_a_chain";
-constexpr std::string_view kGuards[] = {
+constexpr std::string_view kPermuteFoldingGuards[] = {
     kSecondReader, kObserved,
     kNoStrides,  // a reshape cuts across what was permuted
     kInAChain,   // a pointwise op with neighbours: pointwise_chain runs them in one loop
@@ -67,7 +67,7 @@ std::optional<Match> fold(const MatchContext& context, int n, const std::array<M
         product->b = b.value;
         FusedGemm gemm{std::move(*product), {}, {}, {}};
         if (node.inputs.size() == 3) gemm.bias = node.inputs[2];
-        Match found{{n}, {std::string(kName)}, {}, std::move(gemm)};
+        Match found{{n}, {std::string(kPermuteFoldingName)}, {}, std::move(gemm)};
         const size_t counts[] = {a.count, b.count, out.count};
         for (size_t side = 0; side < 3; ++side) take(moves[side], counts[side], found);
         return found;
@@ -115,12 +115,12 @@ std::optional<Match> match_permute(const MatchContext& context, int n) {
       copy.strides.push_back(axis.stride);
     }
     moves.nodes.resize(count);
-    return Match{moves.nodes, {std::string(kName)}, {}, std::move(copy)};
+    return Match{moves.nodes, {std::string(kPermuteFoldingName)}, {}, std::move(copy)};
   }
   return context.refuse(kNoStrides);
 }
 
-bool is_pointwise(const MatchContext& context, int n) {
+bool is_pointwise_node(const MatchContext& context, int n) {
   const OpClass op_class = info(context.node(n).op).op_class;
   return op_class == OpClass::pointwise || op_class == OpClass::select;
 }
@@ -129,12 +129,12 @@ bool is_pointwise(const MatchContext& context, int n) {
 bool stands_in_a_chain(const MatchContext& context, int n) {
   const ValueId y = context.output(n);
   const auto next = context.sole_consumer(y);
-  if (next && is_pointwise(context, *next) && context.shape(context.output(*next)) == context.shape(y))
+  if (next && is_pointwise_node(context, *next) && context.shape(context.output(*next)) == context.shape(y))
     return true;
   const auto& inputs = context.node(n).inputs;
   return std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) {
     const auto producer = context.inner_producer(v);
-    return producer && is_pointwise(context, *producer) && context.shape(v) == context.shape(y);
+    return producer && is_pointwise_node(context, *producer) && context.shape(v) == context.shape(y);
   });
 }
 
@@ -164,7 +164,7 @@ std::optional<Match> match_pointwise(const MatchContext& context, int n) {
   }
   if (stands_in_a_chain(context, n)) return context.refuse(kInAChain);
   const TensorType& type = context.graph().type(node.first_output);
-  Match found{{n}, {std::string(kName)}, {}, SingleNode{}};
+  Match found{{n}, {std::string(kPermuteFoldingName)}, {}, SingleNode{}};
   PointwiseChain chain;
   PointwiseChain::Step step{node.op, type.dtype, {}};
   std::vector<StridedAxes> operands;
@@ -186,21 +186,21 @@ std::optional<Match> match_pointwise(const MatchContext& context, int n) {
   return found;
 }
 
-std::optional<Match> match(const MatchContext& context, int n) {
+std::optional<Match> match_permute_folding(const MatchContext& context, int n) {
   if (context.op_as<Permute>(n)) return match_permute(context, n);
-  return is_pointwise(context, n) ? match_pointwise(context, n) : match_product(context, n);
+  return is_pointwise_node(context, n) ? match_pointwise(context, n) : match_product(context, n);
 }
 
 }  // namespace
 
 Pattern permute_folding_pattern() {
-  return {kName,
+  return {kPermuteFoldingName,
           "permutes around a product, before a pointwise op or another permute -> read and written through "
           "strides",
-          match,
+          match_permute_folding,
           permute_folding_examples(),
           permute_folding_near_misses(),
-          kGuards};
+          kPermuteFoldingGuards};
 }
 
 }  // namespace fusesmith::backends

@@ -15,7 +15,7 @@ PermutedRows permuted_rows(ExampleGraph& g, const ExampleDims& d) {
   return {x, g.tensor("weight", {d.rows, d.depth, d.width})};
 }
 
-constexpr GraphRecipe kExamples[] = {
+constexpr GraphRecipe kPermuteGraphsExamples[] = {
     {"transposed_operand",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -120,7 +120,7 @@ constexpr GraphRecipe kExamples[] = {
      }},
 };
 
-constexpr GraphRecipe kNearMisses[] = {
+constexpr GraphRecipe kPermuteGraphsNearMisses[] = {
     {"permuted_value_read_elsewhere",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -209,7 +209,7 @@ constexpr GraphRecipe kNearMisses[] = {
 
 }  // namespace
 
-std::span<const GraphRecipe> permute_folding_examples() { return kExamples; }
-std::span<const GraphRecipe> permute_folding_near_misses() { return kNearMisses; }
+std::span<const GraphRecipe> permute_folding_examples() { return kPermuteGraphsExamples; }
+std::span<const GraphRecipe> permute_folding_near_misses() { return kPermuteGraphsNearMisses; }
 
 }  // namespace fusesmith::backends

@@ -5,7 +5,7 @@
 namespace fusesmith::backends {
 namespace {
 
-std::optional<Match> match(const MatchContext& context, int n) {
+std::optional<Match> match_sdpa(const MatchContext& context, int n) {
   if (context.op_as<Sdpa>(n)) return match_composite_sdpa(context, n);
   return match_attention(context, n);
 }
@@ -77,7 +77,7 @@ Pattern sdpa_pattern() {
   return {"sdpa",
           "scores, scale, softcap, mask, softmax, dropout and the product with v, or the op sdpa -> tiled "
           "online softmax",
-          match,
+          match_sdpa,
           sdpa_examples(),
           sdpa_near_misses(),
           sdpa_guards()};

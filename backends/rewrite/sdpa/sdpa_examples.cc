@@ -2,7 +2,6 @@
 // of them).
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "backends/rewrite/matching/example_graph.h"
 #include "backends/rewrite/sdpa/sdpa_graphs.h"
@@ -10,8 +9,6 @@
 
 namespace fusesmith::backends {
 namespace {
-
-constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 // At least so wide that from the top left every query sees a key.
 int64_t seeing_window(int64_t window, const ExampleDims& d) {
@@ -55,7 +52,7 @@ Sdpa with_groups(Sdpa op) {
 constexpr auto kBoth = Sdpa::ScaleOn::both;
 constexpr auto kOnScores = Sdpa::ScaleOn::scores;
 
-constexpr GraphRecipe kExamples[] = {
+constexpr GraphRecipe kSdpaExamples[] = {
     {"single_head_pattern_11",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -272,6 +269,6 @@ constexpr GraphRecipe kExamples[] = {
 
 }  // namespace
 
-std::span<const GraphRecipe> sdpa_examples() { return kExamples; }
+std::span<const GraphRecipe> sdpa_examples() { return kSdpaExamples; }
 
 }  // namespace fusesmith::backends

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "backends/rewrite/matching/example_graph.h"
 
 namespace fusesmith::backends {
+
+inline constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 struct Qkv {
   ValueId q = -1, k = -1, v = -1;

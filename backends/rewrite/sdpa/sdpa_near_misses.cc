@@ -1,14 +1,11 @@
 // Near misses of sdpa: each differs from attention in one thing that the fused kernel would get wrong.
 #include <algorithm>
-#include <limits>
 
 #include "backends/rewrite/sdpa/sdpa_graphs.h"
 #include "backends/rewrite/sdpa/sdpa_matcher.h"
 
 namespace fusesmith::backends {
 namespace {
-
-constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 // A size at which two axes, or a vector and a number, cannot be told apart is no near miss.
 ExampleDims at_least_two(ExampleDims d) {
@@ -26,7 +23,7 @@ Graph permuted_keys(Dtype dtype, const ExampleDims& d, Shape k_shape, Shape dims
   return attend(g, g.node(Scale{0.5}, g.node(Matmul{}, q, g.node(Permute{std::move(dims)}, k))), {q, k, v});
 }
 
-constexpr GraphRecipe kNearMisses[] = {
+constexpr GraphRecipe kSdpaNearMisses[] = {
     {"scores_have_a_second_consumer",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -170,10 +167,10 @@ constexpr GraphRecipe kNearMisses[] = {
 
 }  // namespace
 
-std::span<const GraphRecipe> sdpa_near_misses() { return kNearMisses; }
+std::span<const GraphRecipe> sdpa_near_misses() { return kSdpaNearMisses; }
 
 std::span<const std::string_view> sdpa_guards() {
-  static constexpr std::string_view kGuards[] = {
+  static constexpr std::string_view kSdpaGuards[] = {
       "probabilities_on_the_right",
       "probabilities_transposed",
       "inner_value_read_elsewhere",
@@ -186,7 +183,7 @@ std::span<const std::string_view> sdpa_guards() {
       "enlarges_scores",
       "steps_in_another_order",
   };
-  return kGuards;
+  return kSdpaGuards;
 }
 
 }  // namespace fusesmith::backends

@@ -31,7 +31,7 @@ Graph multiplied(ExampleGraph& g, const char* equation, ValueId left, ValueId ri
   return g.outputs(g.node(Einsum{equation}, left, right));
 }
 
-constexpr GraphRecipe kExamples[] = {
+constexpr GraphRecipe kTriangleGraphsExamples[] = {
     {"outgoing",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -82,7 +82,7 @@ constexpr GraphRecipe kExamples[] = {
      }},
 };
 
-constexpr GraphRecipe kNearMisses[] = {
+constexpr GraphRecipe kTriangleGraphsNearMisses[] = {
     {"half_read_elsewhere",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
@@ -158,7 +158,7 @@ constexpr GraphRecipe kNearMisses[] = {
 
 }  // namespace
 
-std::span<const GraphRecipe> triangle_examples() { return kExamples; }
-std::span<const GraphRecipe> triangle_near_misses() { return kNearMisses; }
+std::span<const GraphRecipe> triangle_examples() { return kTriangleGraphsExamples; }
+std::span<const GraphRecipe> triangle_near_misses() { return kTriangleGraphsNearMisses; }
 
 }  // namespace fusesmith::backends

@@ -12,11 +12,11 @@
 namespace fusesmith::backends {
 namespace {
 
-constexpr std::string_view kName = "triangle_multiplication";
+constexpr std::string_view kTriangleMultiplicationName = "triangle_multiplication";
 constexpr std::string_view kTwoTensors = "two_tensors", kNotTheHalves = "not_the_halves",
                            kCastRounds = "cast_rounds", kOtherEquation = "other_equation";
-constexpr std::string_view kGuards[] = {kTwoTensors, kNotTheHalves, kSecondReader,
-                                        kObserved,   kCastRounds,   kOtherEquation};
+constexpr std::string_view kTriangleMultiplicationGuards[] = {kTwoTensors, kNotTheHalves, kSecondReader,
+                                                              kObserved,   kCastRounds,   kOtherEquation};
 
 bool is_last_axis(int64_t axis, const Shape& shape) {
   const int rank = static_cast<int>(shape.size());
@@ -115,7 +115,7 @@ TriangleProduct product_of(const MatchContext& context, ValueId x, bool incoming
   return triangle;
 }
 
-std::optional<Match> match(const MatchContext& context, int n) {
+std::optional<Match> match_triangle_multiplication(const MatchContext& context, int n) {
   const auto* einsum = context.op_as<Einsum>(n);
   if (!einsum) return std::nullopt;
   const Node& node = context.node(n);
@@ -141,20 +141,23 @@ std::optional<Match> match(const MatchContext& context, int n) {
                                     square && context.faults().has("triangle_outgoing_as_incoming"));
   if (!incoming) return context.refuse(kOtherEquation);
   take_upcast(context, x, nodes);
-  return Match{nodes, {std::string(kName)}, {}, product_of(context, x, *incoming, *left, *right)};
+  return Match{nodes,
+               {std::string(kTriangleMultiplicationName)},
+               {},
+               product_of(context, x, *incoming, *left, *right)};
 }
 
 }  // namespace
 
 Pattern triangle_multiplication_pattern() {
   return {
-      kName,
+      kTriangleMultiplicationName,
       "bikd,bjkd->bijd or bkid,bkjd->bijd over the halves of one tensor -> one product that reads them in "
       "place",
-      match,
+      match_triangle_multiplication,
       triangle_examples(),
       triangle_near_misses(),
-      kGuards};
+      kTriangleMultiplicationGuards};
 }
 
 }  // namespace fusesmith::backends

@@ -9,7 +9,7 @@
 namespace fusesmith::fuzz {
 namespace {
 
-constexpr double kHidden = -std::numeric_limits<double>::infinity();
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 // x times `factor`, or divided by its inverse, in one of the common forms.
 Value scaled(Scene& s, Value x, double factor) {
@@ -68,7 +68,7 @@ Value bool_mask(Scene& s, const Shape& shape, bool true_hides) {
 
 Value hide(Scene& s, Value scores, Value hidden) {
   const Dtype dtype = s.type(scores).dtype;
-  const double value = s.flip(0.8) ? kHidden : s.choices.pick({-1e4, -3e4, -100.0});
+  const double value = s.flip(0.8) ? kMinusInfinity : s.choices.pick({-1e4, -3e4, -100.0});
   if (s.flip(0.7)) return s.op(MaskedFill{value}, {scores, hidden});
   const Value fill = s.sketch.input("c", {dtype, {}}, Constant{value});
   return s.op(Where{}, {hidden, fill, scores});
@@ -79,7 +79,7 @@ Value additive_mask(Scene& s, const TensorType& scores) {
   const Shape shape = mask_shape(s, scores.shape);
   if (s.flip(0.6)) return s.source("m", {scores.dtype, shape}, Role::bias);
   const Value zeros = s.sketch.input("m", {scores.dtype, shape}, Constant{0});
-  return s.op(MaskedFill{kHidden}, {zeros, bool_mask(s, shape, true)});
+  return s.op(MaskedFill{kMinusInfinity}, {zeros, bool_mask(s, shape, true)});
 }
 
 Value masked(Scene& s, Value scores) {
@@ -100,8 +100,8 @@ Value masked(Scene& s, Value scores) {
       return hide(s, scores, bool_mask(s, mask_shape(s, type.shape), true));
     case 3: {
       const Value mask = bool_mask(s, mask_shape(s, type.shape), false);
-      if (s.flip()) return s.op(MaskedFill{kHidden, true}, {scores, mask});
-      return s.op(Where{}, {mask, scores, s.sketch.input("c", {type.dtype, {}}, Constant{kHidden})});
+      if (s.flip()) return s.op(MaskedFill{kMinusInfinity, true}, {scores, mask});
+      return s.op(Where{}, {mask, scores, s.sketch.input("c", {type.dtype, {}}, Constant{kMinusInfinity})});
     }
     case 4:
       return add_either_way(s, scores, additive_mask(s, type));
