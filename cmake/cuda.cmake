@@ -3,7 +3,7 @@ set(FUSESMITH_HAS_CUDA FALSE)
 
 # no_cuda(WHY): an error where CUDA was asked for, else one line.
 function(no_cuda why)
-  if(FUSESMITH_CUDA AND NOT FUSESMITH_CUDA STREQUAL "AUTO")
+  if(FUSESMITH_CUDA AND NOT FUSESMITH_CUDA MATCHES "^(AUTO|GPU)$")
     message(FATAL_ERROR "FUSESMITH_CUDA=ON, but ${why}. Install it, or configure with -DFUSESMITH_CUDA=AUTO.")
   endif()
   message(NOTICE "CUDA backends: absent (${why})")
@@ -16,6 +16,28 @@ endif()
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   no_cuda("sanitizers and CUDA do not mix")
   return()
+endif()
+
+# gpu_architectures(OUT): compute capabilities of the GPUs here, like "90" or "80;90"; nothing where none answers.
+function(gpu_architectures out)
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader TIMEOUT 60
+                  OUTPUT_VARIABLE answer RESULT_VARIABLE result ERROR_QUIET)
+  set(found "")
+  if(result EQUAL 0)
+    string(REGEX MATCHALL "[0-9]+\\.[0-9]+" found "${answer}")
+    string(REPLACE "." "" found "${found}")
+    list(REMOVE_DUPLICATES found)
+  endif()
+  set(${out} "${found}" PARENT_SCOPE)
+endfunction()
+
+if(FUSESMITH_CUDA STREQUAL "GPU")
+  gpu_architectures(architectures)
+  if(NOT architectures)
+    no_cuda("no NVIDIA GPU answers here; the preset cuda builds them anyway")
+    return()
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES "${architectures}" CACHE STRING "CUDA architectures")
 endif()
 
 include(CheckLanguage)

@@ -14,7 +14,11 @@ install(DIRECTORY scripts/python/fusesmith DESTINATION "${CMAKE_INSTALL_DATADIR}
         PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY include/fusesmith DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY docs corpus DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# What the documentation links to.
+install(DIRECTORY scripts/slurm scripts/kubernetes DESTINATION "${CMAKE_INSTALL_DOCDIR}/scripts"
+        PATTERN "__pycache__" EXCLUDE PATTERN "test_*" EXCLUDE)
+install(DIRECTORY include/fusesmith DESTINATION "${CMAKE_INSTALL_DOCDIR}/include")
 
 # The manual page and the completions of shells, which the program prints itself.
 function(install_printed folder file)

@@ -29,7 +29,7 @@ std::vector<ProtocolCheck> check_protocol(const WorkerSpec& spec, double seconds
     try {
       checks.push_back({name, problem()});
     } catch (const WorkerError& error) {
-      checks.push_back({name, error.what()});
+      checks.push_back({name, error.what(), checks.empty() && error.kind() == WorkerError::Kind::died});
     }
   };
   check("answers hello", [&] {

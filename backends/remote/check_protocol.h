@@ -10,7 +10,8 @@ namespace fusesmith::backends {
 
 struct ProtocolCheck {
   std::string name;
-  std::string problem;  // empty: passed
+  std::string problem;        // empty: passed
+  bool cannot_start = false;  // the process ended before it answered anything
 };
 
 // In order; after one that fails nothing more is tried.

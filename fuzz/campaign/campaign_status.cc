@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "backends/remote/worker_names.h"
 #include "fuzz/base/clock.h"
 #include "fuzz/campaign/campaign_run.h"
 #include "fuzz/campaign/coverage_gaps.h"
+#include "fuzz/run/known_names.h"
 
 namespace fusesmith::fuzz {
 
@@ -46,11 +46,8 @@ void Campaign::add_status(Stats& stats) {
 
 Stats Campaign::saved_snapshot() {
   Stats stats = snapshot();
-  const CoverageGaps gaps =
-      coverage_gaps(stats.met, stats.cases, !backends::worker_kind(options_.judge.candidate));
-  const size_t left =
-      gaps.rare.size() + gaps.guards.size() + gaps.ops.size() + static_cast<size_t>(gaps.pairs_missing);
-  stats.status->gaps = static_cast<int64_t>(left);
+  stats.status->gaps =
+      coverage_gaps(stats.met, stats.cases, rewrites_graphs(options_.judge.candidate)).count();
   {
     const std::lock_guard guard(mutex_);
     stats_.status->gaps = stats.status->gaps;  // shown until it is counted again

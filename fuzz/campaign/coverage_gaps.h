@@ -24,14 +24,17 @@ struct CoverageGaps {
   int64_t pairs_missing = 0, pairs_possible = 0;
   std::vector<std::string> first_pairs;
 
-  bool empty() const { return rare.empty() && guards.empty() && ops.empty() && pairs_missing == 0; }
+  // What every place that names one number of gaps counts.
+  int64_t count() const {
+    return static_cast<int64_t>(rare.size() + guards.size() + ops.size()) + pairs_missing;
+  }
 };
 
 // In 100,000 cases every rewrite shall match 200 times in each float dtype; in fewer, as many fewer times,
 // but once.
 int64_t wanted_matches(int64_t cases);
 
-// `rewrites`: whether the candidate is one of the backends that rewrite graphs by patterns.
+// `rewrites`: whether the candidate rewrites graphs by patterns; if not, no pattern has gaps.
 CoverageGaps coverage_gaps(const Coverage& coverage, int64_t cases, bool rewrites = true);
 
 // A few lines, each with the first few gaps of a kind; empty where there are none.

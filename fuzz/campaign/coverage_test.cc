@@ -11,6 +11,7 @@
 #include "fuzz/campaign/coverage_gaps.h"
 #include "fuzz/campaign/coverage_json.h"
 #include "fuzz/cli/test_support.h"
+#include "fuzz/run/known_names.h"
 #include "graph/json_strict.h"
 
 namespace fusesmith::fuzz {
@@ -187,6 +188,9 @@ TEST(CoverageGaps, OfNothingAreEverythingButPairs) {
   size_t guards = 0;
   for (const Pattern& pattern : all_patterns()) guards += pattern.guards.size();
   EXPECT_EQ(gaps.guards.size(), guards);
+  EXPECT_EQ(gaps.count(), static_cast<int64_t>(gaps.rare.size() + guards + gaps.ops.size()));
+  const CoverageGaps unrewritten = coverage_gaps({}, 0, rewrites_graphs("demo"));
+  EXPECT_EQ(unrewritten.count(), static_cast<int64_t>(unrewritten.ops.size())) << "no pattern has gaps";
 }
 
 TEST(CoverageGaps, CloseWithEachEvent) {
@@ -212,7 +216,7 @@ TEST(CoverageGaps, AskForAsManyMatchesAsTheCasesAllow) {
   EXPECT_EQ(wanted_matches(10'000'000), 200);
   Coverage coverage;
   for (size_t cell = 0; cell < coverage_cells().size(); ++cell) coverage.set(cell, 200);
-  EXPECT_TRUE(coverage_gaps(coverage, 100'000).empty()) << gaps_text(coverage_gaps(coverage, 100'000));
+  EXPECT_EQ(coverage_gaps(coverage, 100'000).count(), 0) << gaps_text(coverage_gaps(coverage, 100'000));
   EXPECT_EQ(gaps_text(coverage_gaps(coverage, 100'000)), "");
 }
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <ostream>
 
-#include "backends/remote/worker_names.h"
 #include "fuzz/base/color.h"
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/coverage_gaps.h"
 #include "fuzz/campaign/groups.h"
+#include "fuzz/run/known_names.h"
 
 namespace fusesmith::fuzz {
 
@@ -123,7 +123,7 @@ std::string summary_text(const Stats& stats, const WorkDirectory& directory, con
   if (stats.metamorphic_cases > 0) text += metamorphic_text(stats) + "\n\n";
   if (!stats.unsupported.empty())
     text += counts_table("unsupported, because", "cases", stats.unsupported).text() + "\n";
-  const bool rewrites = !backends::worker_kind(flags.candidate);
+  const bool rewrites = rewrites_graphs(flags.candidate);
   if (rewrites) text += counts_table("pattern", "regions", stats.patterns).text() + "\n";
   if (const std::string gaps = gaps_text(coverage_gaps(stats.met, stats.cases, rewrites)); !gaps.empty())
     text += gaps + "All counts: " + shell_quoted(program) + " list coverage " +

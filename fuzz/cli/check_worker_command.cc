@@ -133,6 +133,11 @@ class WorkerCheck {
     }
   }
 
+  // Why; null if it was started.
+  const std::string* cannot_start() const {
+    return protocol_.back().cannot_start ? &protocol_.back().problem : nullptr;
+  }
+
   bool failed() const {
     if (!protocol_.back().problem.empty()) return true;
     return std::any_of(ops_.begin(), ops_.end(), [](const auto& op) { return op.second.failed > 0; });
@@ -234,7 +239,9 @@ FlagTable CheckWorkerFlags::table() {
       "\n"
       "With --known, a sample that fails only by known issues is counted apart and is no failure.\n"
       "\n"
-      "Exit codes: 0 all passed, unsupported or known, 1 wrong usage, 72 interrupted, 77 a check failed.";
+      "Exit codes: 0 all passed, unsupported or known, 1 wrong usage, or the worker cannot be started here, "
+      "72 "
+      "interrupted, 77 a check failed.";
   table.positional = {"WORKER|COMMAND", &worker, 1, 1};
   judge.add_to(table.flags);
   std::erase_if(table.flags, [](const Flag& flag) {
@@ -274,6 +281,8 @@ int run(CheckWorkerFlags& flags, Console& console) {
   Signals::finish_first();
   WorkerCheck check(flags, worker);
   if (check.check_protocol_of(*spec)) check.check_ops(console);
+  if (const std::string* why = check.cannot_start())
+    return fail(console, kCheckWorkerName, flags.worker[0] + " cannot be started: " + *why);
   if (flags.json)
     console.out << check.json().dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   else

@@ -46,6 +46,14 @@ TEST_F(CheckWorker, OtherFailuresStillFail) {
   EXPECT_GT(Json::parse(ran.out)["ops"]["add"]["failed"], 0);
 }
 
+TEST(CheckWorkerStart, AWorkerThatCannotBeStartedIsNoFinding) {
+  const Ran ran = fusesmith_command({"check-worker", "sh -c 'echo no such module >&2; exit 3'"});
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_THAT(ran.err, testing::HasSubstr("cannot be started: the worker ended with exit code 3"));
+  EXPECT_TRUE(is_one_line(ran.err)) << ran.err;
+  EXPECT_EQ(fusesmith_command({"check-worker", "echo this is no answer"}).code, kFindings);
+}
+
 TEST_F(CheckWorker, AFileOfKnownIssuesThatCannotBeReadIsOneLine) {
   const Ran ran = fusesmith_command({"check-worker", "torch:eager", "--known=" + (folder_ / "none.json")});
   EXPECT_EQ(ran.code, kUsage);

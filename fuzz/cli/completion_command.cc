@@ -1,5 +1,6 @@
 // The `completion` command: what a shell needs to complete commands, flags and their choices, from the flag
 // tables.
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -42,7 +43,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 // "--seed=" and "--json", of what this build offers.
 std::vector<std::string> flag_words(const FlagTable& table) {
-  std::vector<std::string> words = {"--help"};
+  std::vector<std::string> words = {"--help", "--color="};
   for (const Flag& flag : table.flags) {
     if (!flag.missing.empty()) continue;
     const bool is_switch = std::holds_alternative<bool*>(flag.target);
@@ -57,16 +58,28 @@ std::vector<std::string> choice_words(const Flag& flag) {
   return words;
 }
 
+// "ops" and "faults" of "ops|faults [WORKDIR...]": what the first argument without a flag may be; empty where
+// it is a file or a name.
+std::string first_words(std::string_view positional) {
+  std::string words(positional.substr(0, positional.find(' ')));
+  const bool are_words =
+      std::all_of(words.begin(), words.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '|'; });
+  std::replace(words.begin(), words.end(), '|', ' ');
+  return are_words ? words : "";
+}
+
 // The names of commands; for each its flags, and for each flag with choices these.
 std::string tables() {
   std::vector<std::string> names = {"help", "version"};
-  std::string flags, choices;
+  std::string flags, firsts, choices;
   for (const Command& command : all_commands()) {
     if (!command.missing.empty()) continue;
     const std::string name(command.name);
     names.push_back(name);
     command.with_table([&](const FlagTable& table) {
       flags += "    " + name + ") found='" + joined(flag_words(table)) + "' ;;\n";
+      if (const std::string words = first_words(table.positional.name); !words.empty())
+        firsts += "    " + name + ") found='" + words + "' ;;\n";
       for (const Flag& flag : table.flags) {
         const std::string words = joined(choice_words(flag));
         if (words.empty() || !flag.missing.empty()) continue;
@@ -83,10 +96,19 @@ std::string tables() {
          flags +
          "  esac\n"
          "}\n\n"
+         "# Sets `found` to what the first argument of the command $1 may be; to nothing if it is a file.\n"
+         "_fusesmith_first() {\n"
+         "  found=\n"
+         "  case $1 in\n"
+         "    help) found=$_fusesmith_commands ;;\n" +
+         firsts +
+         "  esac\n"
+         "}\n\n"
          "# Sets `found` to the choices of the flag $2 of the command $1; to nothing if it has none.\n"
          "_fusesmith_choices() {\n"
          "  found=\n"
-         "  case $1:$2 in\n" +
+         "  case $1:$2 in\n"
+         "    *:--color) found='auto always never' ;;\n" +
          choices +
          "  esac\n"
          "}\n\n";
@@ -116,6 +138,12 @@ constexpr std::string_view kBash = R"(_fusesmith() {
     mapfile -t COMPREPLY < <(compgen -W "$found" -- "$word")
     [[ ${#COMPREPLY[@]} -ne 1 || ${COMPREPLY[0]} != *= ]] || compopt -o nospace
     return
+  elif [[ $COMP_CWORD -eq 2 ]]; then
+    _fusesmith_first "$command"
+    if [[ -n $found ]]; then
+      mapfile -t COMPREPLY < <(compgen -W "$found" -- "$word")
+      return
+    fi
   fi
   mapfile -t COMPREPLY < <(compgen -f -- "$word")
   compopt -o filenames
@@ -147,7 +175,10 @@ constexpr std::string_view kZsh = R"(_fusesmith() {
     names=(${=found})
     compadd -S '' -a names
   else
-    _files
+    found=
+    (( CURRENT == 3 )) && _fusesmith_first "$command"
+    names=(${=found})
+    if (( ${#names} )); then compadd -a names; else _files; fi
   fi
 }
 # The first call, by zsh's autoloading, runs this file; `source` only registers the function.

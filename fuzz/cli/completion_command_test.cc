@@ -54,6 +54,13 @@ TEST(Completion, BashCompletes) {
   EXPECT_EQ(completed("replay --basel", 2), "--baseline=\n");
   EXPECT_EQ(completed("replay --policy = s", 4), "strict\n");
   EXPECT_THAT(completed("replay --candidate =", 3), HasSubstr("cpu_fused"));
+  EXPECT_EQ(completed("list ba", 2), "backends\n");
+  EXPECT_EQ(completed("help expl", 2), "explain\n");
+  EXPECT_EQ(completed("completion z", 2), "zsh\n");
+  EXPECT_EQ(completed("fuzz --col", 2), "--color=\n");
+  EXPECT_EQ(completed("fuzz --color = n", 4), "never\n");
+  folder.file("backends.json", "{}");
+  EXPECT_EQ(completed("show " + folder.string() + "/ba", 2), folder.string() + "/backends.json\n");
 }
 
 TEST(Man, HasEveryCommandAndFlag) {

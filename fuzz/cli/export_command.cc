@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/base/color.h"
 #include "fuzz/base/escape.h"
 #include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
@@ -199,6 +200,9 @@ int run(ExportFlags& flags, Console& console) {
   if (const auto why = flags.judge.cannot_run()) return fail(console, kExportName, why->why, why->code);
   if (const auto problem = flags.judge.read_known()) return fail(console, kExportName, problem->what);
   if (flags.json && !to_file) return fail(console, kExportName, "--json needs --output=FILE");
+  if (format->is_binary && !to_file && terminals().out)
+    return fail(console, kExportName,
+                "--to=" + flags.to + " is binary and would go to the terminal; give --output=FILE");
   if (const std::string module = hidden_module(flags); to_file && !module.empty())
     return fail(console, kExportName,
                 "--output=" + flags.output + ": Python would import this script in place of the module " +

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fuzz/base/color.h"
 #include "fuzz/cli/test_support.h"
 #include "fuzz/export/format.h"
 
@@ -23,6 +24,20 @@ std::vector<std::string> names_in_export(const TemporaryFolder& folder) {
   std::vector<std::string> names = *names_in(WorkPath(folder.string()));
   std::sort(names.begin(), names.end());
   return names;
+}
+
+TEST(ExportCommand, BinaryFormatsDoNotGoToATerminal) {
+  const TemporaryFolder folder;
+  const std::string file = small_case(folder);
+  set_terminals({.out = true, .err = false});
+  const Ran refused = fusesmith_command({"export", "--to=npz", file});
+  const Ran text = fusesmith_command({"export", "--to=dot", file});
+  set_terminals({});
+  EXPECT_EQ(refused.code, kUsage);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_TRUE(is_one_line(refused.err)) << refused.err;
+  EXPECT_EQ(text.code, kClean) << text.err;
+  EXPECT_EQ(fusesmith_command({"export", "--to=npz", file}).code, kClean) << "a pipe";
 }
 
 TEST(ExportCommand, WritesEveryFormatToOneFileOrToStandardOutput) {

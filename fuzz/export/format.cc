@@ -11,12 +11,12 @@ namespace {
 // The one list. To add a format, write a function that makes it and add a line here.
 constexpr ExportFormat kFormats[] = {
     {"npz", ".npz", "Inputs and states as arrays for NumPy; with results, those of every stored value.",
-     export_npz},
+     export_npz, false, true},
     {"numpy", ".py", "A script that computes the exact result of every node with NumPy alone.", export_numpy},
     {"torch", ".py", "A script that runs the graph with PyTorch alone, eager and compiled, and compares.",
      export_torch},
     {"onnx", ".onnx", "A model, its inputs (.npz), and a script that runs it with ONNX Runtime (.py).",
-     export_onnx, true},
+     export_onnx, true, true},
     {"dot", ".dot", "The graph for Graphviz, with types at the edges.", export_dot},
     {"svg", ".svg", "The graph as a picture, with shapes and dtypes.", export_svg},
     {"markdown", ".md", "Text for an issue: the graph as code, and with results what is wrong.",

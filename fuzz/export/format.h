@@ -32,6 +32,7 @@ struct ExportFormat {
   std::string_view doc;     // one line
   Result<Exported> (*write)(const ExportSource& source);
   bool needs_python = false;  // a Python script writes it, which needs further packages
+  bool is_binary = false;
 };
 
 // The one list, in the order of the help text.

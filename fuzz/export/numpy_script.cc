@@ -59,9 +59,8 @@ def check(results):
 
 // Names that the script uses for other things than values, beside the functions of ops.
 constexpr std::string_view kTaken[] = {
-    "np",         "math",    "os",    "sys", "inf",  "nan",   "DATA",     "ELEMENTS", "tensor",
-    "from_bits",  "compute", "show",  "f32", "f16",  "bf16",  "check",    "results",  "step",
-    "normalized", "print",   "range", "map", "main", "float", "is_lawful"};
+    "np",   "math", "os",  "sys",  "inf",   "nan",     "DATA", "ELEMENTS",   "tensor", "from_bits", "compute",
+    "show", "f32",  "f16", "bf16", "check", "results", "step", "normalized", "main",   "is_lawful"};
 
 std::vector<std::string_view> taken_names() {
   std::vector<std::string_view> names = taken_in_script(kTaken);

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <cstdlib>
 #include <limits>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "fuzz/cli/test_support.h"
@@ -124,27 +126,77 @@ class ScriptChecks {
   std::vector<std::string> what_;
 };
 
+// Values that the op does not read: inputs, and nodes before that of the op.
+struct OtherValues {
+  std::vector<std::string> inputs = {}, nodes = {};
+};
+
+Result<Graph> op_case_graph(const op_tests::OpCase& one, Dtype dtype, const OtherValues& others = {}) {
+  Builder b;
+  std::vector<ValueId> inputs;
+  for (TensorType type : one.inputs) {
+    Fill fill = Bernoulli{};
+    if (type.dtype == Dtype::i32) fill = op_tests::index_fill(type);
+    if (is_float(type.dtype)) {
+      type.dtype = dtype;
+      fill = Normal{};
+    }
+    inputs.push_back(b.input("x" + std::to_string(inputs.size()), type, fill));
+  }
+  const TensorType scalar{Dtype::f32, {}};
+  std::vector<ValueId> more;
+  for (const std::string& name : others.inputs) more.push_back(b.input(name, scalar, Constant{0}));
+  const ValueId zero = others.nodes.empty() ? -1 : b.input("zero", scalar, Constant{0});
+  for (const std::string& name : others.nodes) b.output(b.node(Relu{}, {zero}, name));
+  const ValueId first = b.node(one.op, inputs, "y");
+  for (ValueId v = first; v < b.value_count(); ++v) b.output(v);
+  for (size_t i = 0; i < more.size(); ++i) b.output(b.node(Tanh{}, {more[i]}, "read." + std::to_string(i)));
+  return b.build();
+}
+
 template <class F>
 void for_each_op_case(F f) {
   for (const Dtype dtype : kFloatDtypes) {
     for (const op_tests::OpCase& one : op_tests::op_cases()) {
-      Builder b;
-      std::vector<ValueId> inputs;
-      for (TensorType type : one.inputs) {
-        Fill fill = Bernoulli{};
-        if (type.dtype == Dtype::i32) fill = op_tests::index_fill(type);
-        if (is_float(type.dtype)) {
-          type.dtype = dtype;
-          fill = Normal{};
-        }
-        inputs.push_back(b.input("x" + std::to_string(inputs.size()), type, fill));
-      }
-      const ValueId first = b.node(one.op, inputs, "y");
-      for (ValueId v = first; v < b.value_count(); ++v) b.output(v);
-      auto graph = b.build();
+      auto graph = op_case_graph(one, dtype);
       if (graph) f(std::move(*graph), one.op, dtype);
     }
   }
+}
+
+// The words of a script, most of which its code uses, and names that mean something to Python.
+std::vector<std::string> words_of(const std::string& script) {
+  std::set<std::string> words = {
+      "__builtins__", "__name__", "__file__",  "__doc__", "__import__", "__build_class__",
+      "__debug__",    "None",     "class",     "match",   "_",          "np.",
+      "from/bits",    "1",        "received_y"};
+  const std::regex word("[A-Za-z_][A-Za-z_0-9]*");
+  for (std::sregex_iterator at(script.begin(), script.end(), word), end; at != end; ++at) {
+    const bool is_data = at->str().find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (at->length() <= 60 && !is_data) words.insert(at->str());
+  }
+  return {words.begin(), words.end()};
+}
+
+// Every op beside values that have the names of which its script is made.
+void check_with_names_of_the_script(const std::string& kind, ScriptChecks::Write write) {
+  ScriptChecks checks(kind, write);
+  for (const op_tests::OpCase& one : op_tests::op_cases()) {
+    auto plain = op_case_graph(one, Dtype::f32);
+    if (!plain) continue;
+    Case test_case;
+    test_case.graph = std::move(*plain);
+    std::vector<std::string> words = words_of(write({test_case, "case.json"})->text);
+    std::erase_if(words, [&](const std::string& word) {
+      return test_case.graph.find(word) || word == "y" || word == "zero";
+    });
+    for (const OtherValues& others : {OtherValues{words, {}}, OtherValues{{}, words}}) {
+      auto graph = op_case_graph(one, Dtype::f32, others);
+      ASSERT_TRUE(graph.ok()) << graph.problem();
+      checks.add(std::move(*graph));
+    }
+  }
+  checks.run();
 }
 
 TEST(NumpyScript, DefinesEveryOp) {
@@ -152,6 +204,17 @@ TEST(NumpyScript, DefinesEveryOp) {
     const bool needs_one = T::info.op_class != OpClass::composite && T::info.name != Cast::info.name;
     EXPECT_EQ(has_numpy_definition(T::info.name), needs_one) << T::info.name;
   });
+}
+
+TEST(NumpyScript, ValuesMayHaveItsNames) {
+  if (!has_module("numpy")) GTEST_SKIP() << "no NumPy for " << python() << "; FUSESMITH_PYTHON names another";
+  check_with_names_of_the_script("numpy", export_numpy);
+}
+
+TEST(TorchScript, ValuesMayHaveItsNames) {
+  if (!has_module("torch"))
+    GTEST_SKIP() << "no PyTorch for " << python() << "; FUSESMITH_PYTHON names another";
+  check_with_names_of_the_script("torch", export_torch);
 }
 
 // A running sum of exact data: its state after the last step has one correct value.

@@ -98,9 +98,9 @@ std::pair<std::string, std::string> torch_mode(const std::string& backend) {
 }
 
 std::string torch_snippet(const Case& test_case, const std::string& backend, const SnippetFacts& facts) {
-  constexpr std::string_view kTaken[] = {"torch", "F",           "DEVICE", "graph",           "inf",
-                                         "nan",   "print",       "cast",   "widened",         "softcap",
-                                         "rope",  "hidden_keys", "show",   "nan_without_keys"};
+  constexpr std::string_view kTaken[] = {"torch",       "F",    "DEVICE",          "graph",   "inf",
+                                         "nan",         "cast", "widened",         "softcap", "rope",
+                                         "hidden_keys", "show", "nan_without_keys"};
   Identifiers names(test_case.graph, taken_in_script(kTaken));
   const auto sources = sources_of(test_case, names);
   if (!sources) return "";

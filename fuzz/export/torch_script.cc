@@ -181,23 +181,16 @@ constexpr std::string_view kTaken[] = {"torch",
                                        "softcap",
                                        "rope",
                                        "hidden_keys",
-                                       "print",
-                                       "range",
-                                       "all",
-                                       "zip",
-                                       "type",
-                                       "str",
-                                       "list",
                                        "step",
                                        "f64",
                                        "collect_env",
-                                       "Exception",
                                        "error",
-                                       "int",
-                                       "tuple",
                                        "placed",
                                        "nan_without_keys",
-                                       "slice"};
+                                       "function",
+                                       "outputs",
+                                       "sources",
+                                       "states"};
 
 // The function `run`, which returns the results of all steps.
 std::string run_text(const Case& test_case, const ScriptSources& sources, std::span<const ValueId> returned) {

@@ -42,7 +42,7 @@ struct GeneratorOptions {
   int64_t max_operations = int64_t{1}
                            << 22;  // multiply-adds of a graph; one in thirty may use four times as many
   int64_t max_elements = int64_t{1} << 18;  // elements of all its values together
-  std::vector<std::string> pieces;          // names of the pieces to use (`piece_names`); empty: all
+  std::vector<std::string> pieces = {};     // names of the pieces to use (`piece_names`); empty: all
   DataMix data = DataMix::mixed;
   // Ops of graph/op_list.h that may be drawn at random, from the first one on; at least kFirstOps. A case is
   // the same for any number of them that contains its ops.

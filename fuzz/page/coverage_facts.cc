@@ -19,11 +19,12 @@ int64_t refused(const Coverage& coverage, std::string_view pattern, std::string_
 
 }  // namespace
 
-Json coverage_facts(const Coverage& coverage, int64_t cases) {
-  const CoverageGaps gaps = coverage_gaps(coverage, cases);
+Json coverage_facts(const Coverage& coverage, int64_t cases, bool rewrites) {
+  const CoverageGaps gaps = coverage_gaps(coverage, cases, rewrites);
   Json facts = {{"dtypes", Json::array()}, {"wanted", gaps.wanted}, {"rows", Json::array()}};
   for (const Dtype dtype : kFloatDtypes) facts["dtypes"].push_back(name(dtype));
   for (const Pattern& pattern : all_patterns()) {
+    if (!rewrites) break;
     const auto add = [&](std::string_view outcome, auto count_of) {
       Json counts = Json::array();
       for (const Dtype dtype : kFloatDtypes) counts.push_back(count_of(name(dtype)));
@@ -34,6 +35,7 @@ Json coverage_facts(const Coverage& coverage, int64_t cases) {
       add(guard, [&](std::string_view dtype) { return refused(coverage, pattern.name, guard, dtype); });
   }
   facts["missing_ops"] = gaps.ops;
+  facts["gaps"] = gaps.count();
   return facts;
 }
 

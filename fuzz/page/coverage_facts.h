@@ -7,8 +7,9 @@
 
 namespace fusesmith::fuzz {
 
-// {"dtypes": [...], "wanted": N, "rows": [{"pattern", "outcome", "counts": [...]}], "missing_ops": [...]}; a
-// count below what is wanted of a match, and a guard that never refused, are gaps.
-nlohmann::ordered_json coverage_facts(const Coverage& coverage, int64_t cases);
+// {"dtypes": [...], "wanted": N, "rows": [{"pattern", "outcome", "counts": [...]}], "missing_ops": [...],
+// "gaps": N}, without rows where no candidate rewrites graphs. `gaps` counts what gaps_text names: counts
+// below what is wanted of a match, guards that never refused, ops and pairs of ops that never occurred.
+nlohmann::ordered_json coverage_facts(const Coverage& coverage, int64_t cases, bool rewrites);
 
 }  // namespace fusesmith::fuzz

@@ -6,6 +6,7 @@
 #include "fuzz/campaign/campaign_record.h"
 #include "fuzz/campaign/groups.h"
 #include "fuzz/page/coverage_facts.h"
+#include "fuzz/run/known_names.h"
 
 namespace fusesmith::fuzz {
 
@@ -110,6 +111,7 @@ Result<Json> page_facts(const std::vector<std::string>& workdirs, std::string_vi
   std::vector<std::string> workdir_of;  // of each record
   Coverage coverage;
   int64_t cases = 0;
+  bool rewrites = false;
   for (const std::string& workdir : workdirs) {
     auto campaign = read_campaign(workdir);
     if (!campaign) return Problem{campaign.problem()};
@@ -120,6 +122,8 @@ Result<Json> page_facts(const std::vector<std::string>& workdirs, std::string_vi
       records.push_back(std::move(record));
       workdir_of.push_back(workdir);
     }
+    const auto candidate = campaign->options.find("candidate");
+    rewrites = rewrites || candidate == campaign->options.end() || rewrites_graphs(candidate->second);
     coverage.add(campaign->stats.met);
     cases += campaign->stats.cases;
   }
@@ -136,7 +140,7 @@ Result<Json> page_facts(const std::vector<std::string>& workdirs, std::string_vi
     group["cases"] = sum;
     facts["groups"].push_back(std::move(group));
   }
-  facts["coverage"] = coverage_facts(coverage, cases);
+  facts["coverage"] = coverage_facts(coverage, cases, rewrites);
   return facts;
 }
 

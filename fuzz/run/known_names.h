@@ -13,6 +13,9 @@ namespace fusesmith::fuzz {
 // Every name that all_backends() may have, in whatever build; besides them, those of workers.
 inline constexpr std::string_view kBackendsOfAllBuilds[] = {"cpu", "cpu_fused", "cuda", "cuda_fused"};
 
+// Whether the backend rewrites graphs by patterns, also where this build lacks it.
+inline bool rewrites_graphs(std::string_view backend) { return backend.ends_with("_fused"); }
+
 // The first name that is not known: "expect.verdict: unknown verdict "defct" (did you mean "defect"?), ...".
 // Backends that this build merely lacks are known.
 std::optional<Problem> unknown_name(const Case& test_case);

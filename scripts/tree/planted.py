@@ -96,6 +96,8 @@ PLANTED = [
     ("graph/wide.cc", "//" + "x" * 119 + "\n", "121 columns, at most 120"),
     ("graph/wide_test.cc", "//" + "x" * 119 + "\n", ""),
     ("scripts/wide", "#" + "x" * 120 + "\n", "121 columns"),
+    ("docs/links.md", "[a](fits.md#x) [b](https://x.org/y) [c](wide.md)\n```\n[d](none)\n```\n", ""),
+    ("docs/broken.md", "See [this](none.md#part).\n", "the link to none.md leads to nothing"),
     ("docs/wide.md", "- " + "word " * 24 + "\n", "122 columns"),
     ("docs/fits.md", "| " + "cell " * 30 + "|\n- " + "x" * 130 + "\n```\n" + "word " * 30 + "\n```\n", ""),
 ]

@@ -5,8 +5,6 @@
 namespace fusesmith::backends {
 namespace {
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 // Places buffers one after the other, with a guard zone before each and after the last. Alignment bytes after
 // a buffer belong to the guard zone that follows it.
 class GuardedSpace {

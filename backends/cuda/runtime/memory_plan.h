@@ -11,7 +11,8 @@
 
 namespace fusesmith::backends {
 
-inline constexpr int64_t kAlignment = 256;   // of every buffer, in bytes
+inline constexpr int64_t kAlignment = 256;  // of every buffer, in bytes
+inline int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 inline constexpr int64_t kGuardBytes = 256;  // before and after every buffer of the traced layout
 
 struct Span {

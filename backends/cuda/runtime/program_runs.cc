@@ -26,8 +26,6 @@ struct Report {
 
 constexpr size_t kInputsReady = 0, kAgainDone = 1, kTracedDone = 2, kFirstRegion = 3;
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 bool found_something(int found) { return found != kNothingFound; }
 
 class DeviceProgram final : public Program, public Inspectable {

@@ -9,14 +9,14 @@ namespace fusesmith::backends {
 
 namespace {
 
-using Flags = AddNormFaults;
-constexpr FaultFlag<Flags> kFlags[] = {
-    {"residual_added_after_norm", &Flags::added_after},
-    {"add_norm_statistics_of_x", &Flags::statistics_of_x},
-    {"rms_norm_subtracts_mean", &Flags::subtracts_mean},
-    {"add_norm_eps_outside_sqrt", &Flags::eps_outside_sqrt},
-    {"residual_goes_on_without_addend", &Flags::kept_without_addend},
-    {"add_norm_previous_row_statistics", &Flags::previous_row},
+using AddNormFlags = AddNormFaults;
+constexpr FaultFlag<AddNormFlags> kAddNormFlags[] = {
+    {"residual_added_after_norm", &AddNormFlags::added_after},
+    {"add_norm_statistics_of_x", &AddNormFlags::statistics_of_x},
+    {"rms_norm_subtracts_mean", &AddNormFlags::subtracts_mean},
+    {"add_norm_eps_outside_sqrt", &AddNormFlags::eps_outside_sqrt},
+    {"residual_goes_on_without_addend", &AddNormFlags::kept_without_addend},
+    {"add_norm_previous_row_statistics", &AddNormFlags::previous_row},
 };
 
 }  // namespace
@@ -30,7 +30,7 @@ Emitted emit_fused(const AddNorm& norm, const FusedScope& scope, DeviceTensors o
   params.columns = static_cast<int>(norm.columns);
   params.eps = static_cast<float>(norm.eps);
   params.centred = norm.kind == AddNorm::Kind::layer_norm;
-  params.faults = kernel_faults(scope, kFlags);
+  params.faults = kernel_faults(scope, kAddNormFlags);
   std::optional<Buffer> weight, bias, sum;
   if (norm.weight) weight = scope.at(*norm.weight).buffer;
   if (norm.bias) bias = scope.at(*norm.bias).buffer;

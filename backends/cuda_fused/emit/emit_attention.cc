@@ -81,37 +81,37 @@ bool reaches(const FusedAttention& op, const FusedScope& scope) {
   return last < element_count(scope.at(op.v.value).type);
 }
 
-using Flags = AttentionFaults;
-constexpr FaultFlag<Flags> kFlags[] = {
-    {"last_key_tile_not_masked", &Flags::last_key_tile_not_masked},
-    {"extra_zero_logit", &Flags::extra_zero_logit},
-    {"boolean_mask_as_additive", &Flags::boolean_mask_as_additive},
-    {"scale_applied_twice", &Flags::scale_applied_twice},
-    {"no_rescale", &Flags::no_rescale},
-    {"running_max_starts_at_zero", &Flags::running_max_starts_at_zero},
-    {"last_query_row_dropped", &Flags::last_query_row_dropped},
-    {"attention_missing_barrier", &Flags::missing_barrier},
-    {"attention_writes_past_last_row", &Flags::writes_past_last_row},
-    {"attention_stale_shared_tail", &Flags::stale_shared_tail},
-    {"softcap_after_mask", &Flags::softcap_after_mask},
-    {"masked_with_lowest", &Flags::masked_with_lowest},
-    {"softmax_sum_in_bf16", &Flags::softmax_sum_in_bf16},
-    {"window_excludes_current_key", &Flags::current_key_hidden},
-    {"scale_applied_to_mask", &Flags::scaled_mask},
-    {"mask_row_counted_in_tile", &Flags::mask_row_in_tile},
-    {"softcap_revives_padding", &Flags::cap_of_padding},
-    {"hidden_tile_gives_nan", &Flags::unguarded_maximum},
-    {"causal_tiles_end_at_first_query", &Flags::early_causal_end},
-    {"splits_combined_without_rescale", &Flags::unscaled_splits},
-    {"split_without_keys_gives_nan", &Flags::empty_split_is_nan},
-    {"splits_weighted_by_maximum", &Flags::splits_by_maximum},
-    {"split_partials_in_bf16", &Flags::narrow_partials},
+using AttentionFlags = AttentionFaults;
+constexpr FaultFlag<AttentionFlags> kAttentionFlags[] = {
+    {"last_key_tile_not_masked", &AttentionFlags::last_key_tile_not_masked},
+    {"extra_zero_logit", &AttentionFlags::extra_zero_logit},
+    {"boolean_mask_as_additive", &AttentionFlags::boolean_mask_as_additive},
+    {"scale_applied_twice", &AttentionFlags::scale_applied_twice},
+    {"no_rescale", &AttentionFlags::no_rescale},
+    {"running_max_starts_at_zero", &AttentionFlags::running_max_starts_at_zero},
+    {"last_query_row_dropped", &AttentionFlags::last_query_row_dropped},
+    {"attention_missing_barrier", &AttentionFlags::missing_barrier},
+    {"attention_writes_past_last_row", &AttentionFlags::writes_past_last_row},
+    {"attention_stale_shared_tail", &AttentionFlags::stale_shared_tail},
+    {"softcap_after_mask", &AttentionFlags::softcap_after_mask},
+    {"masked_with_lowest", &AttentionFlags::masked_with_lowest},
+    {"softmax_sum_in_bf16", &AttentionFlags::softmax_sum_in_bf16},
+    {"window_excludes_current_key", &AttentionFlags::current_key_hidden},
+    {"scale_applied_to_mask", &AttentionFlags::scaled_mask},
+    {"mask_row_counted_in_tile", &AttentionFlags::mask_row_in_tile},
+    {"softcap_revives_padding", &AttentionFlags::cap_of_padding},
+    {"hidden_tile_gives_nan", &AttentionFlags::unguarded_maximum},
+    {"causal_tiles_end_at_first_query", &AttentionFlags::early_causal_end},
+    {"splits_combined_without_rescale", &AttentionFlags::unscaled_splits},
+    {"split_without_keys_gives_nan", &AttentionFlags::empty_split_is_nan},
+    {"splits_weighted_by_maximum", &AttentionFlags::splits_by_maximum},
+    {"split_partials_in_bf16", &AttentionFlags::narrow_partials},
 };
 
 // Faults of the emission and of the kernels.
 void plant(const FusedAttention& op, const FusedScope& scope, AttentionParams& params, Buffers& buffers) {
   const auto planted = [&](std::string_view fault) { return scope.planted(fault); };
-  params.faults = kernel_faults(scope, kFlags);
+  params.faults = kernel_faults(scope, kAttentionFlags);
   if (planted("attention_tf32_for_ieee")) params.tf32 = true;
   if (planted("causal_top_left_for_bottom_right")) params.band.offset = 0;
   if (planted("causal_diagonal_off_by_one")) ++params.band.offset;

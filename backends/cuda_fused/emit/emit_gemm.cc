@@ -54,14 +54,14 @@ KernelActivation activation_of(const FusedGemm& gemm, const FusedScope& scope) {
   return kernel_activation(tanh ? Gelu{Gelu::Form::tanh} : *gemm.activation);
 }
 
-using Flags = GemmFaults;
-constexpr FaultFlag<Flags> kFlags[] = {
-    {"gemm_missing_barrier", &Flags::missing_barrier},
-    {"gemm_tf32_for_ieee", &Flags::tf32_for_ieee},
-    {"gemm_tile_tail_unmasked", &Flags::tail_unmasked},
-    {"gemm_output_tail_uninitialised", &Flags::tail_uninitialised},
-    {"relu_drops_nan", &Flags::relu_drops_nan},
-    {"split_k_partials_in_bf16", &Flags::bf16_partials},
+using GemmFlags = GemmFaults;
+constexpr FaultFlag<GemmFlags> kGemmFlags[] = {
+    {"gemm_missing_barrier", &GemmFlags::missing_barrier},
+    {"gemm_tf32_for_ieee", &GemmFlags::tf32_for_ieee},
+    {"gemm_tile_tail_unmasked", &GemmFlags::tail_unmasked},
+    {"gemm_output_tail_uninitialised", &GemmFlags::tail_uninitialised},
+    {"relu_drops_nan", &GemmFlags::relu_drops_nan},
+    {"split_k_partials_in_bf16", &GemmFlags::bf16_partials},
 };
 
 GemmParams params_of(const FusedGemm& gemm, const FusedScope& scope, const DeviceTensor& out) {
@@ -75,7 +75,7 @@ GemmParams params_of(const FusedGemm& gemm, const FusedScope& scope, const Devic
   params.activation = activation_of(gemm, scope);
   params.read_a = reading_of(params, params.m, &GemmAxis::a);
   params.read_b = reading_of(params, params.n, &GemmAxis::b);
-  params.faults = kernel_faults(scope, kFlags);
+  params.faults = kernel_faults(scope, kGemmFlags);
   params.faults.out_count = static_cast<int>(element_count(out.type));
   return params;
 }

@@ -9,13 +9,13 @@ namespace fusesmith::backends {
 
 namespace {
 
-using Flags = WelfordFaults;
-constexpr FaultFlag<Flags> kFlags[] = {
-    {"layer_norm_eps_outside_sqrt", &Flags::eps_outside_sqrt},
-    {"layer_norm_unbiased_variance", &Flags::unbiased_variance},
-    {"layer_norm_moments", &Flags::moments},
-    {"welford_warp_tail", &Flags::warp_tail},
-    {"layer_norm_previous_row_statistics", &Flags::previous_row},
+using WelfordFlags = WelfordFaults;
+constexpr FaultFlag<WelfordFlags> kWelfordFlags[] = {
+    {"layer_norm_eps_outside_sqrt", &WelfordFlags::eps_outside_sqrt},
+    {"layer_norm_unbiased_variance", &WelfordFlags::unbiased_variance},
+    {"layer_norm_moments", &WelfordFlags::moments},
+    {"welford_warp_tail", &WelfordFlags::warp_tail},
+    {"layer_norm_previous_row_statistics", &WelfordFlags::previous_row},
 };
 
 }  // namespace
@@ -36,7 +36,7 @@ Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const Devic
   params.rows = static_cast<int>(norm.rows);
   params.columns = static_cast<int>(norm.columns);
   params.eps = static_cast<float>(norm.eps);
-  params.faults = kernel_faults(scope, kFlags);
+  params.faults = kernel_faults(scope, kWelfordFlags);
   emitter.launch([=, x = x.buffer, to = out.buffer](const LaunchContext& at) {
     WelfordParams placed = params;
     placed.x = at.at(x);
