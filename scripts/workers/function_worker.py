@@ -18,7 +18,9 @@ attributes change it:
     f.arithmetic = {"variance": "moments"}      # see docs/workers.md
     f.attention = "online"                      # sdpa as flash attention computes it
 
-If FUSESMITH_PROGRESS names a file, a `c` is added to it for each graph, and an `r` for each run.
+If FUSESMITH_PROGRESS names a file, a `c` is added to it for each graph, an `r` where a call
+begins, and an `e` where it ends. If FUSESMITH_FUNCTION has the identity of a function (fusesmith/identity.py), another
+function of that name is refused.
 """
 
 import importlib.util
@@ -26,6 +28,8 @@ import os
 import sys
 from types import ModuleType
 
+import package  # noqa: F401
+from fusesmith import identity
 from protocol import Executor, Unavailable, Unsupported, WrongResult, np, opaque_plan, redirect_standard_output, serve
 
 # Functions with errors of at most 4 units of 2^-24, as libraries and GPU compilers have them, quotients included, and
@@ -58,6 +62,10 @@ def load_function(text):
         function = getattr(function, part, None)
     if not callable(function):
         raise Unavailable(f"{path} has no function {name}")
+    wanted = os.environ.get(identity.VARIABLE)
+    if wanted and not identity.is_identity_of(wanted, function):
+        raise Unavailable(f"{path}: {name} is another object than the one that is to be judged: bind each kernel to a "
+                          "name of its own at top level")
     return function, default_tensors(module)
 
 
@@ -148,6 +156,7 @@ class FunctionExecutor(Executor):
     def __init__(self, text):
         super().__init__()
         self.name = f"python:{text}"
+        self.who = text.rpartition(":")[2]
         self.function, tensors = load_function(text)
         takes = getattr(self.function, "takes", tensors)
         if takes not in TENSORS:
@@ -169,7 +178,10 @@ class FunctionExecutor(Executor):
     def run(self, loaded):
         note_progress(b"r")
         inputs = [self.tensors.make(loaded[name], self.graph.types[name]) for name in self.graph.inputs]
-        made = self.function(*inputs)
+        try:
+            made = self.function(*inputs)
+        finally:
+            note_progress(b"e")
         made = list(made) if isinstance(made, (tuple, list)) else [made]
         names = self.graph.results()
         if len(made) != len(names):

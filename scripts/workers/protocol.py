@@ -128,6 +128,7 @@ class Executor:
     """What a worker implements. Exceptions from `run` are verdicts on the program that is judged."""
 
     name = "worker"
+    who = "the worker"  # returned results, in messages
     device = "cpu"
 
     def __init__(self):
@@ -215,15 +216,15 @@ def unpack_tensors(header, payload):
     return arrays
 
 
-def pack_tensors(arrays, types):
-    """`types` has the type that the graph gives each value."""
+def pack_tensors(arrays, types, who="the worker"):
+    """`types` has the type that the graph gives each value; `who` returned the arrays."""
     tensors, parts = [], []
     for name, array in arrays.items():
         expected = types[name]
         if array.dtype != expected.storage or array.shape != expected.shape:
             dtype = expected.dtype if array.dtype == expected.storage else dtype_name(array.dtype)
             got = f"{dtype}[{','.join(map(str, array.shape))}]"
-            raise WrongResult(f"results: '{name}': expected {expected.text}, got {got}")
+            raise WrongResult(f"{who} returned {got} for {name}, {expected.text} expected")
         tensors.append({"name": name, "type": expected.text})
         parts.append(np.ascontiguousarray(array).tobytes())
     return tensors, b"".join(parts)
@@ -342,7 +343,7 @@ class Server:
         loaded = self.executor.load(sent, request.get("buffers") == "same")
         results = self.executor.run(loaded)
         problems = overwritten_inputs(sent, self.executor.read_back(loaded))
-        tensors, data = pack_tensors(results, self.graph.types)
+        tensors, data = pack_tensors(results, self.graph.types, self.executor.who)
         return {"type": "results", "tensors": tensors, "problems": problems}, data
 
 

@@ -339,8 +339,8 @@ class FunctionTest(unittest.TestCase):
         self.assertEqual(self.run_one(self.start("def f(x): raise MemoryError"))[0]["kind"], "out_of_memory")
 
     def test_wrong_results_are_named(self):
-        for body, what in (("x[:2].astype('float64')", "results: 'y': expected f32[4], got float64[2]"),
-                           ("x.astype('float16')", "results: 'y': expected f32[4], got f16[4]"),
+        for body, what in (("x[:2].astype('float64')", "f returned float64[2] for y, f32[4] expected"),
+                           ("x.astype('float16')", "f returned f16[4] for y, f32[4] expected"),
                            ("None", "the function returned NoneType, expected an array"),
                            ("(x, x)", "the function returned 2 tensors, expected 1: y")):
             reply, _ = self.run_one(self.start(f"def f(x): return {body}"))

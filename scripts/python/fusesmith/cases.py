@@ -82,6 +82,8 @@ class Shapes:
         elif shapes != "fuzz":
             if isinstance(shapes, str) or not shapes:
                 raise Error(f'shapes is "fuzz", a list of shapes or a dict of sizes, got {shapes!r}')
+            if all(is_integer(size) for size in shapes):
+                raise Error(f"shapes is a list of shapes, got {shapes!r}: write [{tuple(shapes)!r}] for one shape")
             self.listed = [self.located(shape) for shape in shapes]
 
     def check_names(self, sizes):

@@ -45,7 +45,7 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=2
     if sample not in ("auto", "off") and not (is_integer(sample) and sample >= 1):
         raise Error(f'sample is "auto", "off" or a number of indices, got {sample!r}')
     kernel, dtypes = find_kernel(fn), check_dtypes(dtypes)
-    how = replay.How(kernel.candidate, baseline, policy, run_timeout, str(sample))
+    how = replay.How(kernel.candidate, baseline, policy, run_timeout, str(sample), kernel.identity)
     binary()
     if not isinstance(kernel, Plugin):
         check_interpreter()
@@ -54,9 +54,7 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=2
     try:
         cases = write_cases(folder, subject, dtypes, shapes, runs, seed, None, fills)
         judged, left, refused = replay.run(folder, how, len(cases), time_limit)
-        result = make_result(kernel, getattr(subject, "name", subject), cases, judged, refused, keep,
-                             lambda path: replay.sentence(path, how), how.arguments)
-        result.left = left
-        return result
+        return make_result(kernel, getattr(subject, "name", subject), cases, judged, (left, refused), keep,
+                           lambda path: replay.sentence(path, how), how.arguments)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 
 from .errors import Error, did_you_mean
+from .identity import bound_once, identity_of
 
 IN_A_FILE = "write it as a function at the top level of a .py file"
 
@@ -14,12 +15,13 @@ IN_A_FILE = "write it as a function at the top level of a .py file"
 @dataclass(frozen=True)
 class Kernel:
     """FILE.py and the name in it. `required` and `most` are the numbers of positional arguments it takes (most: None
-    if any number); both None if that is not known."""
+    if any number); both None if that is not known. `identity`: of the object, where it was given and not its name."""
 
     path: str
     name: str
     required: int | None = None
     most: int | None = None
+    identity: str | None = None
 
     @property
     def candidate(self):
@@ -56,7 +58,10 @@ def find_kernel(function):
     path = getattr(module, "__file__", None)
     if not path or not os.path.isfile(path) or not path.endswith(".py"):
         raise Error(f"{name} has no Python file that a child process could load it from: {IN_A_FILE}")
-    return Kernel(os.path.abspath(path), name, *arguments_of(function))
+    if not bound_once(path, name.partition(".")[0]):
+        raise Error(f"{path} binds {name} more than once or in a loop, so a child process cannot tell which one is "
+                    "meant: bind each kernel to a name of its own at top level")
+    return Kernel(os.path.abspath(path), name, *arguments_of(function), identity_of(function))
 
 
 def plugin_of_path(path):

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 
 from .errors import Error
+from .identity import VARIABLE
 from .program import binary, environment
 
 DEFAULT_TIMEOUT = 10  # what the program itself has
@@ -29,6 +30,7 @@ class How:
     policy: str | None = None
     run_timeout: float = DEFAULT_TIMEOUT
     sample: str = "auto"
+    identity: str | None = None  # of the function: the worker refuses another one of its name
 
     def arguments(self, path):
         strict = ["--policy=strict"] if self.policy == "strict" else []
@@ -37,14 +39,18 @@ class How:
         return ["replay", path, f"--baseline={self.baseline}", f"--candidate={self.candidate}", *timeout, *sample,
                 *strict]
 
+    def environment(self):
+        return {**environment(), "FUSESMITH_JUDGING": "1", **({VARIABLE: self.identity} if self.identity else {})}
+
 
 class Progress:
-    """A line on a terminal. The worker adds a `c` to the file `path` for each case, and an `r` for each run."""
+    """A line on a terminal. The worker adds a `c` to the file `path` for each case, an `r` where a call of the kernel
+    begins, and an `e` where it ends."""
 
     def __init__(self, path, name, count):
         self.path, self.name, self.count = path, name, count
         self.shows = sys.stderr.isatty()
-        self.seen, self.longest = b"", 0.0  # the longest time between two of the worker's notes
+        self.seen, self.longest = b"", 0.0  # the longest time of a call
         self.started = self.changed = time.monotonic()
 
     def update(self):
@@ -55,7 +61,7 @@ class Progress:
 
     def note(self, seen):
         now = time.monotonic()
-        if self.seen:
+        if self.seen.endswith(b"r"):
             self.longest = max(self.longest, now - self.changed)
         self.seen, self.changed = seen, now
         if self.shows:
@@ -69,11 +75,11 @@ class Progress:
 
 def run(folder, how, count, time_limit):
     """The list `cases` of the program's JSON; why there are fewer than `count`: the time was up, a kernel hung, or the
-    program refused some; and how many it refused."""
+    program refused some; and how many it refused: none, and not all were run, where it was stopped."""
     scratch = os.path.join(folder, "run")  # its files have no ending .json
     os.makedirs(scratch, exist_ok=True)
     progress = Progress(os.path.join(scratch, "progress"), how.candidate.removeprefix("python:"), count)
-    environment_of_run = {**environment(), "FUSESMITH_JUDGING": "1", "FUSESMITH_PROGRESS": progress.path}
+    environment_of_run = {**how.environment(), "FUSESMITH_PROGRESS": progress.path}
     command = [binary(), *how.arguments(folder), "--json"]
     with open(os.path.join(scratch, "out"), "w+") as out, open(os.path.join(scratch, "err"), "w+") as err:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment_of_run,
@@ -129,7 +135,7 @@ def sentence(path, how):
     """Judges one case alone: (verdict, the program's sentence), or (None, why not)."""
     command = [binary(), *how.arguments(path)]
     ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                           env={**environment(), "FUSESMITH_JUDGING": "1"})
+                           env=how.environment())
     lines = ended.stdout.splitlines()
     if len(lines) < 2 or not lines[0].startswith(f"{path}: "):
         return None, ended.stderr.strip().partition("\n")[0]

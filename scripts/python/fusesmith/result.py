@@ -18,8 +18,8 @@ COLUMNS = 100
 
 @dataclass
 class Result:
-    """`ok`: no finding, and at least half of the cases that the kernel supports could be judged. The fields from
-    `region` on are of one failing case, the smallest of those with the most frequent failure, and None if there is
+    """`ok`: no finding, not stopped, and nine tenths of the cases that the kernel supports could be judged. The fields
+    from `region` on are of one failing case, the smallest of those with the most frequent failure, and None if there is
     none."""
 
     ok: bool
@@ -44,6 +44,7 @@ class Result:
     reasons: dict = field(default_factory=dict)  # why cases are unsupported or crashed -> number of cases
     failures_by: dict = field(default_factory=dict)  # "dtype" and "data" -> {name: (failed, judged)}
     left: str | None = None  # why fewer than `runs` cases were judged
+    stopped: bool = False  # before all cases were run
     worst_share: float = 0.0  # largest error of all cases, as a share of its bound
     sampled: tuple | None = None  # of cases of which a sample was judged: elements judged, and all elements
     granted: str = ""  # what the contract of the kernel grants beyond the usual errors (docs/workers.md)
@@ -64,17 +65,19 @@ def number(value):
     return float(value) if isinstance(value, str) else value
 
 
-def make_result(kernel, subject, cases, judged, refused, keep, judge_alone, arguments):
-    """`refused`: how many cases are no valid graphs; `judge_alone(path)` -> (verdict, sentence); `arguments(path)`:
-    those of a replay of that case."""
+def make_result(kernel, subject, cases, judged, missing, keep, judge_alone, arguments):
+    """`missing`: why cases were not judged, and how many are no valid graphs; `judge_alone(path)` -> (verdict,
+    sentence); `arguments(path)`: those of a replay of that case."""
     by_path = {case.path: case for case in cases}
     judged = [entry for entry in judged if entry.get("file") in by_path]
     findings = [entry for entry in judged if entry["finding"]]
+    left, refused = missing
+    stopped = len(judged) + refused < len(cases)
     counts = collections.Counter(entry["verdict"] for entry in judged)
     result = Result(
-        ok=not findings and were_judged(counts, refused), verdict="", cases=dict(counts.most_common()),
+        ok=not findings and not stopped and were_judged(counts, refused), verdict="", cases=dict(counts.most_common()),
         kernel=kernel.text, subject=subject, runs=len(cases),
-        findings=len(findings), failures_by=failures_by(judged, by_path),
+        findings=len(findings), left=left, stopped=stopped, failures_by=failures_by(judged, by_path),
         reasons=dict(collections.Counter(e["reason"] for e in judged if e["reason"]).most_common(3)))
     shares = [region["worst_share"] for entry in judged for region in entry["regions"] if not entry["finding"]]
     result.worst_share = max((number(share) for share in shares), default=0.0)
@@ -93,10 +96,10 @@ def make_result(kernel, subject, cases, judged, refused, keep, judge_alone, argu
 
 
 def were_judged(counts, refused):
-    """Whether most cases were: a kernel that mostly runs out of memory is not right, nor one whose sizes or attributes
-    seldom fit together."""
+    """Whether nine tenths of the cases were that the kernel supports: one that now and then runs out of memory is not
+    right, nor one whose sizes or attributes seldom fit together."""
     right = sum(counts[verdict] for verdict in CORRECT)
-    return right > 0 and right >= counts["inconclusive"] + counts["out_of_memory"] + counts["overloaded"] + refused
+    return right >= max(1, refused) and 10 * right >= 9 * (counts.total() - counts["unsupported"])
 
 
 def sampled_elements(judged):
@@ -168,6 +171,8 @@ def report(result):
     elif result.ok:
         others = f" of {judged} cases; the others could not be judged" if right < judged else " cases"
         head = f"is right for {result.subject} in {right}{others}"
+    elif result.stopped and right:
+        head = f"was stopped for {result.subject}: right in {right} of {result.runs} cases, the others were not judged"
     elif right:
         rest = f", else {result.verdict}" if right < judged else ""
         head = f"was judged in too few cases for {result.subject}: right in {right} of {result.runs}{rest}"

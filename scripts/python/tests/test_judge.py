@@ -5,8 +5,9 @@ import os
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
-from support import ErrorLines, fusesmith, has_module, kernel, why_not
+from support import ErrorLines, binary, environment, fusesmith, has_module, interpreter, kernel, replay, why_not
 
 MISSING = why_not("numpy")
 
@@ -169,7 +170,8 @@ class WrongKernels(unittest.TestCase):
 
     def test_shape_and_dtype(self):
         self.check_wrong("too_short", ["defect"], runs=10)
-        self.check_wrong("wrong_dtype", ["defect"], runs=10)
+        result = self.check_wrong("wrong_dtype", ["defect"], runs=1, shapes=[(9, 256)], dtypes="f32")
+        self.assertIn("wrong_dtype returned float64[9,256] for y, f32[9,256] expected", result.sentence)
 
     def test_exception(self):
         result = self.check_wrong("raises", ["crash"], runs=10)
@@ -183,6 +185,20 @@ class WrongKernels(unittest.TestCase):
         self.assertLess(sum(result.cases.values()), 10)
         self.assertIn("more were not judged: a run took more than 0.5 s", str(result))
 
+    def test_a_run_that_was_stopped_is_not_right(self):
+        result = fusesmith.judge(kernel("softmax"), "softmax", runs=5000, dtypes="f32", time_limit=0.5)
+        self.assertEqual((result.ok, result.stopped, result.findings), (False, True, 0), str(result))
+        self.assertIn("was stopped for softmax: right in ", str(result))
+        self.assertIn("more were not judged: 0.5 s were over", str(result))
+
+    def test_the_time_of_the_judge_is_not_that_of_the_kernel(self):
+        progress = replay.Progress("progress", "softmax", 2)
+        with unittest.mock.patch("time.monotonic") as clock:
+            for seconds, notes in ((100, b"c"), (120, b"cr"), (121, b"cre"), (160, b"crec"), (190, b"crecrer")):
+                clock.return_value = seconds
+                progress.note(notes)
+        self.assertEqual(progress.longest, 1)
+
     def test_strict_policy(self):
         graph = fusesmith.Graph()
         x = graph.input("x", "bf16[9,33]")
@@ -193,6 +209,27 @@ class WrongKernels(unittest.TestCase):
                                  policy="strict")
         self.assertEqual((strict.ok, strict.verdict), (False, "precision_policy"), str(strict))
         self.assertIn("--policy=strict", strict.repro)
+
+
+# How functions of one name are made; what is judged; and what each line of the output has.
+LOOPS = (
+    ("all_of = []\nfor k in (2, 1):\n    def f(x, k=k):\n        return np.maximum(x, 0) * np.float32(k)\n"
+     "    all_of.append(f)\n", "all_of", ["in a loop", "in a loop"]),
+    ("def f(x):\n    return x\nfirst = [f]\ndef f(x):\n    return np.maximum(x, 0)\n", "(first[0], f)",
+     ["more than once", "more than once"]),
+    ("all_of = [lambda x, k=k: np.maximum(x, 0) * np.float32(k) for k in (2, 1)]\n", "all_of", ["a loop", "a loop"]),
+    ("def made(k):\n    def f(x):\n        return np.maximum(x, 0) * np.float32(k)\n    return f\n"
+     "f1, f2 = made(2), made(1)\n", "(f1, f2)", ["inside a function", "inside a function"]),
+    ("try:\n    import no_such_module\n    def g(x):\n        return x\n"
+     "except ImportError:\n    def g(x):\n        return np.maximum(x, 0)\n", "(g,)", ["identical"]),
+    ("def g(x, k=1 if __name__ == '__main__' else 2):\n    return np.maximum(x, 0) * np.float32(k)\n", "(g,)",
+     ["g is another object"]),
+    ("exec('def g(x): return np.maximum(x, ' + ('0)' if __name__ == '__main__' else '1)'))\n", "(g,)",
+     ["g is another object"]),
+    ("def scaled(x, k):\n    return np.maximum(x, 0) * np.float32(k)\n"
+     "g = functools.partial(scaled, k=1 if __name__ == '__main__' else 2)\ng.__module__ = __name__\n", "(g,)",
+     ["g is another object"]),
+)
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -213,6 +250,22 @@ class Errors(ErrorLines):
         self.check("no such file", "missing.py:f", "softmax")
         self.check('defines no "sofmax" (did you mean "softmax"?)', kernel("sofmax"), "softmax")
         self.check("softmax has 1 input, but takes_two takes 2 arguments", kernel("takes_two"), "softmax")
+
+    def test_function_that_its_name_does_not_lead_to(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = os.path.join(folder, "kernels_of_a_loop.py")
+            for made, judged, expected in LOOPS:
+                with open(script, "w", encoding="utf-8") as file:
+                    file.write(f"import functools\nimport numpy as np\nimport fusesmith\n\n{made}\n"
+                               f'if __name__ == "__main__":\n    for f in {judged}:\n        try:\n'
+                               '            print(fusesmith.judge(f, "relu", runs=4, dtypes="f32").verdict)\n'
+                               "        except fusesmith.Error as error:\n            print(error)\n")
+                ran = subprocess.run([interpreter(), script], capture_output=True, text=True,
+                                     env={**environment(), "FUSESMITH_BINARY": binary()})
+                lines = ran.stdout.splitlines()
+                self.assertEqual(len(lines), len(expected), f"{made}\n{ran.stdout}{ran.stderr}")
+                for line, part in zip(lines, expected, strict=True):
+                    self.assertIn(part, line, made)
 
     def test_subject(self):
         softmax = kernel("softmax")
@@ -241,6 +294,7 @@ class Errors(ErrorLines):
         self.check('no size is called "M"', softmax, "softmax", shapes={"M": 3})
         self.check("does not fit the first input", softmax, self.graph(), shapes=[(1, 2, 3)])
         self.check('shapes is "fuzz"', softmax, "softmax", shapes="some")
+        self.check("write [(4, 128)] for one shape", softmax, "softmax", shapes=(4, 128))
         self.check("integers of 1 or more", softmax, "softmax", shapes={"D": [0]})
 
     def test_case_that_the_program_refuses(self):
