@@ -173,7 +173,7 @@ class Guardian {
 }  // namespace
 
 // Before main(), so that it is the same in every program, and without what main() sets up.
-[[gnu::constructor]] static void become_guardian(int argc, char** argv) {
+static void become_guardian(int argc, char** argv) {
   if (argc < 4 || argv[1] != kGuardian) return;
   int socket = -1;
   const char* const end = argv[2] + std::strlen(argv[2]);
@@ -184,6 +184,10 @@ class Guardian {
   if (error != std::errc() || at != end || getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) != 0) return;
   Guardian(socket, argv + 3).serve();
 }
+
+// No [[gnu::constructor]]: GCC's link-time optimisation joins these to one function, which has no arguments
+// to pass.
+[[gnu::used, gnu::section(".init_array")]] static void (*before_main)(int, char**) = become_guardian;
 
 std::string guardian_name() {
   static std::atomic<uint64_t> count = 0;
