@@ -7,10 +7,13 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "backends/remote/open_folder.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -63,21 +66,26 @@ CompileCache::CompileCache() {
 }
 
 void CompileCache::remove_left_ones() {
-  std::error_code error;
-  for (fs::directory_iterator at(temporary_folder(), error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (!name.starts_with(kPrefix) || may_be_made(name)) continue;
-    const int lock = lock_of(at->path());
+  const fs::path folder = temporary_folder();
+  const OpenFolder listed(opendir(folder.c_str()));
+  while (const dirent* entry = listed ? readdir(listed.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(kPrefix) || may_be_made(std::string(name))) continue;
+    const int lock = lock_of(folder / name);
     if (lock < 0) continue;
     std::error_code ignored;
-    fs::remove_all(at->path(), ignored);
+    fs::remove_all(folder / name, ignored);
     close(lock);
   }
 }
 
 CompileCache::~CompileCache() {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  try {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  } catch (const std::bad_alloc&) {
+    // The next start removes it.
+  }
   if (lock_ >= 0) close(lock_);
 }
 

@@ -1,15 +1,15 @@
 #include "backends/remote/process_times.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "backends/remote/open_folder.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -62,14 +62,10 @@ std::optional<ThreadTimes> times_of(const std::string& folder) {
   return ThreadTimes{nanoseconds(numbers[0]), nanoseconds(numbers[1]), numbers[2]};
 }
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { closedir(folder); }
-};
-
 // Its threads, and the processes that they started.
 void read_process(pid_t process, ProcessTree& tree) {
   const std::string tasks = "/proc/" + std::to_string(process) + "/task";
-  const std::unique_ptr<DIR, CloseFolder> folder(opendir(tasks.c_str()));
+  const OpenFolder folder(opendir(tasks.c_str()));
   if (!folder) return;
   while (const dirent* entry = readdir(folder.get())) {
     const std::string_view name = entry->d_name;
