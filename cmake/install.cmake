@@ -3,14 +3,12 @@
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-# Files of scripts/workers/ that only tests and measurements need.
-set(workers_left_out PATTERN "__pycache__" EXCLUDE PATTERN "test_*" EXCLUDE PATTERN "faulty_*" EXCLUDE
-    PATTERN "measure.py" EXCLUDE PATTERN "record.py" EXCLUDE PATTERN "oracles.py" EXCLUDE PATTERN "campaigns" EXCLUDE
-    PATTERN "recorded_*" EXCLUDE PATTERN "onnx_node_tests" EXCLUDE PATTERN "published_models" EXCLUDE)
+# measure.py writes measured.json, which is installed.
+set(workers_left_out PATTERN "__pycache__" EXCLUDE PATTERN "measure.py" EXCLUDE)
 
 install(TARGETS fusesmith RUNTIME)
-install(DIRECTORY scripts/workers/ DESTINATION "${CMAKE_INSTALL_DATADIR}/fusesmith/workers" ${workers_left_out})
-install(DIRECTORY scripts/python/fusesmith DESTINATION "${CMAKE_INSTALL_DATADIR}/fusesmith/python"
+install(DIRECTORY python/workers/ DESTINATION "${CMAKE_INSTALL_DATADIR}/fusesmith/workers" ${workers_left_out})
+install(DIRECTORY python/fusesmith DESTINATION "${CMAKE_INSTALL_DATADIR}/fusesmith/python"
         PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY include/fusesmith DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
@@ -47,5 +45,5 @@ install(FILES "${PROJECT_BINARY_DIR}/generated/fusesmithConfigVersion.cmake" DES
 # What `pip install .` puts beside the Python package (pyproject.toml).
 if(SKBUILD)
   install(TARGETS fusesmith RUNTIME DESTINATION fusesmith/bin COMPONENT wheel)
-  install(DIRECTORY scripts/workers/ DESTINATION fusesmith/workers COMPONENT wheel ${workers_left_out})
+  install(DIRECTORY python/workers/ DESTINATION fusesmith/workers COMPONENT wheel ${workers_left_out})
 endif()

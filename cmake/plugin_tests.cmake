@@ -1,6 +1,6 @@
 # The plug-ins that tests load, one source with different macros, and the worked example of docs/plugin/ as a test.
 function(add_faulty_plugin name)
-  add_library(${name} MODULE "${PROJECT_SOURCE_DIR}/scripts/workers/faulty_plugin.cc")
+  add_library(${name} MODULE "${PROJECT_SOURCE_DIR}/python/tests/workers/faulty_plugin.cc")
   target_link_libraries(${name} PRIVATE fusesmith_plugin)
   target_compile_definitions(${name} PRIVATE ${ARGN})
   set_target_properties(${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/plugins")

@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::json;
 using Bytes = std::vector<std::byte>;
 
-// As that of a Python function (scripts/workers/function_worker.py).
+// As that of a Python function (python/workers/function/function_worker.py).
 Json default_contract() {
   return {{"roundings", "any"},
           {"arithmetic",

@@ -22,7 +22,7 @@ struct ScriptReply {
 };
 
 struct ScriptRequest {
-  std::string_view script;                  // "import_model.py"
+  std::string_view script;                  // "import/import_model.py"
   std::vector<std::string> arguments = {};  // of the script
   std::string header = "{}";                // JSON
   std::span<const std::byte> payload = {};

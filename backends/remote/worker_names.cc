@@ -20,12 +20,12 @@ constexpr WorkerKind kKinds[] = {
      "Any program that speaks the worker protocol (docs/workers.md)."},
     {"plugin:", "PATH.so", Starts::plugin, "", false, false,
      "A kernel in a shared library with the C functions of fusesmith/plugin.h."},
-    {"torch:", "MODE", Starts::script, "torch_worker.py", true, true,
+    {"torch:", "MODE", Starts::script, "torch/torch_worker.py", true, true,
      "PyTorch: eager, aot_eager, aot_eager_decomp_partition, inductor."},
-    {"ort:", "LEVEL", Starts::script, "ort_worker.py", true, true,
+    {"ort:", "LEVEL", Starts::script, "onnx/ort_worker.py", true, true,
      "ONNX Runtime on the CPU, with graph optimizations off, basic, extended or all."},
-    {"jax:", "MODE", Starts::script, "jax_worker.py", true, true, "JAX on the CPU: op_by_op, jit."},
-    {"python:", "FILE.py:FUNCTION", Starts::script, "function_worker.py", false, false,
+    {"jax:", "MODE", Starts::script, "jax/jax_worker.py", true, true, "JAX on the CPU: op_by_op, jit."},
+    {"python:", "FILE.py:FUNCTION", Starts::script, "function/function_worker.py", false, false,
      "A Python function of tensors."},
 };
 

@@ -23,7 +23,7 @@ judging() {
 
 std::string faulty(const std::string& fault) {
   return std::string(" --candidate=\"remote:python3 '") + FUSESMITH_SOURCE_DIR +
-         "/scripts/workers/faulty_worker.py' " + fault + "\" --runs=1 --jobs=1 cases ";
+         "/python/tests/workers/faulty_worker.py' " + fault + "\" --runs=1 --jobs=1 cases ";
 }
 
 // Campaigns of three cases that the worker computes, and one that it does not.

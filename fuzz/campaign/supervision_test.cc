@@ -103,7 +103,7 @@ TEST_F(Supervision, WhatAWorkerStartsCountsAsItsMemory) {
     "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": ["y"]}})");
   EXPECT_EQ(
       run_shell("cd '" + folder_.string() + "'; $P fuzz --baseline=cpu --candidate=\"remote:python3 '" +
-                    FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py' starts_a_large_process\"" +
+                    FUSESMITH_SOURCE_DIR + "/python/tests/workers/faulty_worker.py' starts_a_large_process\"" +
                     " --jobs=1 --total_runs=1 --minimize=0 --rss_limit_mb=600 --run_timeout=5m cases",
                 folder_),
       kClean)

@@ -169,7 +169,7 @@ TEST(Calibrate, WrongUsageIsOneLine) {
 // The faulty worker has no kernel for any of them: measured is nothing, and that is no error.
 TEST(Calibrate, WorkersAreAsked) {
   const std::string worker = std::string("--backend=remote:python3 '") + FUSESMITH_SOURCE_DIR +
-                             "/scripts/workers/faulty_worker.py' none";
+                             "/python/tests/workers/faulty_worker.py' none";
   const Ran ran = fusesmith_command({"calibrate", worker, "--json", "--jobs=1"});
   EXPECT_EQ(ran.code, kClean) << ran.err;
   const Json json = Json::parse(ran.out);

@@ -20,7 +20,7 @@ class CheckWorker : public testing::Test {
     const Json file = {{"fusesmith_known", 1}, {"issues", issues}};
     return fusesmith_command(
         {"check-worker",
-         std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py' zeros",
+         std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/python/tests/workers/faulty_worker.py' zeros",
          "--known=" + folder_.file("known.json", file.dump()), "--samples=1", "--jobs=" + jobs, "--json"});
   }
 

@@ -42,7 +42,7 @@ TEST(ExportCommand, BinaryFormatsDoNotGoToATerminal) {
 
 TEST(ExportCommand, WritesEveryFormatToOneFileOrToStandardOutput) {
   for (const ExportFormat& format : export_formats()) {
-    if (format.needs_python) continue;  // scripts/workers/test_models.py
+    if (format.needs_python) continue;  // python/tests/workers/test_models.py
     const TemporaryFolder folder;
     const std::string file = small_case(folder), output = folder / ("out" + std::string(format.suffix));
     const std::string to = "--to=" + std::string(format.name);

@@ -1,4 +1,4 @@
-// `export --to=onnx` against scripts that stand in for export_onnx.py; scripts/workers/test_models.py tests
+// `export --to=onnx` against scripts that stand in for export_onnx.py; python/tests/workers/test_models.py tests
 // the real one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class ExportOnnx : public testing::Test {
       EXPECT_FALSE(std::filesystem::exists(folder_ / name)) << name;
   }
 
-  const StandInScript script_{"export_onnx.py"};
+  const StandInScript script_{"onnx/export_onnx.py"};
   const TemporaryFolder folder_;
 };
 
@@ -46,7 +46,7 @@ TEST_F(ExportOnnx, NothingIsWrittenOnErrors) {
   script_.replies(R"({"model": 6})", "MODEL");
   expect_refused("expected the size of the model");
   script_.runs("exit 4");
-  expect_refused("export_onnx.py ended with exit code 4");
+  expect_refused("onnx/export_onnx.py ended with exit code 4");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The `import` command: models of ONNX and torch.export as case files. A Python script reads them
-// (scripts/workers/import_model.py); what it makes is read as any case file before it is written.
+// (python/workers/import/import_model.py); what it makes is read as any case file before it is written.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -156,7 +156,7 @@ int run(ImportFlags& flags, Console& console) {
     return fail(console, kImportName,
                 flags.split > 0 ? "needs --output=DIR, the folder to write the cases to"
                                 : "needs --output=CASE.json, the file to write");
-  backends::ScriptRequest request{"import_model.py"};
+  backends::ScriptRequest request{"import/import_model.py"};
   for (const std::string& size : flags.dim) request.arguments.push_back("--dim=" + size);
   request.arguments.push_back("--split=" + std::to_string(flags.split));
   request.arguments.push_back("--rss_limit_mb=" + std::to_string(flags.rss_limit_mb));

@@ -1,4 +1,4 @@
-// `import` against scripts that stand in for import_model.py; scripts/workers/test_models.py tests the real
+// `import` against scripts that stand in for import_model.py; python/tests/workers/test_models.py tests the real
 // one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class ImportCommand : public testing::Test {
     EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
   }
 
-  const StandInScript script_{"import_model.py"};
+  const StandInScript script_{"import/import_model.py"};
   const TemporaryFolder folder_;
 };
 
@@ -70,7 +70,7 @@ TEST_F(ImportCommand, NothingIsWrittenOnErrors) {
   expect_refused(fusesmith_command({"import", "m.onnx"}), "needs --output=CASE.json");
   expect_refused(import({"--split=4097"}), "--split");
   script_.runs("echo 'no numpy' >&2; exit 3");
-  expect_refused(import(), "m.onnx: import_model.py ended with exit code 3: no numpy");
+  expect_refused(import(), "m.onnx: import/import_model.py ended with exit code 3: no numpy");
   script_.runs("echo hello, hello, hello");
   expect_refused(import(), "expected a frame");
   script_.runs("exec sleep 20");

@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, NamedByFiles, testing::ValuesIn(kinds_of_program
 TEST(ProgramsOfCampaigns, AreGivenAgainToResume) {
   const TemporaryFolder folder;
   const std::string worker =
-      std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py' none";
+      std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/python/tests/workers/faulty_worker.py' none";
   const std::string call =
       "\"$P\" fuzz --runs=2 --jobs=1 --ops=relu --minimize=0 --error_exitcode=0 --baseline=cpu --workdir=" +
       folder.string() + "/w";

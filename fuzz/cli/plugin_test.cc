@@ -1,4 +1,4 @@
-// Plug-ins that misbehave (scripts/workers/faulty_plugin.cc): each kind of fault ends in its own verdict, and
+// Plug-ins that misbehave (python/tests/workers/faulty_plugin.cc): each kind of fault ends in its own verdict, and
 // a library that cannot be used is a one-line error.
 #include <gtest/gtest.h>
 

@@ -52,7 +52,7 @@ TEST(Reveal, DifferentOrdersAre77) {
 // The faulty worker computes no product.
 TEST(Reveal, WhatDoesNotRunIsNotKnown) {
   const std::string worker = std::string("--backend=remote:python3 '") + FUSESMITH_SOURCE_DIR +
-                             "/scripts/workers/faulty_worker.py' none";
+                             "/python/tests/workers/faulty_worker.py' none";
   const Ran ran = fusesmith_command({"reveal", worker, "--m=4", "--n=4", "--k=8", "--json"});
   EXPECT_EQ(ran.code, kFindings) << ran.err;
   const Json order = Json::parse(ran.out)["orders"][0];

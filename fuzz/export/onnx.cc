@@ -1,5 +1,5 @@
 // The format `onnx`: the model, its inputs and a script that runs it with ONNX Runtime. A Python script makes
-// the model (scripts/workers/export_onnx.py), by the mapping that the worker `ort` has.
+// the model (python/workers/onnx/export_onnx.py), by the mapping that the worker `ort` has.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -86,13 +86,13 @@ Result<Exported> export_onnx(const ExportSource& source) {
   Exported exported;
   exported.data = data_of(source);
   if (exported.data.empty()) return Problem{"its inputs are larger than 2 GiB; minimize the case first"};
-  backends::ScriptRequest request{"export_onnx.py"};
+  backends::ScriptRequest request{"onnx/export_onnx.py"};
   request.header = backends::compile_request(source.test_case.graph, {}).dump();
   const backends::ScriptReply reply = backends::call_script(request);
   if (!reply.problem.empty()) return Problem{reply.problem};
   const nlohmann::json size = reply.header.value("model", nlohmann::json());
   if (!size.is_number_unsigned() || size.get<size_t>() > reply.payload.size())
-    return Problem{"export_onnx.py: expected the size of the model"};
+    return Problem{"onnx/export_onnx.py: expected the size of the model"};
   exported.text = text_of(std::span(reply.payload).first(size.get<size_t>()));
   exported.script = text_of(std::span(reply.payload).subspan(size.get<size_t>()));
   return exported;

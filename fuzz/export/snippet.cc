@@ -147,7 +147,7 @@ std::string_view numpy_dtype(Dtype dtype) {
 
 // The model that the worker makes of the graph, as text.
 std::string model_text(const Graph& graph) {
-  backends::ScriptRequest request{"export_onnx.py", {"text"}};
+  backends::ScriptRequest request{"onnx/export_onnx.py", {"text"}};
   request.header = backends::compile_request(graph, {}).dump();
   const backends::ScriptReply reply = backends::call_script(request);
   if (!reply.problem.empty()) return "";

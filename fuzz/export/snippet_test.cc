@@ -60,7 +60,7 @@ TEST(Snippet, SaysWhetherAnElementIsCorrect) {
 }
 
 TEST(Snippet, HasTheModelAsText) {
-  const StandInScript script("export_onnx.py");
+  const StandInScript script("onnx/export_onnx.py");
   script.replies(R"({"text": "<ir_version: 10> graph (float[1,2] x) => (float[1,2] y) {}\n"})", "");
   const std::string text = snippet(softmax(Dtype::f32, 2), "ort:all");
   EXPECT_THAT(text, HasSubstr("parse_model(\"\"\"\n<ir_version: 10> graph (float[1,2] x)"));

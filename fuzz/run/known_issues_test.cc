@@ -98,7 +98,7 @@ TEST(KnownIssues, VersionsAreOfTheBackendThatFails) {
   Signature worker = own;
   // Two spaces: a backend of its own, which no other test starts.
   worker.backend =
-      std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/scripts/workers/faulty_worker.py'  none";
+      std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/python/tests/workers/faulty_worker.py'  none";
   allow_worker(worker.backend);
   ASSERT_TRUE(find_backend(worker.backend)->versions().empty()) << "no worker was started";
   EXPECT_FALSE(covers({{"verdict", "defect"}, {"versions", {{"faulty", ">=1.4,<2"}}}}, worker));
@@ -181,7 +181,7 @@ class KnownWorkerFailures : public testing::Test {
     JudgeFlags flags;
     flags.baseline = "cpu";
     flags.candidate = std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR +
-                      "/scripts/workers/faulty_worker.py' " + fault;
+                      "/python/tests/workers/faulty_worker.py' " + fault;
     allow_worker(flags.candidate);
     flags.known = folder_.file("known.json", file_of(issues).dump());
     const auto problem = flags.read_known();
@@ -239,7 +239,7 @@ TEST_F(KnownWorkerFailures, DoNotEndRepeats) {
   JudgeFlags flags;
   flags.baseline = "cpu";
   flags.candidate = std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR +
-                    "/scripts/workers/faulty_worker.py' differs_after_six_runs";
+                    "/python/tests/workers/faulty_worker.py' differs_after_six_runs";
   allow_worker(flags.candidate);
   const auto repeats = [&] {
     int64_t made = 0;

@@ -16,7 +16,8 @@ import numpy as np
 import torch
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(ROOT, "scripts"), os.path.join(ROOT, "scripts/workers")]
+sys.path[:0] = [os.path.join(ROOT, folder) for folder in
+                ("scripts", "python/workers/protocol", "python/workers/torch")]
 
 from comparison import counting, measuring, pages, picture, results, rules  # noqa: E402
 from comparison.measuring import Place, Subject, TrialError  # noqa: E402

@@ -3,7 +3,7 @@
 import os
 import re
 
-from tree.sources import CPP, TEST_FILE, blank
+from tree.sources import CPP, PYTHON, TEST_FILE, blank
 
 # Who may include what of this tree. folder/ means all below it, folder/* only the files directly in it.
 CONTRACT_TYPES = ["oracle/contract.h", "oracle/plan.h", "oracle/lowerings.h", "oracle/online_softmax.h"]
@@ -149,7 +149,7 @@ def include_error(path, header, root):
 
 
 def check_includes(path, text, root):
-    if not path.endswith(CPP) or path.startswith("scripts/"):
+    if not path.endswith(CPP) or path.startswith(PYTHON):
         return
     for header, line in includes(text):
         error = include_error(path, header, root)

@@ -4,7 +4,7 @@ Two definitions of one type break the one-definition rule: the linker keeps the 
 
 import re
 
-from tree.sources import CPP, bare_code, scopes, without_template
+from tree.sources import CPP, PYTHON, bare_code, scopes, without_template
 
 # Files outside fusesmith::FOLDER: the list of namespaces, and entry points whose names are fixed by others.
 NO_NAMESPACE = re.compile(r"graph/namespaces\.h$|.*/main\.cc$|fuzz/targets/\w+_fuzz\.cc$")
@@ -37,7 +37,7 @@ def defined_types(text):
 
 
 def check_namespace(path, text):
-    if not path.endswith(CPP) or path.startswith("scripts/") or NO_NAMESPACE.match(path):
+    if not path.endswith(CPP) or path.startswith(PYTHON) or NO_NAMESPACE.match(path):
         return
     code = bare_code(text)
     if not code.strip():
@@ -58,7 +58,7 @@ def check_types(texts):
     """`texts`: path -> text, all files of the tree."""
     places = {}
     for path, text in texts.items():
-        if path.endswith(CPP) and not path.startswith("scripts/"):
+        if path.endswith(CPP) and not path.startswith(PYTHON):
             for name, line in defined_types(text):
                 if name.startswith("fusesmith::"):
                     places.setdefault(name, []).append((path, line))

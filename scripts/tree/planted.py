@@ -29,7 +29,7 @@ PLANTED = [
     ("minimizer/cli.cc", "#include <CLI/CLI.hpp>\n", "CLI/CLI.hpp may not appear"),
     ("fuzz/cli/ok.cc", '#include <CLI/CLI.hpp>\n#include "backends/cpu/a.h"\n#include "oracle/judge.h"\n', ""),
     ("fuzz/run/cuda.cc", "#include <cuda_runtime.h>\n", "cuda_runtime.h may not appear"),
-    ("fuzz/tool.py", "print()\n", "Python only under scripts/"),
+    ("fuzz/tool.py", "print()\n", "Python only under python/ and scripts/"),
     ("backends/across_test.cc", '#include "backends/cpu/run.h"\n#include "backends/cuda/run.h"\n', ""),
     ("backends/top.cc", '#include "backends/cpu/run.h"\n', "may not include backends/cpu/run.h"),
     ("backends/top.h", '#include "backends/cpu/run.h"\n', "may not include backends/cpu/run.h"),

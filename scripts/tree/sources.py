@@ -4,7 +4,8 @@ import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FOLDERS = ["graph", "oracle", "backends", "minimizer", "fuzz", "scripts"]
+FOLDERS = ["graph", "oracle", "backends", "minimizer", "fuzz", "python", "scripts"]
+PYTHON = ("python/", "scripts/")  # where Python is, and C++ that is no part of the program
 CPP = (".h", ".cc", ".cu", ".cuh")
 SOURCES = CPP + (".py",)
 TEXTS = (".md", ".cmake", "CMakeLists.txt")  # held to the line length alone
@@ -33,7 +34,7 @@ def files_below(root, folder):
 def source_files(root):
     """C++, CUDA and Python files, and the scripts without an ending."""
     return [path for folder in FOLDERS for path in files_below(root, folder)
-            if path.endswith(SOURCES) or (folder == "scripts" and "." not in os.path.basename(path))]
+            if path.endswith(SOURCES) or (folder + "/" in PYTHON and "." not in os.path.basename(path))]
 
 
 def text_files(root):

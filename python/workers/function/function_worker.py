@@ -28,6 +28,8 @@ import os
 import sys
 from types import ModuleType
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "protocol"))
+
 import package  # noqa: F401
 from fusesmith import identity
 from protocol import Executor, Unavailable, Unsupported, WrongResult, np, opaque_plan, redirect_standard_output, serve

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Tests of `import` with files that want to run code, or to use up memory and time: one line, and nothing happens.
 
-Usage: FUSESMITH_BINARY=build/release/fusesmith scripts/workers/test_hostile_models.py   (needs onnx; torch for .pt2)
+Usage: FUSESMITH_BINARY=build/release/fusesmith python/tests/workers/test_hostile_models.py
+Needs onnx, and torch for .pt2.
 """
 
 import io
@@ -15,6 +16,7 @@ import unittest
 import zipfile
 
 import numpy as np
+import workers
 from onnx import TensorProto, helper
 from recorded_cases import program
 
@@ -39,7 +41,7 @@ class Import(unittest.TestCase):
 
     def run_import(self, path, *flags):
         environment = {**os.environ, "FUSESMITH_PYTHON": sys.executable,
-                       "FUSESMITH_WORKERS": os.path.dirname(os.path.abspath(__file__))}
+                       "FUSESMITH_WORKERS": workers.WORKERS}
         return subprocess.run([program(), "import", path, f"--output={self.output}", *flags], capture_output=True,
                               text=True, env=environment, check=False)
 

@@ -11,6 +11,8 @@ reply is the model, of as many bytes as the header's `model` says, and then the 
 import os
 import sys
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "protocol"))
+
 import package
 
 try:

@@ -6,17 +6,19 @@ import shlex
 import subprocess
 import sys
 
+import workers  # finds the modules of the workers
+
+# isort: split
 import numpy as np
 from import_case import as_dtype
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
 LAWFUL = ("identical", "reassociation", "precision_policy")
 BATCH = 200  # cases of one call of replay
 
 
 def program():
-    return os.environ.get("FUSESMITH_BINARY") or os.path.join(ROOT, "build/release/fusesmith")
+    return os.environ.get("FUSESMITH_BINARY") or os.path.join(workers.ROOT, "build/release/fusesmith")
 
 
 def literal_bits(given):

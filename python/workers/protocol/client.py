@@ -1,20 +1,19 @@
-"""The other side of the protocol, for the scripts here that start workers: test_workers.py and measure.py."""
+"""The other side of the protocol, for scripts that start workers: tests, and the record of another worker's results."""
 
 import os
 import subprocess
 import sys
 
 import numpy as np
+import package
 from protocol import STORAGE, Type, pack_tensors, read_frame, unpack_tensors, write_frame
-
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Worker:
-    """A worker process, and requests to it."""
+    """A worker process, and requests to it. `script`: its path in the folder of workers, such as jax/jax_worker.py."""
 
     def __init__(self, script, mode, log=None):
-        command = [sys.executable, os.path.join(HERE, script), mode]
+        command = [sys.executable, os.path.join(package.WORKERS, script), mode]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         self.hello = self.ask({"type": "hello", "protocol": 1})
 

@@ -255,7 +255,7 @@ OUT_OF_MEMORY_TEXTS = ("out of memory", "can't allocate memory", "RESOURCE_EXHAU
 
 
 def is_of_worker(file):
-    return os.path.dirname(os.path.abspath(file)) == os.path.dirname(os.path.abspath(__file__))
+    return os.path.dirname(os.path.dirname(os.path.abspath(file))) == package.WORKERS
 
 
 def place_text(error):
@@ -362,8 +362,8 @@ def serve(make_executor, replies):
 
 
 def measured_arithmetic(library):
-    """Errors of the library's functions, as scripts/workers/measure.py found them (measured.json)."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "measured.json")
+    """Errors of the library's functions, as measure.py beside them found them (measured.json)."""
+    path = os.path.join(package.WORKERS, "measured.json")
     with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
         return json.load(file).get(library, {}).get("arithmetic", {})
     return {}

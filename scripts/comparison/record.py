@@ -12,6 +12,8 @@ import json
 import os
 import sys
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python/workers/protocol"))
+
 from client import Worker
 from protocol import read_frame, redirect_standard_output, write_frame
 

@@ -8,7 +8,7 @@ import unittest
 
 from support import HERE, ErrorLines, fusesmith, why_not
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 SOURCE = os.path.join(ROOT, "docs/plugin/rms_norm.cc")
 COMPILER = shutil.which("c++")
 MISSING = why_not() or (None if COMPILER else "no C++ compiler")

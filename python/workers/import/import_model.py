@@ -11,6 +11,8 @@ import os
 import sys
 import warnings
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "protocol"))
+
 import import_limits
 import package
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the errors of the libraries' scalar functions and writes measured.json, which contracts are filled from.
 
-Usage: scripts/workers/measure.py [LIBRARY...] [--step=N]      (torch, onnxruntime, jax; default: all; N: 1024)
+Usage: python/workers/measure.py [LIBRARY...] [--step=N]      (torch, onnxruntime, jax; default: all; N: 1024)
 
 Every f16 and bf16 value, and every N-th of the 2^32 f32 bit patterns, goes through each function in f32. The error is
 relative to the f64 result, in units of 2^-24, beyond the absolute 2^-126 that contracts allow where a step underflows;

@@ -11,6 +11,8 @@ import json
 import os
 import sys
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "protocol"))
+
 from program import Program
 from protocol import (
     Executor,

@@ -10,7 +10,10 @@ MODE is eager, or a backend of torch.compile: aot_eager, aot_eager_decomp_partit
 """
 
 import contextlib
+import os
 import sys
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "protocol"))
 
 from program import Program
 from protocol import (

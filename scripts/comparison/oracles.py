@@ -11,12 +11,16 @@ or why there is no answer.
 
 import base64
 import json
+import os
 import sys
 
-import torch
-import torch_ops
-from program import Program
-from protocol import Graph, unpack_tensors
+sys.path[1:1] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python/workers", folder)
+                 for folder in ("protocol", "torch")]
+
+import torch  # noqa: E402
+import torch_ops  # noqa: E402
+from program import Program  # noqa: E402
+from protocol import Graph, unpack_tensors  # noqa: E402
 
 
 def unpacked(record):

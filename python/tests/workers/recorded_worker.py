@@ -11,6 +11,9 @@ last place of f32, and rounds its results once; or that of a LIBRARY of measured
 import os
 import sys
 
+import workers  # noqa: F401 (finds the modules of the workers)
+
+# isort: split
 import numpy as np
 from protocol import Executor, Unsupported, measured_arithmetic, opaque_plan, redirect_standard_output, serve
 

@@ -1,7 +1,7 @@
 """Where the program fusesmith, its workers and their interpreter are.
 
 The program: FUSESMITH_BINARY, else the one in this package, else `fusesmith` in PATH. The workers: FUSESMITH_WORKERS,
-else those in this package, else those of the source tree. The interpreter: FUSESMITH_PYTHON, else the one that runs.
+else those in this package, else those beside it. The interpreter: FUSESMITH_PYTHON, else the one that runs.
 """
 
 import functools
@@ -45,10 +45,10 @@ def binary():
 
 def workers():
     """None where the program has to find them itself."""
-    candidates = [os.path.join(PACKAGE, "workers"),
-                  os.path.join(os.path.dirname(os.path.dirname(PACKAGE)), "workers")]
+    beside = os.path.dirname(PACKAGE)
+    folders = [os.path.join(folder, "workers") for folder in (PACKAGE, beside, os.path.dirname(beside))]
     named = os.environ.get("FUSESMITH_WORKERS")
-    return named or next((c for c in candidates if os.path.isfile(os.path.join(c, "function_worker.py"))), None)
+    return named or next((f for f in folders if os.path.isdir(os.path.join(f, "protocol"))), None)
 
 
 def interpreter():

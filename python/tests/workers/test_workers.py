@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of the workers: every op in every float dtype, and the protocol. A worker whose library is missing is skipped.
 
-Usage: scripts/workers/test_workers.py      (with the interpreter that has the libraries)
+Usage: python/tests/workers/test_workers.py      (with the interpreter that has the libraries)
 Errors are judged by fusesmith itself (docs/workers.md); the comparisons here find a wrong mapping of an op.
 """
 
@@ -11,6 +11,9 @@ import tempfile
 import textwrap
 import unittest
 
+import workers  # finds the modules of the workers
+
+# isort: split
 import numpy as np
 from client import Worker, to_f64, to_storage
 from protocol import Type
@@ -221,7 +224,7 @@ class WorkerTest:
                     self.check_sample(op, attributes, inputs, outputs, reference, dtype)
 
     def test_every_declared_op_has_a_sample(self):
-        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "ops.md")
+        path = os.path.join(workers.ROOT, "docs", "ops.md")
         with open(path, encoding="utf-8") as file:
             rows = [line.split("|") for line in file if line.startswith("| `")]
         # `check-worker` compares ops that a formula defines with their formulas.
@@ -243,36 +246,36 @@ class WorkerTest:
 
 
 class TorchEagerTest(WorkerTest, unittest.TestCase):
-    script, mode = "torch_worker.py", "eager"
+    script, mode = "torch/torch_worker.py", "eager"
 
 
 class OrtOpByOpTest(WorkerTest, unittest.TestCase):
-    script, mode = "ort_worker.py", "op_by_op"
+    script, mode = "onnx/ort_worker.py", "op_by_op"
 
 
 class OrtOffTest(WorkerTest, unittest.TestCase):
-    script, mode = "ort_worker.py", "off"
+    script, mode = "onnx/ort_worker.py", "off"
 
 
 class OrtAllTest(WorkerTest, unittest.TestCase):
-    script, mode = "ort_worker.py", "all"
+    script, mode = "onnx/ort_worker.py", "all"
 
 
 class JaxOpByOpTest(WorkerTest, unittest.TestCase):
-    script, mode = "jax_worker.py", "op_by_op"
+    script, mode = "jax/jax_worker.py", "op_by_op"
 
 
 class JaxJitTest(WorkerTest, unittest.TestCase):
-    script, mode = "jax_worker.py", "jit"
+    script, mode = "jax/jax_worker.py", "jit"
 
 
 class ModesTest(unittest.TestCase):
     """A small graph in every mode of every library."""
 
-    MODES = {"torch_worker.py": ["eager+math", "aot_eager", "aot_eager_decomp_partition",
+    MODES = {"torch/torch_worker.py": ["eager+math", "aot_eager", "aot_eager_decomp_partition",
                                  "inductor+emulate_precision_casts"],  # a switch of inductor
-             "ort_worker.py": ["op_by_op", "off", "basic", "extended", "all", "all-ConstantFolding"],
-             "jax_worker.py": ["op_by_op", "jit", "jit+native", "jit+without_ynn"]}
+             "onnx/ort_worker.py": ["op_by_op", "off", "basic", "extended", "all", "all-ConstantFolding"],
+             "jax/jax_worker.py": ["op_by_op", "jit", "jit+native", "jit+without_ynn"]}
     NODES = [{"name": "h", "op": "linear", "inputs": ["x", "w"]}, {"name": "g", "op": "gelu", "inputs": ["h"],
                                                                    "form": "erf"},
              {"name": "y", "op": "softmax", "inputs": ["g"], "axis": -1}]
@@ -300,8 +303,8 @@ class ModesTest(unittest.TestCase):
                     np.testing.assert_allclose(got["y"].astype(np.float64), expected, atol=4e-3)
 
     def test_unknown_modes_are_unavailable(self):
-        for script, mode in (("torch_worker.py", "egaer"), ("torch_worker.py", "eager+fast"), ("ort_worker.py", "most"),
-                             ("jax_worker.py", "jti")):
+        for script, mode in (("torch/torch_worker.py", "egaer"), ("torch/torch_worker.py", "eager+fast"),
+                             ("onnx/ort_worker.py", "most"), ("jax/jax_worker.py", "jti")):
             self.assertEqual(self.start(script, mode).hello["kind"], "unavailable")
 
 
@@ -312,7 +315,7 @@ class FunctionTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
             file.write(textwrap.dedent(body) + "\nf.takes = 'numpy'\n")
         self.addCleanup(os.unlink, file.name)
-        worker = Worker("function_worker.py", f"{file.name}:f", subprocess.DEVNULL)
+        worker = Worker("function/function_worker.py", f"{file.name}:f", subprocess.DEVNULL)
         self.addCleanup(worker.close)
         self.types = {"x": "f32[4]", "y": "f32[4]"}
         worker.compile([{"name": "y", "op": "relu", "inputs": ["x"]}], self.types, ["x"], ["y"])
@@ -375,7 +378,7 @@ class FunctionTest(unittest.TestCase):
         np.testing.assert_array_equal(np.frombuffer(payload, np.float32), sent + 1)
 
     def test_missing_function_is_unavailable(self):
-        worker = Worker("function_worker.py", f"{__file__}:nowhere", subprocess.DEVNULL)
+        worker = Worker("function/function_worker.py", f"{__file__}:nowhere", subprocess.DEVNULL)
         self.addCleanup(worker.close)
         self.assertEqual(worker.hello["kind"], "unavailable")
 

@@ -11,8 +11,11 @@ values that are outputs. Only op_by_op keeps them all.
 """
 
 import ctypes
+import os
 import re
 import sys
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "protocol"))
 
 from protocol import (
     Executor,

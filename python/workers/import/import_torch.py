@@ -1,4 +1,4 @@
-"""Reads a program that torch.export.save wrote, for import_model.py. scripts/python/fusesmith/aten.py has the table."""
+"""Reads a program that torch.export.save wrote, for import_model.py. python/fusesmith/aten.py has the table."""
 
 import logging
 from collections import Counter

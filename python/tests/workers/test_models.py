@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of `import` and `export --to=onnx`: every op there and back, judged by fusesmith, and models that are broken.
 
-Usage: FUSESMITH_BINARY=build/release/fusesmith scripts/workers/test_models.py     (needs onnx and onnxruntime)
+Usage: FUSESMITH_BINARY=build/release/fusesmith python/tests/workers/test_models.py     (needs onnx and onnxruntime)
 """
 
 import json
@@ -11,6 +11,9 @@ import sys
 import tempfile
 import unittest
 
+import workers  # finds the modules of the workers
+
+# isort: split
 import export_onnx
 import numpy as np
 import onnx
@@ -127,7 +130,7 @@ class Command(unittest.TestCase):
 
     def run_program(self, *arguments):
         environment = {**os.environ, "FUSESMITH_PYTHON": sys.executable,
-                       "FUSESMITH_WORKERS": os.path.dirname(os.path.abspath(__file__))}
+                       "FUSESMITH_WORKERS": workers.WORKERS}
         return subprocess.run([program(), *arguments], capture_output=True, text=True, env=environment, check=False)
 
     def saved(self, model, name="model.onnx"):
@@ -223,8 +226,7 @@ class Command(unittest.TestCase):
         self.assertEqual(judged_parts.returncode, 0, judged_parts.stdout)
 
     def test_documentation_has_every_operator(self):
-        folder = os.path.dirname(os.path.abspath(__file__))
-        with open(os.path.join(folder, "..", "..", "docs", "import.md"), encoding="utf-8") as file:
+        with open(os.path.join(workers.ROOT, "docs", "import.md"), encoding="utf-8") as file:
             text = file.read()
         self.assertEqual([name for name in IMPORTS if f"`{name}`" not in text], [])
 
