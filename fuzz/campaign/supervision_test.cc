@@ -101,12 +101,12 @@ TEST_F(Supervision, WhatAWorkerStartsCountsAsItsMemory) {
   folder_.file("cases/0.json", R"({"fusesmith": 1, "graph": {
     "inputs": [{"name": "x", "type": "f32[2,3]", "fill": {"normal": {}}}],
     "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": ["y"]}})");
-  EXPECT_EQ(
-      run_shell("cd '" + folder_.string() + "'; $P fuzz --baseline=cpu --candidate=\"remote:python3 '" +
-                    FUSESMITH_SOURCE_DIR + "/python/tests/workers/faulty_worker.py' starts_a_large_process\"" +
-                    " --jobs=1 --total_runs=1 --minimize=0 --rss_limit_mb=600 --run_timeout=5m cases",
-                folder_),
-      kClean)
+  EXPECT_EQ(run_shell("cd '" + folder_.string() + "'; $P fuzz --baseline=cpu --candidate=\"remote:python3 '" +
+                          FUSESMITH_SOURCE_DIR +
+                          "/python/tests/workers/faulty_worker.py' starts_a_large_process\"" +
+                          " --jobs=1 --total_runs=1 --minimize=0 --rss_limit_mb=600 --run_timeout=5m cases",
+                      folder_),
+            kClean)
       << err();
   EXPECT_EQ(stats("fusesmith-work")["verdicts"]["out_of_memory"], 1);
 }

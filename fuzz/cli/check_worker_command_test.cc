@@ -18,10 +18,11 @@ class CheckWorker : public testing::Test {
     for (const std::string& op : known_ops)
       issues.push_back({{"name", "zeros-of-" + op}, {"component", op}, {"why", "The worker returns zeros."}});
     const Json file = {{"fusesmith_known", 1}, {"issues", issues}};
-    return fusesmith_command(
-        {"check-worker",
-         std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/python/tests/workers/faulty_worker.py' zeros",
-         "--known=" + folder_.file("known.json", file.dump()), "--samples=1", "--jobs=" + jobs, "--json"});
+    return fusesmith_command({"check-worker",
+                              std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR +
+                                  "/python/tests/workers/faulty_worker.py' zeros",
+                              "--known=" + folder_.file("known.json", file.dump()), "--samples=1",
+                              "--jobs=" + jobs, "--json"});
   }
 
   const TemporaryFolder folder_;

@@ -1,5 +1,5 @@
-// `export --to=onnx` against scripts that stand in for export_onnx.py; python/tests/workers/test_models.py tests
-// the real one.
+// `export --to=onnx` against scripts that stand in for export_onnx.py; python/tests/workers/test_models.py
+// tests the real one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// `import` against scripts that stand in for import_model.py; python/tests/workers/test_models.py tests the real
-// one.
+// `import` against scripts that stand in for import_model.py; python/tests/workers/test_models.py tests the
+// real one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Plug-ins that misbehave (python/tests/workers/faulty_plugin.cc): each kind of fault ends in its own verdict, and
-// a library that cannot be used is a one-line error.
+// Plug-ins that misbehave (python/tests/workers/faulty_plugin.cc): each kind of fault ends in its own
+// verdict, and a library that cannot be used is a one-line error.
 #include <gtest/gtest.h>
 
 #include "backends/remote/worker_names.h"

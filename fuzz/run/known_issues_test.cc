@@ -97,8 +97,8 @@ TEST(KnownIssues, VersionsAreOfTheBackendThatFails) {
   EXPECT_FALSE(covers({{"verdict", "defect"}, {"versions", {{"torch", ">=0"}}}}, own)) << "does not tell it";
   Signature worker = own;
   // Two spaces: a backend of its own, which no other test starts.
-  worker.backend =
-      std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/python/tests/workers/faulty_worker.py'  none";
+  worker.backend = std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR +
+                   "/python/tests/workers/faulty_worker.py'  none";
   allow_worker(worker.backend);
   ASSERT_TRUE(find_backend(worker.backend)->versions().empty()) << "no worker was started";
   EXPECT_FALSE(covers({{"verdict", "defect"}, {"versions", {{"faulty", ">=1.4,<2"}}}}, worker));

@@ -18,8 +18,8 @@ namespace {
 Verdict judge_with(const std::string& fault, double seconds) {
   JudgeFlags flags;
   flags.baseline = "cpu";
-  flags.candidate =
-      std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/python/tests/workers/faulty_worker.py' " + fault;
+  flags.candidate = std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR +
+                    "/python/tests/workers/faulty_worker.py' " + fault;
   allow_worker(flags.candidate);
   flags.compile_timeout = flags.run_timeout = seconds;
   Judging judging(flags);

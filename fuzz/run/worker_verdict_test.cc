@@ -12,8 +12,8 @@ namespace fusesmith::fuzz {
 namespace {
 
 std::string faulty(const std::string& fault) {
-  const std::string name =
-      std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR + "/python/tests/workers/faulty_worker.py' " + fault;
+  const std::string name = std::string("remote:python3 '") + FUSESMITH_SOURCE_DIR +
+                           "/python/tests/workers/faulty_worker.py' " + fault;
   allow_worker(name);
   return name;
 }
