@@ -16,6 +16,9 @@ install(DIRECTORY docs corpus DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 # What the documentation links to.
 install(DIRECTORY scripts/slurm scripts/kubernetes DESTINATION "${CMAKE_INSTALL_DOCDIR}/scripts"
         PATTERN "__pycache__" EXCLUDE PATTERN "test_*" EXCLUDE)
+foreach(folder studies endurance)
+  install(FILES scripts/${folder}/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/scripts/${folder}")
+endforeach()
 install(DIRECTORY include/fusesmith DESTINATION "${CMAKE_INSTALL_DOCDIR}/include")
 
 # The manual page and the completions of shells, which the program prints itself.

@@ -39,7 +39,7 @@ TEST_P(CorpusFile, ReplaysToWhatItExpects) {
   if (elements_of(test_case->graph) > kMostElements) GTEST_SKIP() << "scripts/gpu_test replays it";
   const auto& names = test_case->expect->backends;
   if (std::any_of(names.begin(), names.end(), [](const std::string& name) { return worker_kind(name); }))
-    GTEST_SKIP() << "scripts/gallery --check replays it: libraries differ from version to version";
+    GTEST_SKIP() << "scripts/studies/gallery --check replays it: libraries differ from version to version";
   const Judging judging = *Judging::of_case({}, GetParam(), *test_case);
   if (!judging.why_not.empty()) GTEST_SKIP() << judging.why_not;
   const Verdict verdict = judging.run(*test_case).verdict;

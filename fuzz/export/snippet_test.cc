@@ -1,4 +1,5 @@
-// Lines of Python for reports. scripts/export_sweep runs scripts of all formats; here it is their text.
+// Lines of Python for reports. scripts/studies/export_sweep runs scripts of all formats; here it is their
+// text.
 #include "fuzz/export/snippet.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // What cases of the engine `random` miss of each subject of a focus, in percent. Written by
-// scripts/focus_gaps from 30,000 cases; a subject that is not here counts as missed altogether.
+// scripts/studies/focus_gaps from 30,000 cases; a subject that is not here counts as missed altogether.
 #pragma once
 
 #include <array>

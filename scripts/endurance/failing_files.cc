@@ -1,4 +1,4 @@
-// Preloaded by scripts/disk_faults and scripts/kill_campaign: makes calls of the file system fail, or kills
+// Preloaded by disk_faults and kill_campaign: makes calls of the file system fail, or kills
 // the process before one. Counts the calls that create, write, sync, rename or lock a file or make a folder
 // below a folder.
 //

@@ -14,7 +14,7 @@ import json
 import os
 import sys
 
-sys.path[1:1] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python/workers", folder)
+sys.path[1:1] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../python/workers", folder)
                  for folder in ("protocol", "torch")]
 
 import torch  # noqa: E402

@@ -6,7 +6,7 @@ import textwrap
 from comparison.counting import FUSESMITH, ORACLES
 from comparison.measuring import TrialError
 
-MARKS = ("<!-- trial {}: written by scripts/trial -->", "<!-- end of trial {} -->")
+MARKS = ("<!-- trial {}: written by scripts/studies/trial -->", "<!-- end of trial {} -->")
 WIDTH = 120
 
 
@@ -121,7 +121,7 @@ def write(path, pair, trial, flags):
         with open(path, encoding="utf-8") as file:
             text = file.read()
     begin, end = (mark.format(pair) for mark in MARKS)
-    command = f"scripts/trial --pair={pair} --runs={flags.runs} --clean={flags.clean} --seed={flags.seed}"
+    command = f"scripts/studies/trial --pair={pair} --runs={flags.runs} --clean={flags.clean} --seed={flags.seed}"
     command += f" --variant_cases={flags.variant_cases}" if flags.variant_cases else ""
     section = f"{begin}\n`{command}`:\n\n{tables(trial)}{end}\n"
     if begin in text:

@@ -3,7 +3,7 @@
 
 FILE gets one line of JSON for each graph: `versions` of the other worker, the request `compile`, and `tensors` with the
 bits (base64) of the inputs and the results of the run that fusesmith judges: the second one of each graph.
-scripts/gallery reads it.
+scripts/studies/gallery reads it.
 """
 
 import base64
@@ -12,7 +12,7 @@ import json
 import os
 import sys
 
-sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python/workers/protocol"))
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../python/workers/protocol"))
 
 from client import Worker
 from protocol import read_frame, redirect_standard_output, write_frame

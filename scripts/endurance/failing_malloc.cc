@@ -1,4 +1,4 @@
-// Preloaded by scripts/out_of_memory_sweep: makes one allocation of a program fail, once its main() runs.
+// Preloaded by out_of_memory_sweep: makes one allocation of a program fail, once its main() runs.
 //
 //   FAIL_ALLOCATION  which one, from 1; 0 or absent: none
 //   FAIL_MINIMUM     counts only allocations of at least so many bytes (default 0)

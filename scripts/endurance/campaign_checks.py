@@ -1,4 +1,4 @@
-"""What scripts/kill_campaign, scripts/disk_faults and scripts/long_campaign share: campaigns of a fixed length, their
+"""What kill_campaign, disk_faults and long_campaign share: campaigns of a fixed length, their
 processes, and what must hold of a work directory after any of them."""
 
 import json
@@ -8,7 +8,7 @@ import subprocess
 
 NOT_COMPARED = ("elapsed_s", "graphs_per_second", "history", "status", "gpus")
 CLEAN, CANNOT_WRITE, FINDINGS = 0, 73, 77
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def stats_of(workdir):
@@ -41,10 +41,10 @@ def workers_of(process):
 
 
 def build_shim(folder):
-    """scripts/failing_files.cc as a library to preload."""
+    """failing_files.cc as a library to preload."""
     shim = os.path.join(folder, "failing_files.so")
     subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-shared", "-fPIC", "-o", shim,
-                    os.path.join(ROOT, "scripts/failing_files.cc"), "-ldl"], check=True)
+                    os.path.join(ROOT, "scripts/endurance/failing_files.cc"), "-ldl"], check=True)
     return shim
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests of the rules: against the originals where they are installed (PyTorch, NumPy), else by hand; and of a trial.
 
-Usage: scripts/comparison/test_rules.py      (with an interpreter that has PyTorch)
+Usage: scripts/studies/comparison/test_rules.py      (with an interpreter that has PyTorch)
 FUSESMITH_BINARY names the program (default: build/release/fusesmith); without it, trials are not tested.
 """
 
@@ -15,9 +15,9 @@ import unittest
 import numpy as np
 import torch
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path[:0] = [os.path.join(ROOT, folder) for folder in
-                ("scripts", "python/workers/protocol", "python/workers/torch")]
+                ("scripts/studies", "python/workers/protocol", "python/workers/torch")]
 
 from comparison import counting, measuring, pages, picture, results, rules  # noqa: E402
 from comparison.measuring import Place, Subject, TrialError  # noqa: E402

@@ -120,7 +120,7 @@ def curve(trial):
 def svg(trial):
     everything, clean = trial["all_faults"], trial["clean"]
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}">',
-                      "<!-- Written by scripts/trial. -->", f"<style>{STYLE}</style>",
+                      "<!-- Written by scripts/studies/trial. -->", f"<style>{STYLE}</style>",
                       f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>',
                       *frame(everything["changed_finite"], clean["finite"]), *curve(trial), *dots_and_labels(trial),
                       "</svg>", ""])
