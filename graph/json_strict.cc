@@ -26,7 +26,7 @@ bool is_binary(char c) { return (c < ' ' || c > '~') && c != '\t' && c != '\r' &
 // reads more than once), and says where a truncated file stops making sense.
 class Limits {
  public:
-  explicit Limits(std::string_view text) : text_(text) {}
+  Limits(std::string_view text, int max_values) : text_(text), max_values_(max_values) {}
 
   std::optional<Problem> check() {
     if (text_.size() > kMaxJsonBytes) {
@@ -50,8 +50,7 @@ class Limits {
         open_.pop_back();
       }
       values += c == ',' || c == '[' || c == '{';
-      if (values > kMaxJsonValues)
-        return expected("at most " + std::to_string(kMaxJsonValues) + " values", i);
+      if (values > max_values_) return expected("at most " + std::to_string(max_values_) + " values", i);
       if (is_binary(c)) return expected("JSON text, got a binary byte", i);
       if (word_too_long(i)) return expected("a number or word of at most 64 characters", i);
     }
@@ -83,6 +82,7 @@ class Limits {
   }
 
   std::string_view text_;
+  int max_values_;
   std::vector<size_t> open_;
   int word_ = 0;
 };
@@ -193,11 +193,17 @@ Problem syntax_problem(std::string_view text, size_t at, const std::string& what
 }  // namespace
 
 Result<nlohmann::json> parse_strict_json(std::string_view text) {
-  if (const auto problem = Limits(text).check()) return *problem;
+  if (const auto problem = Limits(text, kMaxJsonValues).check()) return *problem;
   TreeBuilder builder;
   if (json::sax_parse(text.begin(), text.end(), &builder)) return builder.take();
   if (!builder.error_position()) return Problem{builder.problem()};
   return syntax_problem(text, *builder.error_position(), builder.problem());
+}
+
+nlohmann::ordered_json parse_record(std::string_view text) {
+  if (Limits(text, kMaxRecordValues).check()) return nullptr;
+  auto record = nlohmann::ordered_json::parse(text, nullptr, false);
+  return record.is_object() ? record : nlohmann::ordered_json(nullptr);
 }
 
 std::string json_quoted(std::string_view text) {

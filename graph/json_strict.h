@@ -18,6 +18,11 @@ inline constexpr int kMaxJsonValues = 1 << 18;
 // given twice in one object. Problems start with "line:column: ".
 Result<nlohmann::json> parse_strict_json(std::string_view text);
 
+// Of a file that fusesmith wrote and others may have changed: the object that the text is, or null where it
+// is anything else or exceeds the limits above, with kMaxRecordValues values.
+inline constexpr int kMaxRecordValues = 1 << 21;
+nlohmann::ordered_json parse_record(std::string_view text);
+
 // A string as JSON, with its quotes; bytes that are not UTF-8 are replaced.
 std::string json_quoted(std::string_view text);
 

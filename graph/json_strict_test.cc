@@ -200,5 +200,17 @@ TEST(StrictJson, QuotesAndShortens) {
   EXPECT_EQ(shortened("abcdef", 3), "abc... (6 characters)");
 }
 
+TEST(ParseRecord, ReadsObjectsOfBoundedDepth) {
+  const auto nested = [](size_t levels) {
+    return "{\"a\": " + std::string(levels, '[') + std::string(levels, ']') + "}";
+  };
+  EXPECT_EQ(parse_record(R"({"b": 1, "a": [2]})").dump(), R"({"b":1,"a":[2]})");
+  EXPECT_TRUE(parse_record(nested(kMaxJsonDepth - 1)).is_object());
+  EXPECT_TRUE(parse_record(nested(kMaxJsonDepth)).is_null());
+  EXPECT_TRUE(parse_record(nested(1 << 20)).is_null());
+  for (const char* text : {"", "[]", "1", "{", R"({"a": )"})
+    EXPECT_TRUE(parse_record(text).is_null()) << text;
+}
+
 }  // namespace
 }  // namespace fusesmith::graph

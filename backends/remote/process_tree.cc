@@ -1,12 +1,10 @@
 #include "backends/remote/process_tree.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -15,46 +13,22 @@
 #include <string>
 #include <unordered_map>
 
+#include "backends/remote/proc_files.h"
+
 namespace fusesmith::backends {
 namespace {
 
-// Without what is beyond a size that no such file has.
-std::string contents_of(pid_t id, const char* name) {
-  constexpr size_t kMost = size_t{4} << 20;
-  const std::string path = "/proc/" + std::to_string(id) + "/" + name;
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  std::string contents;
-  if (file < 0) return contents;
-  std::array<char, 4096> buffer;
-  while (contents.size() < kMost) {
-    const ssize_t count = read(file, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    contents.append(buffer.data(), static_cast<size_t>(count));
-  }
-  close(file);
-  return contents;
-}
-
-// The name of the program is in parentheses and may hold anything, also parentheses.
 std::optional<ProcessEntry> entry_of(pid_t id) {
-  const std::string text = contents_of(id, "stat");
-  const size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos || name_end + 2 >= text.size()) return {};
+  const std::string text = read_proc_file(id, "stat");
+  const std::string_view rest = after_name(text);
+  constexpr size_t kParent = 0, kStarted = 18;  // of the numbers after the state; fields 4 and 22 of proc(5)
+  const std::vector<int64_t> numbers = numbers_in(rest);
+  if (numbers.size() <= kStarted) return {};
   ProcessEntry entry{id};
-  entry.zombie = text[name_end + 2] == 'Z' || text[name_end + 2] == 'X';
-  constexpr int kState = 3, kParent = 4, kStarted = 22;  // fields, as proc(5) numbers them
-  const char *at = text.data() + name_end + 2, *const end = text.data() + text.size();
-  for (int field = kState; at < end; ++field) {
-    if (field == kParent) std::from_chars(at, end, entry.parent);
-    if (field == kStarted) {
-      std::from_chars(at, end, entry.started);
-      return entry;
-    }
-    while (at < end && *at != ' ') ++at;
-    ++at;
-  }
-  return {};
+  entry.zombie = rest[0] == 'Z' || rest[0] == 'X';
+  entry.parent = static_cast<pid_t>(numbers[kParent]);
+  entry.started = static_cast<uint64_t>(numbers[kStarted]);
+  return entry;
 }
 
 }  // namespace
@@ -88,47 +62,27 @@ std::vector<ProcessEntry> descendants_of(pid_t root, const std::vector<ProcessEn
 }
 
 std::vector<pid_t> tree_below(pid_t root) {
-  std::vector<pid_t> found, unread = {root};
-  while (!unread.empty()) {
-    const pid_t parent = unread.back();
-    unread.pop_back();
-    const std::string tasks = "/proc/" + std::to_string(parent) + "/task";
-    DIR* folder = opendir(tasks.c_str());
-    if (!folder) continue;  // it has ended
-    while (const dirent* task = readdir(folder)) {
-      if (task->d_name[0] == '.') continue;
-      const std::string children =
-          contents_of(parent, ("task/" + std::string(task->d_name) + "/children").c_str());
-      const char *at = children.data(), *const end = at + children.size();
-      for (pid_t child = 0; at < end;) {
-        const auto [next, error] = std::from_chars(at, end, child);
-        if (error != std::errc()) break;
-        found.push_back(child);
-        unread.push_back(child);
-        at = next + 1;
-      }
+  std::vector<pid_t> found;
+  const auto add_children = [&](pid_t parent) {
+    for (const std::string& thread : thread_folders(parent)) {
+      for (const pid_t child : children_of_thread(thread)) found.push_back(child);
     }
-    closedir(folder);
-  }
+  };
+  add_children(root);
+  for (size_t i = 0; i < found.size(); ++i) add_children(found[i]);
   return found;
 }
 
 double resident_mb(pid_t id) {
-  const std::string text = contents_of(id, "statm");
-  const size_t space = std::min(text.find(' '), text.size());
-  int64_t pages = 0;
-  if (space < text.size()) std::from_chars(text.data() + space + 1, text.data() + text.size(), pages);
-  return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+  const std::vector<int64_t> pages = numbers_in(read_proc_file(id, "statm"));
+  return pages.size() < 2 ? 0 : static_cast<double>(pages[1] * sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
 double proportional_mb(pid_t id) {
-  const std::string text = contents_of(id, "smaps_rollup");
+  const std::string text = read_proc_file(id, "smaps_rollup");
   const size_t line = text.find("\nPss:");
-  if (line == std::string::npos) return resident_mb(id);
-  const size_t number = std::min(text.find_first_of("0123456789", line), text.size());
-  int64_t kib = 0;
-  std::from_chars(text.data() + number, text.data() + text.size(), kib);
-  return static_cast<double>(kib) / 1024;
+  const std::vector<int64_t> kib = numbers_in(std::string_view(text).substr(std::min(line, text.size())));
+  return kib.empty() ? resident_mb(id) : static_cast<double>(kib.front()) / 1024;
 }
 
 void kill_process(const ProcessEntry& process) {
@@ -148,7 +102,7 @@ void kill_process(const ProcessEntry& process) {
 }
 
 bool has_in_environment(pid_t id, std::string_view entry) {
-  const std::string environment = contents_of(id, "environ");
+  const std::string environment = read_proc_file(id, "environ");
   for (size_t at = 0; at < environment.size(); at = environment.find('\0', at) + 1) {
     if (std::string_view(environment).substr(at).starts_with(entry)) return true;
     if (environment.find('\0', at) == std::string::npos) break;

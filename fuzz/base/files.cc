@@ -14,6 +14,8 @@
 #include <new>
 #include <utility>
 
+#include "fuzz/base/folder_walk.h"
+
 namespace fusesmith::fuzz {
 
 namespace fs = std::filesystem;
@@ -80,8 +82,7 @@ Result<std::string> read_standard_input(size_t limit, bool (*stop)()) {
 namespace {
 
 // Whether a folder that holds this stands for it, going by its name and kind.
-bool is_case_file(const fs::directory_entry& entry) {
-  const fs::path& file = entry.path();
+bool is_case_file(const fs::path& file) {
   const std::string name = file.filename().string();
   if (file.extension() != ".json" || name.starts_with(kTemporary)) return false;
   if (std::find(std::begin(kNoCases), std::end(kNoCases), name) != std::end(kNoCases)) return false;
@@ -99,17 +100,17 @@ Result<std::vector<std::string>> list_json(const std::string& path, int64_t* oth
     if (!fs::exists(path, error)) return problem(path, "read", ENOENT);
     return std::vector<std::string>{path};
   }
+  auto items = items_below(path);
+  if (!items) return Problem{items.problem()};
   std::vector<std::string> files;
-  std::error_code ignored;
-  fs::recursive_directory_iterator it(path, error);
-  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    if (is_case_file(*it)) {
-      files.push_back(it->path().string());
-    } else if (others && !it->path().filename().string().starts_with('.') && !it->is_directory(ignored)) {
+  for (const FolderItem& item : *items) {
+    const fs::path file = item.path;
+    if (is_case_file(file)) {
+      files.push_back(item.path);
+    } else if (others && !file.filename().string().starts_with('.') && !fs::is_directory(file, error)) {
       ++*others;
     }
   }
-  if (error) return problem(path, "list", error.value());
   std::sort(files.begin(), files.end());
   return files;
 }

@@ -17,6 +17,7 @@
 
 #include "fuzz/base/escape.h"
 #include "fuzz/base/files.h"
+#include "graph/json_strict.h"
 
 namespace fusesmith::fuzz {
 
@@ -48,7 +49,7 @@ Holder this_process() {
 
 Holder holder_of(const fs::path& file) {
   const auto text = read_file(WorkPath(file.parent_path()) / file.filename().string());
-  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  const Json json = text ? parse_record(*text) : Json();
   Holder holder;
   if (!json.is_object()) return holder;
   const auto word = [&](const char* key) {

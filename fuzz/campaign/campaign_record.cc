@@ -5,6 +5,7 @@
 
 #include "fuzz/base/files.h"
 #include "fuzz/base/lease.h"
+#include "graph/json_strict.h"
 
 namespace fusesmith::fuzz {
 
@@ -39,7 +40,7 @@ Result<CampaignRecord> read_campaign(const fs::path& workdir) {
   const WorkPath root(workdir);
   const auto identity = read_file(root / "campaign.json");
   if (!identity) return Problem{identity.problem() + "; expected a work directory of `fusesmith fuzz`"};
-  const Json options = Json::parse(*identity, nullptr, false);
+  const Json options = parse_record(*identity);
   if (!options.is_object())
     return Problem{(root / "campaign.json").string() + ": expected the JSON object that a campaign wrote"};
   for (const auto& [key, value] : options.items()) record.options[key] = option_text(value);

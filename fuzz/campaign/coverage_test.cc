@@ -189,6 +189,8 @@ TEST(CoverageGaps, OfNothingAreEverythingButPairs) {
   for (const Pattern& pattern : all_patterns()) guards += pattern.guards.size();
   EXPECT_EQ(gaps.guards.size(), guards);
   EXPECT_EQ(gaps.count(), static_cast<int64_t>(gaps.rare.size() + guards + gaps.ops.size()));
+  EXPECT_TRUE(rewrites_graphs("cpu_fused") && rewrites_graphs("cpu_fused, demo") &&
+              !rewrites_graphs("cpu, demo"));
   const CoverageGaps unrewritten = coverage_gaps({}, 0, rewrites_graphs("demo"));
   EXPECT_EQ(unrewritten.count(), static_cast<int64_t>(unrewritten.ops.size())) << "no pattern has gaps";
 }

@@ -5,6 +5,7 @@
 #include "fuzz/report/finding_markdown.h"
 #include "fuzz/run/case_files.h"
 #include "fuzz/run/interrupted.h"
+#include "graph/json_strict.h"
 
 namespace fusesmith::fuzz {
 
@@ -38,7 +39,7 @@ Result<bool> DamagedFiles::check_finding(const WorkPath& folder) {
   }
   const auto report_text = read_file(report), verdict_text = read_file(verdict);
   const bool report_whole = report_text && report_text->ends_with(kReportEnd);
-  const bool verdict_whole = verdict_text && nlohmann::json::parse(*verdict_text, nullptr, false).is_object();
+  const bool verdict_whole = verdict_text && parse_record(*verdict_text).is_object();
   const bool min_whole =
       has_min ? smallest.ok() : !report_text || report_text->find("/min.json`") == std::string::npos;
   if (report_whole && verdict_whole && min_whole) return true;

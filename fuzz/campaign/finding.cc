@@ -13,6 +13,7 @@
 #include "fuzz/report/finding_json.h"
 #include "fuzz/report/finding_markdown.h"
 #include "fuzz/run/case_files.h"
+#include "graph/json_strict.h"
 
 namespace fusesmith::fuzz {
 
@@ -122,7 +123,7 @@ std::string first_verdict_text(const Verdict& verdict) { return text_of(judged_j
 
 std::optional<VerdictClass> recorded_class(const WorkPath& folder) {
   const auto text = read_file(folder / "verdict.json");
-  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  const Json json = text ? parse_record(*text) : Json();
   const auto found = json.is_object() ? json.find("verdict") : json.end();
   if (found == json.end() || !found->is_string()) return {};
   return parse_verdict(found->get<std::string>());

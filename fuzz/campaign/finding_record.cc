@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "fuzz/report/first_report.h"
+#include "graph/json_strict.h"
 
 namespace fusesmith::fuzz {
 
@@ -41,7 +42,7 @@ FindingRecord read_finding(const WorkPath& folder, Lines& problems) {
   record.folder = folder;
   record.file = folder / kCaseFile;
   record.cases = number_of(read_text(folder / "count", problems));
-  record.verdict = Json::parse(read_text(folder / "verdict.json", problems), nullptr, false);
+  record.verdict = parse_record(read_text(folder / "verdict.json", problems));
   if (!record.verdict.is_object()) record.verdict = Json();
   for (const char* name : {kCaseFile, "min.json"}) {
     const std::string text = read_text(folder / name, problems);

@@ -11,6 +11,7 @@
 #include "fuzz/campaign/campaign_run.h"
 #include "fuzz/campaign/finding_record.h"
 #include "fuzz/report/first_report.h"
+#include "graph/json_strict.h"
 
 namespace fusesmith::fuzz {
 
@@ -99,7 +100,7 @@ void Campaign::tell_report(const std::string& signature) {
   const auto folder = directory_.finding(signature);
   const auto text =
       is_finished(folder) ? read_file(folder / "verdict.json") : Result<std::string>(Problem{""});
-  const auto verdict = text ? Json::parse(*text, nullptr, false) : Json();
+  const auto verdict = text ? parse_record(*text) : Json();
   const auto report = verdict.is_object() ? verdict.find("report") : verdict.end();
   if (report == verdict.end()) return;
   const std::string known = text_member(*report, "known_issue");

@@ -11,6 +11,7 @@
 
 #include "fuzz/campaign/finding_record.h"
 #include "fuzz/run/interrupted.h"
+#include "graph/json_strict.h"
 
 namespace fusesmith::fuzz {
 
@@ -54,7 +55,7 @@ std::string flag_text(const Json& value) {
 // What differs between the identities, or nothing. The version may: a resumed campaign is then one of two
 // versions.
 std::optional<Problem> compare(const WorkPath& file, const std::string& text, const Identity& identity) {
-  const Json there = Json::parse(text, nullptr, false);
+  const Json there = parse_record(text);
   if (!there.is_object())
     return Problem{file.string() + ": expected the JSON object that a campaign wrote" +
                    std::string(kRestore)};
@@ -86,7 +87,7 @@ std::optional<Problem> compare(const WorkPath& file, const std::string& text, co
 
 std::string WorkDirectory::recorded(const std::string& path, std::string_view key) {
   const auto text = read_file(WorkPath(path) / "campaign.json");
-  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  const Json json = text ? parse_record(*text) : Json();
   const auto value = json.is_object() ? json.find(std::string(key)) : json.end();
   return value != json.end() ? flag_text(*value) : "";
 }
@@ -173,7 +174,7 @@ std::optional<Problem> WorkDirectory::load_identity(const Identity& identity) {
   const WorkPath file = path_ / "campaign.json";
   const auto text = read_file(file);
   if (!text) return Problem{text.problem()};
-  if (Json::parse(*text, nullptr, false).is_object()) return compare(file, *text, identity);
+  if (parse_record(*text).is_object()) return compare(file, *text, identity);
   const Json wanted = Json::parse(identity_);
   const bool counted = stats_.cases + stats_.invalid > 0;
   if (counted && (wanted["seed"] != stats_.seed || wanted["shard"] != stats_.shard))

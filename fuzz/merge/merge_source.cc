@@ -8,6 +8,7 @@
 #include "fuzz/campaign/campaign.h"
 #include "fuzz/campaign/finding_record.h"
 #include "fuzz/run/case_files.h"
+#include "graph/json_strict.h"
 #include "graph/philox.h"
 
 namespace fusesmith::fuzz {
@@ -24,7 +25,7 @@ bool is_plain_name(const std::string& name) {
 
 PlainJson read_object(const WorkPath& file) {
   const auto text = read_file(file);
-  const PlainJson json = text ? PlainJson::parse(*text, nullptr, false) : PlainJson();
+  const PlainJson json = text ? PlainJson(parse_record(*text)) : PlainJson();
   return json.is_object() ? json : PlainJson::object();
 }
 
@@ -100,7 +101,7 @@ void read_corpus(MergeSource& source, const ListFolder& list) {
 }  // namespace
 
 Result<std::string> shard_key(const std::string& identity_text) {
-  PlainJson json = PlainJson::parse(identity_text, nullptr, false);
+  PlainJson json = PlainJson(parse_record(identity_text));
   if (!json.is_object()) return Problem{"expected the JSON object that a campaign wrote"};
   const auto seed = json.find("seed");
   if (seed == json.end() || !seed->is_number_integer()) return Problem{"seed: expected a number"};

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "graph/json_strict.h"
+
 namespace fusesmith::fuzz {
 
 namespace {
@@ -63,7 +65,7 @@ std::string merged_identity(const std::vector<Shard>& shards) {
   Json values = Json::object(), keys = Json::array();
   for (const Shard& shard : shards) {
     keys.push_back(shard.key);
-    const Json identity = Json::parse(shard.identity_text, nullptr, false);
+    const Json identity = parse_record(shard.identity_text);
     if (!identity.is_object()) continue;
     for (const auto& [name, value] : identity.items()) {
       Json& all = values[name];

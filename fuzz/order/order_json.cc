@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "graph/json_strict.h"
+
 namespace fusesmith::fuzz {
 namespace {
 
@@ -132,7 +134,7 @@ Json sum_tree_json(const SumTree& tree) {
 }
 
 Result<SumTree> parse_sum_tree(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_record(text);
   if (!json.is_object() || json.size() != 1 || !json.contains("nodes") || !json["nodes"].is_array())
     return Problem{"expected {\"nodes\": [...]}"};
   SumTree tree;

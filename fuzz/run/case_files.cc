@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/base/files.h"
+#include "fuzz/base/folder_walk.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/run/known_names.h"
 #include "graph/json_strict.h"
@@ -32,13 +33,12 @@ bool is_in_work_directory(std::filesystem::path folder) {
 
 // Of the links below a folder, whatever they are named.
 std::vector<std::string> refused_links(const std::string& folder) {
-  namespace fs = std::filesystem;
   std::vector<std::string> lines;
-  std::error_code error, ignored;
-  fs::recursive_directory_iterator it(folder, error);
-  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    if (!it->is_symlink(ignored)) continue;
-    if (const auto problem = refused_link(it->path().string())) lines.push_back(problem->what);
+  const auto items = items_below(folder);
+  if (!items) return lines;
+  for (const FolderItem& item : *items) {
+    if (!item.is_link) continue;
+    if (const auto problem = refused_link(item.path)) lines.push_back(problem->what);
   }
   std::sort(lines.begin(), lines.end());
   return lines;

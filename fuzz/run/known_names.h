@@ -13,8 +13,11 @@ namespace fusesmith::fuzz {
 // Every name that all_backends() may have, in whatever build; besides them, those of workers.
 inline constexpr std::string_view kBackendsOfAllBuilds[] = {"cpu", "cpu_fused", "cuda", "cuda_fused"};
 
-// Whether the backend rewrites graphs by patterns, also where this build lacks it.
-inline bool rewrites_graphs(std::string_view backend) { return backend.ends_with("_fused"); }
+// Whether the backend rewrites graphs by patterns, also where this build lacks it. Of a merged campaign,
+// whose shards had several candidates ("cpu_fused, demo"): whether any of them does.
+inline bool rewrites_graphs(std::string_view backends) {
+  return backends.ends_with("_fused") || backends.find("_fused, ") != std::string_view::npos;
+}
 
 // The first name that is not known: "expect.verdict: unknown verdict "defct" (did you mean "defect"?), ...".
 // Backends that this build merely lacks are known.
