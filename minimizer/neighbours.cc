@@ -4,6 +4,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "graph/pointwise_formula.h"
 #include "minimizer/dimensions.h"
 #include "minimizer/edit.h"
 #include "minimizer/measure.h"
@@ -37,15 +38,20 @@ std::string axis_text(const Graph& graph, const Dimension& d) {
   return graph.name(d.value) + " axis " + std::to_string(d.axis);
 }
 
-// One operation on single elements can stand for another one: what fails with others does not depend on it.
+// Every op that computes elements of one or two float tensors, with its default attributes: one can stand for
+// another, and what fails with others does not depend on it.
 const std::vector<Op>& elementwise_ops() {
-  static const std::vector<Op> ops = {Relu{}, Gelu{}, Sigmoid{}, Exp{}, Scale{},  Softcap{},
-                                      Add{},  Sub{},  Mul{},     Div{}, Maximum{}};
+  static const std::vector<Op> ops = [] {
+    std::vector<Op> found;
+    for_each_op([&]<class T>(std::type_identity<T>) {
+      const Types floats(static_cast<size_t>(T::info.max_inputs), {Dtype::f32, {2}});
+      const Op op = T{};
+      if (floats.empty() || floats.size() > 2 || std::is_same_v<T, Cast> || !infer(op, floats).ok()) return;
+      if (graph::is_elementwise(op, floats)) found.push_back(op);
+    });
+    return found;
+  }();
   return ops;
-}
-
-bool is_elementwise(const Op& op) {
-  return info(op).op_class == OpClass::pointwise || info(op).op_class == OpClass::select;
 }
 
 bool commutes(const Op& op) {
@@ -197,7 +203,9 @@ class Search {
     for (int i = 0; i < operands; ++i) {
       if (is_float(graph_.type(node.inputs[static_cast<size_t>(i)]).dtype)) floats.push_back(i);
     }
-    if (is_elementwise(node.op)) {
+    Types types;
+    for (const ValueId v : node.inputs) types.push_back(graph_.type(v));
+    if (is_elementwise(node.op, types)) {
       std::vector<std::vector<int>> single, pair;
       for (const int operand : floats) single.push_back({operand});
       if (floats.size() >= 2) pair.push_back({floats[0], floats[1]});

@@ -1,8 +1,10 @@
-// Composite ops run their expansion, node by node.
+// Every op by the kernel of its class; composite ops run their expansion, node by node or in one loop.
 #include <algorithm>
 
 #include "backends/common/kernels.h"
+#include "backends/common/pointwise.h"
 #include "backends/common/run_node.h"
+#include "backends/common/scalar_step.h"
 #include "graph/expand.h"
 #include "graph/formula.h"
 
@@ -67,11 +69,26 @@ void compute_parts(const Op& op, Inputs in, Outputs out, const KernelOptions& op
   for (size_t i = 0; i < out.size(); ++i) out[i] = *values[static_cast<size_t>(graph->outputs()[i])];
 }
 
+namespace {
+
+// In one loop where the formula has pointwise ops alone and no probe asks for the values of its parts.
+void compute_defined(const Op& op, Inputs in, Outputs out, const KernelOptions& options) {
+  Types types;
+  for (const Tensor* tensor : in) types.push_back(tensor->type);
+  const auto formula = detailed(options.probe) ? std::nullopt : pointwise_formula(op, types);
+  if (formula) return compute_formula(*formula, in, out[0]);
+  compute_parts(op, in, out, options);
+}
+
+}  // namespace
+
 void compute(const Op& op, Inputs in, Outputs out, const KernelOptions& options) {
   std::visit(
       [&]<class T>(const T& x) {
         if constexpr (DefinedOp<T>)
-          compute_parts(op, in, out, options);
+          compute_defined(op, in, out, options);
+        else if constexpr (kComputesElements<T> && !std::same_as<T, Cast>)
+          compute_pointwise(op, in, out, options);
         else
           compute(x, in, out, options);
       },

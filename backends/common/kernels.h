@@ -1,5 +1,5 @@
-// The kernels behind run_node: one overload for each op that no formula defines. `out` is allocated with its
-// type; inputs were checked by infer(). Kernels with inner values take a probe.
+// The kernels behind run_node: one overload for each op that is neither pointwise nor defined by a formula.
+// `out` is allocated with its type; inputs were checked by infer(). Kernels with inner values take a probe.
 #pragma once
 
 #include <span>

@@ -1,15 +1,17 @@
-// Pointwise ops: each element in f32 by one expression, rounded once to the storage dtype.
-#include "backends/common/float_functions.h"
+// Pointwise ops: each element in f32 by one expression (scalar_op.h), rounded once to the storage dtype.
+#include "backends/common/pointwise.h"
+
 #include "backends/common/floats.h"
 #include "backends/common/kernels.h"
+#include "backends/common/scalar_step.h"
 #include "backends/common/shown_step.h"
 #include "backends/common/strided.h"
 
 namespace fusesmith::backends {
 namespace {
 
-template <class T, class F>
-void unary(const T& op, Inputs in, Outputs out, const KernelOptions& options, F f) {
+template <class F>
+void unary(const Op& op, Inputs in, Outputs out, const KernelOptions& options, F f) {
   if (show_elements<1>(op, in, out[0], options, f)) return;
   const Floats x(*in[0]);
   write_floats(out[0], [&](std::span<float> y) {
@@ -17,8 +19,8 @@ void unary(const T& op, Inputs in, Outputs out, const KernelOptions& options, F 
   });
 }
 
-template <class T, class F>
-void binary(const T& op, Inputs in, Outputs out, const KernelOptions& options, F f) {
+template <class F>
+void binary(const Op& op, Inputs in, Outputs out, const KernelOptions& options, F f) {
   if (show_elements<2>(op, in, out[0], options, f)) return;
   const Floats a(*in[0]), b(*in[1]);
   const Shape& shape = out[0].type.shape;
@@ -37,62 +39,12 @@ void binary(const T& op, Inputs in, Outputs out, const KernelOptions& options, F
 
 }  // namespace
 
-void compute(const Add& op, Inputs in, Outputs out, const KernelOptions& options) {
-  binary(op, in, out, options, [](float a, float b) { return a + b; });
-}
-void compute(const Sub& op, Inputs in, Outputs out, const KernelOptions& options) {
-  binary(op, in, out, options, [](float a, float b) { return a - b; });
-}
-void compute(const Mul& op, Inputs in, Outputs out, const KernelOptions& options) {
-  binary(op, in, out, options, [](float a, float b) { return a * b; });
-}
-void compute(const Div& op, Inputs in, Outputs out, const KernelOptions& options) {
-  binary(op, in, out, options, [](float a, float b) { return a / b; });
-}
-void compute(const Maximum& op, Inputs in, Outputs out, const KernelOptions& options) {
-  binary(op, in, out, options, maximum);
-}
-
-void compute(const Scale& op, Inputs in, Outputs out, const KernelOptions& options) {
-  const float factor = static_cast<float>(op.factor);
-  if (op.inverse)
-    unary(op, in, out, options, [=](float x) { return x / factor; });
-  else
-    unary(op, in, out, options, [=](float x) { return x * factor; });
-}
-
-void compute(const Relu& op, Inputs in, Outputs out, const KernelOptions& options) {
-  unary(op, in, out, options, relu);
-}
-void compute(const Silu& op, Inputs in, Outputs out, const KernelOptions& options) {
-  unary(op, in, out, options, silu);
-}
-void compute(const Sigmoid& op, Inputs in, Outputs out, const KernelOptions& options) {
-  unary(op, in, out, options, sigmoid);
-}
-void compute(const Rsqrt& op, Inputs in, Outputs out, const KernelOptions& options) {
-  unary(op, in, out, options, reciprocal_sqrt);
-}
-void compute(const Tanh& op, Inputs in, Outputs out, const KernelOptions& options) {
-  unary(op, in, out, options, [](float x) { return std::tanh(x); });
-}
-void compute(const Exp& op, Inputs in, Outputs out, const KernelOptions& options) {
-  unary(op, in, out, options, [](float x) { return std::exp(x); });
-}
-void compute(const Sqrt& op, Inputs in, Outputs out, const KernelOptions& options) {
-  unary(op, in, out, options, [](float x) { return std::sqrt(x); });
-}
-void compute(const Softcap& op, Inputs in, Outputs out, const KernelOptions& options) {
-  unary(op, in, out, options, [cap = static_cast<float>(op.cap)](float x) { return softcap(x, cap); });
-}
-
-void compute(const Gelu& op, Inputs in, Outputs out, const KernelOptions& options) {
-  switch (op.form) {
-    case Gelu::Form::erf:
-      return unary(op, in, out, options, gelu_erf);
-    case Gelu::Form::tanh:
-      return unary(op, in, out, options, gelu_tanh);
-  }
+void compute_pointwise(const Op& op, Inputs in, Outputs out, const KernelOptions& options) {
+  with_function(scalar_step(op, out[0].type.dtype, in.size()), [&](auto arity, auto f) {
+    if constexpr (arity == 1) unary(op, in, out, options, [f](float a) { return f(a, 0, 0); });
+    if constexpr (arity == 2) binary(op, in, out, options, [f](float a, float b) { return f(a, b, 0); });
+    check(arity == 1 || arity == 2, "compute_pointwise: an op with one or two operands");
+  });
 }
 
 void compute(const Cast& op, Inputs in, Outputs out, const KernelOptions& options) {
@@ -102,6 +54,13 @@ void compute(const Cast& op, Inputs in, Outputs out, const KernelOptions& option
   if (is_float(x.type.dtype)) return unary(op, in, out, {}, [](float value) { return value; });
   // By way of f32, large integers would be rounded twice.
   for (int64_t i = 0; i < x.size(); ++i) out[0].set(i, x.value(i));
+}
+
+void compute_formula(const PointwiseFormula& formula, Inputs in, Tensor& out) {
+  std::vector<std::vector<float>> operands;
+  for (const Tensor* x : in)
+    operands.push_back(spread(*x, broadcast_strides(x->type.shape, out.type.shape), out.type.shape));
+  write_floats(out, [&](std::span<float> y) { run_formula(formula, operands, y); });
 }
 
 }  // namespace fusesmith::backends

@@ -11,10 +11,10 @@
 
 #include "backends/common/floats.h"
 #include "backends/common/reduce.h"
+#include "backends/common/round_through.h"
 #include "backends/cpu_fused/attention_scores.h"
 #include "backends/cpu_fused/key_splits.h"
 #include "backends/cpu_fused/panels.h"
-#include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 
 namespace fusesmith::backends {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "backends/common/floats.h"
+#include "backends/common/round_through.h"
 #include "backends/cpu_fused/activate.h"
 #include "backends/cpu_fused/offsets.h"
 #include "backends/cpu_fused/panels.h"
-#include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 #include "backends/cpu_fused/step_names.h"
 

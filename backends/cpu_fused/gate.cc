@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "backends/common/floats.h"
+#include "backends/common/round_through.h"
 #include "backends/cpu_fused/activate.h"
-#include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 #include "backends/cpu_fused/step_names.h"
 

@@ -3,9 +3,9 @@
 #include <numeric>
 
 #include "backends/common/floats.h"
+#include "backends/common/round_through.h"
 #include "backends/cpu_fused/intermittent_fault.h"
 #include "backends/cpu_fused/offsets.h"
-#include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 #include "backends/rewrite/kernel_tiles.h"
 

@@ -5,10 +5,9 @@
 #include <cmath>
 #include <vector>
 
-#include "backends/common/float_functions.h"
 #include "backends/common/floats.h"
+#include "backends/common/scalar_step.h"
 #include "backends/common/strided.h"
-#include "backends/cpu_fused/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 #include "backends/rewrite/kernel_tiles.h"
 
@@ -17,98 +16,18 @@ namespace {
 
 constexpr size_t kBlock = cpu_tile("pointwise_chain", "elements");
 using Block = std::array<float, kBlock>;
-using Arguments = std::array<const float*, 3>;
-
-template <class F>
-void each(size_t count, float* y, F f) {
-  for (size_t i = 0; i < count; ++i) y[i] = f(i);
-}
 
 struct StepFaults {
   bool skip_cast = false, swap_where = false, drop_nan = false;
 };
 
-// One step over `count` elements, for every op of the classes pointwise and select.
-class StepRunner {
- public:
-  StepRunner(const PointwiseChain::Step& step, const Arguments& x, size_t count, float* y,
-             const StepFaults& faults)
-      : step_(step), a_(x[0]), b_(x[1]), c_(x[2]), count_(count), y_(y), faults_(faults) {}
-
-  void operator()(const Add&) const {
-    each(count_, y_, [&](size_t i) { return a_[i] + b_[i]; });
-  }
-  void operator()(const Sub&) const {
-    each(count_, y_, [&](size_t i) { return a_[i] - b_[i]; });
-  }
-  void operator()(const Mul&) const {
-    each(count_, y_, [&](size_t i) { return a_[i] * b_[i]; });
-  }
-  void operator()(const Div&) const {
-    each(count_, y_, [&](size_t i) { return a_[i] / b_[i]; });
-  }
-  void operator()(const Maximum&) const {
-    if (faults_.drop_nan) return each(count_, y_, [&](size_t i) { return std::fmax(a_[i], b_[i]); });
-    each(count_, y_, [&](size_t i) { return maximum(a_[i], b_[i]); });
-  }
-  void operator()(const Scale& op) const {
-    const float factor = static_cast<float>(op.factor);
-    each(count_, y_, [&](size_t i) { return op.inverse ? a_[i] / factor : a_[i] * factor; });
-  }
-  void operator()(const Relu&) const {
-    each(count_, y_, [&](size_t i) { return relu(a_[i]); });
-  }
-  void operator()(const Gelu& op) const {
-    const auto gelu = op.form == Gelu::Form::erf ? gelu_erf : gelu_tanh;
-    each(count_, y_, [&](size_t i) { return gelu(a_[i]); });
-  }
-  void operator()(const Silu&) const {
-    each(count_, y_, [&](size_t i) { return silu(a_[i]); });
-  }
-  void operator()(const Sigmoid&) const {
-    each(count_, y_, [&](size_t i) { return sigmoid(a_[i]); });
-  }
-  void operator()(const Tanh&) const {
-    each(count_, y_, [&](size_t i) { return std::tanh(a_[i]); });
-  }
-  void operator()(const Exp&) const {
-    each(count_, y_, [&](size_t i) { return std::exp(a_[i]); });
-  }
-  void operator()(const Sqrt&) const {
-    each(count_, y_, [&](size_t i) { return std::sqrt(a_[i]); });
-  }
-  void operator()(const Rsqrt&) const {
-    each(count_, y_, [&](size_t i) { return reciprocal_sqrt(a_[i]); });
-  }
-  void operator()(const Softcap& op) const {
-    const float cap = static_cast<float>(op.cap);
-    each(count_, y_, [&](size_t i) { return softcap(a_[i], cap); });
-  }
-  void operator()(const Cast& op) const {
-    std::copy_n(a_, count_, y_);
-    if (!faults_.skip_cast) round_through(op.dtype, {y_, count_});
-  }
-  void operator()(const Where&) const {
-    const float *yes = faults_.swap_where ? c_ : b_, *no = faults_.swap_where ? b_ : c_;
-    each(count_, y_, [&](size_t i) { return a_[i] != 0 ? yes[i] : no[i]; });
-  }
-  void operator()(const MaskedFill& op) const {
-    const float value = static_cast<float>(round_to(step_.dtype, op.value));
-    each(count_, y_, [&](size_t i) { return (b_[i] != 0) != op.inverted ? value : a_[i]; });
-  }
-  template <class T>
-  void operator()(const T&) const {
-    static_assert(T::info.op_class != OpClass::pointwise && T::info.op_class != OpClass::select);
-    check(false, "pointwise_chain: a step is neither pointwise nor select");
-  }
-
- private:
-  const PointwiseChain::Step& step_;
-  const float *a_, *b_, *c_;
-  size_t count_;
-  float* y_;
-  const StepFaults& faults_;
-};
+// One step over the elements of y.
+void run(const ScalarStep& step, ScalarArguments x, const StepFaults& faults, std::span<float> y) {
+  if (step.op == ScalarOp::where && faults.swap_where) std::swap(x[1], x[2]);
+  if (step.op == ScalarOp::round && faults.skip_cast) return void(std::copy_n(x[0], y.size(), y.data()));
+  if (step.op != ScalarOp::maximum || !faults.drop_nan) return run_step(step, x, y);
+  for (size_t i = 0; i < y.size(); ++i) y[i] = std::fmax(x[0][i], x[1][i]);
+}
 
 // The steps as a probe sees them: their arguments as each reads them, and their values.
 class ShownSteps {
@@ -123,7 +42,7 @@ class ShownSteps {
   }
 
   // Elements [at, at + count) of the step's arguments.
-  void read(size_t step, size_t at, size_t count, Arguments& x) {
+  void read(size_t step, size_t at, size_t count, ScalarArguments& x) {
     for (size_t k = 0; k < copies_.size() && x[k]; ++k) {
       for (size_t i = 0; i < count; ++i) copies_[k][i] = steps_[step].operand(k, at + i, x[k][i]);
       x[k] = copies_[k].data();
@@ -163,6 +82,8 @@ void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& ou
   }
   const StepFaults faults{scope.planted("explicit_cast_skipped"), scope.planted("where_branches_swapped"),
                           scope.planted("chain_maximum_drops_nan")};
+  std::vector<ScalarStep> functions;
+  for (const PointwiseStep& step : chain.steps) functions.push_back(scalar_step(step));
   std::vector<Block> blocks(chain.steps.size());
   ShownSteps shown(chain, scope.probe);
   write_floats(out, [&](std::span<float> y) {
@@ -172,16 +93,17 @@ void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& ou
     for (size_t at = 0; at < all; at += kBlock) {
       const size_t count = std::min(kBlock, all - at);
       for (size_t s = 0; s < chain.steps.size(); ++s) {
-        const auto& step = chain.steps[s];
-        Arguments x{};
-        for (size_t i = 0; i < step.arguments.size(); ++i) {
-          const int from = step.arguments[i];
+        const std::vector<int>& arguments = chain.steps[s].arguments;
+        ScalarArguments x{};
+        for (size_t i = 0; i < arguments.size(); ++i) {
+          const int from = arguments[i];
           x[i] = from >= 0 ? blocks[static_cast<size_t>(from)].data()
                            : operands[static_cast<size_t>(-1 - from)].data() + at;
         }
         shown.read(s, at, count, x);
-        std::visit(StepRunner(step, x, count, blocks[s].data(), faults), step.op);
-        shown.computed(s, at, std::span(blocks[s]).first(count));
+        const std::span<float> values = std::span(blocks[s]).first(count);
+        run(functions[s], x, faults, values);
+        shown.computed(s, at, values);
       }
       std::copy_n(blocks.back().data(), count, y.data() + at);
     }

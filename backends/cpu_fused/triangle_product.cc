@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "backends/common/floats.h"
-#include "backends/cpu_fused/round_through.h"
+#include "backends/common/round_through.h"
 #include "backends/cpu_fused/run_fused.h"
 
 namespace fusesmith::backends {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/pointwise_formula.h"
 
 namespace fusesmith::backends {
 
@@ -153,11 +154,7 @@ struct PointwiseChain {
     ValueId value = -1;
     Shape strides;  // over `shape`; 0 along broadcast axes
   };
-  struct Step {
-    Op op;
-    Dtype dtype = Dtype::f32;    // dtype of its value in the graph
-    std::vector<int> arguments;  // i >= 0: the value of step i; i < 0: operands[-1 - i]
-  };
+  using Step = PointwiseStep;  // its arguments below 0 are operands[-1 - i]
   Shape shape;
   std::vector<Operand> operands;
   std::vector<Step> steps;  // the last one is the output

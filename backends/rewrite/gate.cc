@@ -44,7 +44,7 @@ std::optional<Factors> factors(const MatchContext& context, const Node& product,
 // Whether pointwise_chain would take more than these.
 bool joins_others(const MatchContext& context, const Factors& f, ValueId out) {
   const auto joins = [&](std::optional<int> n) {
-    return n && is_pointwise(context.node(*n).op) && context.shape(context.output(*n)) == context.shape(out);
+    return n && is_elementwise(context, *n) && context.shape(context.output(*n)) == context.shape(out);
   };
   return context.enabled("pointwise_chain") &&
          (joins(context.sole_consumer(out)) || joins(context.inner_producer(f.gate)) ||

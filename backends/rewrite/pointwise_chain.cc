@@ -1,7 +1,8 @@
 // pointwise_chain: two or more pointwise and select ops of one output shape that form a tree run as one
 // kernel, element by element in f32. Implicit 16-bit roundings inside are dropped; the rounding of an
-// explicit cast is performed.
+// explicit cast is performed. Ops whose formulas are pointwise (graph/pointwise_formula.h) are steps too.
 #include <algorithm>
+#include <map>
 
 #include "backends/rewrite/matching/deviations.h"
 #include "backends/rewrite/matching/example_graph.h"
@@ -18,7 +19,7 @@ std::vector<int> chain_nodes(const MatchContext& context, int root) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (ValueId v : context.node(nodes[i]).inputs) {
       const auto n = context.inner_producer(v);
-      if (n && is_pointwise(context.node(*n).op) && context.shape(v) == shape) nodes.push_back(*n);
+      if (n && context.shape(v) == shape && is_elementwise(context, *n)) nodes.push_back(*n);
     }
   }
   std::sort(nodes.begin(), nodes.end());
@@ -39,29 +40,54 @@ void rewrite_wrongly(const Faults& faults, PointwiseChain::Step& step) {
     std::swap(step.arguments[0], step.arguments[1]);
 }
 
-PointwiseChain program(const MatchContext& context, const std::vector<int>& nodes) {
-  PointwiseChain chain;
-  chain.shape = context.shape(context.output(nodes.back()));
-  const auto argument = [&](ValueId v) {
-    const auto producer = context.graph().producer(v);
-    const auto step = producer ? std::find(nodes.begin(), nodes.end(), *producer) : nodes.end();
-    if (step != nodes.end()) return static_cast<int>(step - nodes.begin());
-    auto& operands = chain.operands;
-    auto known = std::find_if(operands.begin(), operands.end(), [&](const auto& o) { return o.value == v; });
-    if (known == operands.end()) {
-      known = operands.insert(known, {v, broadcast_strides(context.shape(v), chain.shape)});
+// Makes the steps of the nodes in graph order; a formula's steps stand in its node's place.
+class ChainProgram {
+ public:
+  ChainProgram(const MatchContext& context, const std::vector<int>& nodes) : context_(context) {
+    chain_.shape = context.shape(context.output(nodes.back()));
+    for (const int n : nodes) {
+      const Node& node = context.node(n);
+      std::vector<int> operands;
+      for (const ValueId v : node.inputs) operands.push_back(argument(v));
+      if (const auto formula = pointwise_formula(node.op, context.input_types(n))) {
+        add_formula(*formula, operands);
+      } else {
+        add({node.op, context.graph().type(node.first_output).dtype, std::move(operands)});
+      }
+      step_of_[node.first_output] = static_cast<int>(chain_.steps.size()) - 1;
     }
-    return -1 - static_cast<int>(known - operands.begin());
-  };
-  for (int n : nodes) {
-    const Node& node = context.node(n);
-    PointwiseChain::Step step{node.op, context.graph().type(node.first_output).dtype, {}};
-    for (ValueId v : node.inputs) step.arguments.push_back(argument(v));
-    rewrite_wrongly(context.faults(), step);
-    chain.steps.push_back(std::move(step));
   }
-  return chain;
-}
+
+  PointwiseChain take() { return std::move(chain_); }
+
+ private:
+  int argument(ValueId v) {
+    if (const auto step = step_of_.find(v); step != step_of_.end()) return step->second;
+    auto& operands = chain_.operands;
+    auto known = std::find_if(operands.begin(), operands.end(), [&](const auto& o) { return o.value == v; });
+    if (known == operands.end())
+      known = operands.insert(known, {v, broadcast_strides(context_.shape(v), chain_.shape)});
+    return -1 - static_cast<int>(known - operands.begin());
+  }
+
+  void add_formula(const PointwiseFormula& formula, const std::vector<int>& operands) {
+    const int first = static_cast<int>(chain_.steps.size());
+    for (PointwiseStep step : formula.steps) {
+      for (int& from : step.arguments)
+        from = from >= 0 ? first + from : operands[static_cast<size_t>(-1 - from)];
+      add(std::move(step));
+    }
+  }
+
+  void add(PointwiseStep step) {
+    rewrite_wrongly(context_.faults(), step);
+    chain_.steps.push_back(std::move(step));
+  }
+
+  const MatchContext& context_;
+  std::map<ValueId, int> step_of_;
+  PointwiseChain chain_;
+};
 
 // Injected fault: a vector is broadcast along the last axis but one, where sizes do not tell them apart.
 void broadcast_along_wrong_axis(const MatchContext& context, PointwiseChain& chain) {
@@ -81,7 +107,7 @@ constexpr std::string_view kPointwiseChainGuards[] = {
 // Says why what computes an operand stays outside the loop.
 void refuse_producer(const MatchContext& context, ValueId operand, const Shape& shape) {
   const auto producer = context.graph().producer(operand);
-  if (!producer || !context.is_free(*producer) || !is_pointwise(context.node(*producer).op)) return;
+  if (!producer || !context.is_free(*producer) || !is_elementwise(context, *producer)) return;
   if (!context.is_inner(operand))
     context.refuse(context.outer_guard(operand));
   else if (context.shape(operand) != shape)
@@ -89,14 +115,14 @@ void refuse_producer(const MatchContext& context, ValueId operand, const Shape& 
 }
 
 std::optional<Match> match_pointwise_chain(const MatchContext& context, int n) {
-  if (!is_pointwise(context.node(n).op)) return std::nullopt;
+  if (!is_elementwise(context, n)) return std::nullopt;
   std::vector<int> nodes = chain_nodes(context, n);
   if (nodes.size() < 2) {
     for (ValueId operand : context.node(n).inputs)
       refuse_producer(context, operand, context.shape(context.output(n)));
     return std::nullopt;
   }
-  PointwiseChain chain = program(context, nodes);
+  PointwiseChain chain = ChainProgram(context, nodes).take();
   if (context.faults().has("chain_broadcasts_wrong_axis")) broadcast_along_wrong_axis(context, chain);
   Match found{nodes, {"pointwise_chain"}, {}, std::move(chain)};
   for (int inner : nodes) {
@@ -152,6 +178,13 @@ constexpr GraphRecipe kPointwiseChainExamples[] = {
        const ValueId decay = g.node(Rsqrt{}, g.node(Exp{}, g.node(Softcap{4}, x)));
        const ValueId gate = g.node(Maximum{}, g.node(Tanh{}, y), g.node(Sqrt{}, g.node(Sigmoid{}, x)));
        return g.outputs(g.node(Mul{}, decay, gate));
+     }},
+    {"formulas",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.rows, d.cols}), y = g.tensor("y", {d.rows, d.cols});
+       const ValueId gradient = g.node(SiluBackward{}, y, g.node(Scale{0.5}, x));
+       return g.outputs(g.node(Add{}, gradient, x));
      }},
 };
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "backends/common/scalar_step.h"
+#include "backends/cuda/emit/emit_cudnn.h"
+#include "backends/cuda/emit/pointwise_program.h"
 #include "graph/expand.h"
 
 namespace fusesmith::backends {
@@ -30,13 +33,24 @@ void emit_parts(const Op& op, DeviceTensors in, DeviceTensors out, Emitter& emit
   }
 }
 
+// One program where the formula is pointwise.
+void emit_composite(const Op& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  Types types;
+  for (const DeviceTensor& tensor : in) types.push_back(tensor.type);
+  const auto formula = pointwise_formula(op, types);
+  if (formula && fits_program(*formula, in)) return emit_formula(*formula, in, out, emitter);
+  emit_parts(op, in, out, emitter);
+}
+
 }  // namespace
 
 void emit_node(const Op& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
   std::visit(
       [&]<class T>(const T& x) {
         if constexpr (T::info.op_class == OpClass::composite)
-          emit_parts(op, in, out, emitter);
+          emit_composite(op, in, out, emitter);
+        else if constexpr (kComputesElements<T> && !kCudnnActivation<T>)
+          emit_pointwise_node(op, in, out, emitter);
         else
           emit(x, in, out, emitter);
       },

@@ -1,5 +1,4 @@
-// Pointwise nodes, each a program of one step.
-#include "backends/cuda/emit/emit_node.h"
+// Pointwise nodes, each a program of one step, and formulas that are made of them.
 #include "backends/cuda/emit/pointwise_program.h"
 #include "backends/cuda/runtime/check.h"
 #include "graph/result.h"
@@ -26,41 +25,12 @@ void emit_pointwise_node(const Op& op, DeviceTensors in, DeviceTensors out, Emit
   emit_pointwise(builder, out[0], emitter);
 }
 
-void emit(const Add& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_pointwise_node(op, in, out, emitter);
-}
-void emit(const Sub& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_pointwise_node(op, in, out, emitter);
-}
-void emit(const Mul& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_pointwise_node(op, in, out, emitter);
-}
-void emit(const Div& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_pointwise_node(op, in, out, emitter);
-}
-void emit(const Maximum& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_pointwise_node(op, in, out, emitter);
-}
-void emit(const Scale& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_pointwise_node(op, in, out, emitter);
-}
-void emit(const Gelu& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_pointwise_node(op, in, out, emitter);
-}
-void emit(const Exp& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_pointwise_node(op, in, out, emitter);
-}
-void emit(const Sqrt& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_pointwise_node(op, in, out, emitter);
-}
-void emit(const Rsqrt& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_pointwise_node(op, in, out, emitter);
-}
-void emit(const Softcap& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_pointwise_node(op, in, out, emitter);
-}
-void emit(const Cast& op, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
-  emit_pointwise_node(op, in, out, emitter);
+void emit_formula(const PointwiseFormula& formula, DeviceTensors in, DeviceTensors out, Emitter& emitter) {
+  PointwiseBuilder builder(out[0].type.shape);
+  std::vector<int> operands;
+  for (const DeviceTensor& tensor : in) operands.push_back(builder.add_operand(tensor));
+  builder.add_formula(formula, operands);
+  emit_pointwise(builder, out[0], emitter);
 }
 
 }  // namespace fusesmith::backends

@@ -5,12 +5,9 @@
 
 #include "backends/cuda/kernels/pointwise.h"
 #include "backends/cuda/runtime/launch.h"
+#include "graph/pointwise_formula.h"
 
 namespace fusesmith::backends {
-
-// The step that computes `op`, of class pointwise or select, whose value has `dtype` in the graph; its
-// arguments are not set. Every op becomes a step here.
-PointwiseStep pointwise_step(const Op& op, Dtype dtype);
 
 // Adds operands and steps one by one; the last step is the result.
 class PointwiseBuilder {
@@ -22,6 +19,8 @@ class PointwiseBuilder {
   int add_operand(const DeviceTensor& tensor, Shape strides);
   int add_operand(const DeviceTensor& tensor);
   int add_step(const Op& op, Dtype dtype, const std::vector<int>& arguments);
+  // The steps of a formula, whose operands are these arguments.
+  int add_formula(const PointwiseFormula& formula, const std::vector<int>& operands);
 
   // Fault: elements beyond the last multiple of 32 are not written.
   void leave_tail_unwritten() { tail_unwritten_ = true; }
@@ -37,7 +36,7 @@ class PointwiseBuilder {
   Shape shape_;
   std::vector<DeviceTensor> tensors_;
   std::vector<Shape> strides_;
-  std::vector<PointwiseStep> steps_;
+  std::vector<ProgramStep> steps_;
   bool tail_unwritten_ = false;
 };
 
@@ -45,7 +44,12 @@ class PointwiseBuilder {
 // buffer of an operand of the same type.
 void emit_pointwise(const PointwiseBuilder& builder, const DeviceTensor& out, Emitter& emitter);
 
-// One node of class pointwise or select as a program of one step.
+// One node of class pointwise or select as a program of one step, and a defined op by its formula, which must
+// fit.
 void emit_pointwise_node(const Op& op, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+void emit_formula(const PointwiseFormula& formula, DeviceTensors in, DeviceTensors out, Emitter& emitter);
+inline bool fits_program(const PointwiseFormula& formula, DeviceTensors in) {
+  return in.size() <= size_t{kMaxPointwiseOperands} && formula.steps.size() <= size_t{kMaxPointwiseSteps};
+}
 
 }  // namespace fusesmith::backends

@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "backends/common/float_functions.h"
 #include "backends/common/run_node.h"
+#include "backends/common/scalar_step.h"
 #include "backends/cuda/emit/dtype_storage.h"
 #include "graph/op_samples.h"
 
@@ -28,51 +28,14 @@ Tensor random_tensor(const TensorType& type, SampleStream& s) {
   return tensor;
 }
 
-double run_step(const PointwiseStep& step, double x, double y, double z) {
-  const auto a = static_cast<float>(x), b = static_cast<float>(y);
-  switch (step.op) {
-    case PointwiseOp::add:
-      return a + b;
-    case PointwiseOp::sub:
-      return a - b;
-    case PointwiseOp::mul:
-      return a * b;
-    case PointwiseOp::div:
-      return a / b;
-    case PointwiseOp::maximum:
-      return maximum(a, b);
-    case PointwiseOp::scale:
-      return a * step.constant;
-    case PointwiseOp::scale_divide:
-      return a / step.constant;
-    case PointwiseOp::relu:
-      return relu(a);
-    case PointwiseOp::gelu_erf:
-      return gelu_erf(a);
-    case PointwiseOp::gelu_tanh:
-      return gelu_tanh(a);
-    case PointwiseOp::silu:
-      return silu(a);
-    case PointwiseOp::sigmoid:
-      return sigmoid(a);
-    case PointwiseOp::tanh:
-      return std::tanh(a);
-    case PointwiseOp::exp:
-      return std::exp(a);
-    case PointwiseOp::sqrt:
-      return std::sqrt(a);
-    case PointwiseOp::rsqrt:
-      return reciprocal_sqrt(a);
-    case PointwiseOp::softcap:
-      return softcap(a, step.constant);
-    case PointwiseOp::round:
-      return round_to(static_cast<Dtype>(step.rounding), x);
-    case PointwiseOp::where:
-      return x != 0 ? y : z;
-    case PointwiseOp::masked_fill:
-      return (y != 0) != step.inverted ? step.constant : x;
-  }
-  return NAN;
+double run_step(const ProgramStep& step, double x, double y, double z) {
+  // Large integers are rounded once.
+  if (step.op == ScalarOp::round) return round_to(static_cast<Dtype>(step.rounding), x);
+  double result = NAN;
+  with_function(
+      {step.op, step.constant, step.inverted, static_cast<Dtype>(step.rounding)},
+      [&](auto, auto f) { result = f(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)); });
+  return result;
 }
 
 // The program on tensors of the host.
@@ -182,14 +145,36 @@ TEST(PointwiseProgram, AScalarIsOneElement) {
   EXPECT_EQ(program.out_storage, Storage::bf16);
 }
 
-TEST(PointwiseProgram, RoundsConstantsAsTheCpuDoes) {
-  EXPECT_EQ(pointwise_step(Scale{0.1}, Dtype::f16).constant, 0.1f);
-  EXPECT_EQ(pointwise_step(Scale{3, true}, Dtype::f32).op, PointwiseOp::scale_divide);
-  const PointwiseStep fill = pointwise_step(MaskedFill{0.1, true}, Dtype::bf16);
+TEST(PointwiseProgram, RoundsConstantsOnce) {
+  EXPECT_EQ(scalar_step(Scale{0.1}, Dtype::f16, 1).constant, 0.1f);
+  EXPECT_EQ(scalar_step(Scale{3, true}, Dtype::f32, 1).op, ScalarOp::scale_divide);
+  const ScalarStep fill = scalar_step(MaskedFill{0.1, true}, Dtype::bf16, 2);
   EXPECT_EQ(fill.constant, bf16_to_f32(f64_to_bf16(0.1)));
   EXPECT_TRUE(fill.inverted);
-  EXPECT_EQ(pointwise_step(MaskedFill{1e6}, Dtype::f16).constant, INFINITY);
-  EXPECT_EQ(pointwise_step(Cast{Dtype::bf16}, Dtype::bf16).rounding, Storage::bf16);
+  EXPECT_EQ(scalar_step(MaskedFill{1e6}, Dtype::f16, 2).constant, INFINITY);
+  EXPECT_EQ(scalar_step(Cast{Dtype::bf16}, Dtype::bf16, 1).rounding, Dtype::bf16);
+}
+
+TEST(PointwiseProgram, AFormulaComputesWhatTheCpuDoes) {
+  SampleStream s(7);
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+    for (const Op& op : {Op(Mish{}), Op(SiluBackward{})}) {
+      const TensorType type{dtype, {5, 77}};
+      const Types types(static_cast<size_t>(info(op).min_inputs), type);
+      std::vector<Tensor> operands;
+      for (const TensorType& input : types) operands.push_back(random_tensor(input, s));
+      std::vector<const Tensor*> pointers;
+      for (const Tensor& operand : operands) pointers.push_back(&operand);
+      const auto formula = pointwise_formula(op, types);
+      ASSERT_TRUE(formula) << name(op);
+      PointwiseBuilder builder(type.shape);
+      std::vector<int> arguments;
+      for (const TensorType& input : types) arguments.push_back(builder.add_operand({Buffer{0}, input}));
+      builder.add_formula(*formula, arguments);
+      const Tensor got = run_program(builder.program(dtype), operands, type);
+      expect_same(got, run_node(op, pointers, {&type, 1}).front(), to_string(op) + " -> " + to_string(type));
+    }
+  }
 }
 
 TEST(PointwiseProgram, StepsReadEarlierSteps) {

@@ -1,6 +1,4 @@
-// Device code that kernels share: elements of a Storage as f32 and back, and the scalar functions of
-// pointwise ops as backends/common/float_functions.h writes them, with CUDA's functions. Only .cu files
-// include this.
+// Device code that kernels share: elements of a Storage as f32 and back. Only .cu files include this.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -8,6 +6,7 @@
 
 #include <cstdint>
 
+#include "backends/common/float_functions.h"
 #include "backends/cuda/kernels/storage.h"
 
 namespace fusesmith::backends::device {
@@ -72,21 +71,5 @@ __device__ inline float round_to(Storage storage, float x) {
   if (storage == Storage::bf16) return __bfloat162float(__float2bfloat16_rn(x));
   return x;
 }
-
-__device__ inline float relu(float x) { return x <= 0 ? 0.0f : x; }  // NaN propagates: it is not <= 0
-// NaN propagates, and +0 is larger than -0.
-__device__ inline float maximum(float a, float b) {
-  if (a == b) return signbit(a) ? b : a;
-  return a > b || isnan(a) ? a : b;
-}
-__device__ inline float softcap(float x, float cap) { return cap * tanhf(x / cap); }
-__device__ inline float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
-__device__ inline float silu(float x) { return x / (1.0f + expf(-x)); }
-__device__ inline float gelu_erf(float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678f)); }
-__device__ inline float gelu_tanh(float x) {
-  constexpr float kSqrt2OverPi = 0.79788456f;
-  return 0.5f * x * (1.0f + tanhf(kSqrt2OverPi * (x + 0.044715f * x * x * x)));
-}
-__device__ inline float reciprocal_sqrt(float x) { return 1.0f / sqrtf(x); }
 
 }  // namespace fusesmith::backends::device

@@ -67,55 +67,23 @@ __device__ Indices offsets(const IndexSpace& space, const PointwiseOperand& oper
   return offset;
 }
 
-__device__ Values run(const PointwiseStep& step, const Values& a, const Values& b, const Values& c) {
-  switch (step.op) {
-    case PointwiseOp::add:
-      return each([&](int j) { return a.at[j] + b.at[j]; });
-    case PointwiseOp::sub:
-      return each([&](int j) { return a.at[j] - b.at[j]; });
-    case PointwiseOp::mul:
-      return each([&](int j) { return a.at[j] * b.at[j]; });
-    case PointwiseOp::div:
-      return each([&](int j) { return a.at[j] / b.at[j]; });
-    case PointwiseOp::maximum:
-      return each([&](int j) { return device::maximum(a.at[j], b.at[j]); });
-    case PointwiseOp::scale:
-      return each([&](int j) { return a.at[j] * step.constant; });
-    case PointwiseOp::scale_divide:
-      return each([&](int j) { return a.at[j] / step.constant; });
-    case PointwiseOp::relu:
-      return each([&](int j) { return device::relu(a.at[j]); });
-    case PointwiseOp::gelu_erf:
-      return each([&](int j) { return device::gelu_erf(a.at[j]); });
-    case PointwiseOp::gelu_tanh:
-      return each([&](int j) { return device::gelu_tanh(a.at[j]); });
-    case PointwiseOp::silu:
-      return each([&](int j) { return device::silu(a.at[j]); });
-    case PointwiseOp::sigmoid:
-      return each([&](int j) { return device::sigmoid(a.at[j]); });
-    case PointwiseOp::tanh:
-      return each([&](int j) { return tanhf(a.at[j]); });
-    case PointwiseOp::exp:
-      return each([&](int j) { return expf(a.at[j]); });
-    case PointwiseOp::sqrt:
-      return each([&](int j) { return sqrtf(a.at[j]); });
-    case PointwiseOp::rsqrt:
-      return each([&](int j) { return rsqrtf(a.at[j]); });
-    case PointwiseOp::softcap:
-      return each([&](int j) { return device::softcap(a.at[j], step.constant); });
-    case PointwiseOp::round:
-      return each([&](int j) { return device::round_to(step.rounding, a.at[j]); });
-    case PointwiseOp::where:
-      return each([&](int j) { return a.at[j] != 0 ? b.at[j] : c.at[j]; });
-    case PointwiseOp::masked_fill:
-      return each([&](int j) { return (b.at[j] != 0) != step.inverted ? step.constant : a.at[j]; });
-  }
-  return a;
-}
+using device::round_to;
 
-__device__ int arity(PointwiseOp op) {
-  if (op == PointwiseOp::where) return 3;
-  return op <= PointwiseOp::maximum || op == PointwiseOp::masked_fill ? 2 : 1;
+__device__ Values run(const ProgramStep& step, const Values& x, const Values& y, const Values& z) {
+  [[maybe_unused]] const float constant = step.constant;
+  [[maybe_unused]] const bool inverted = step.inverted;
+  [[maybe_unused]] const Storage rounding = step.rounding;
+  switch (step.op) {
+#define FUSESMITH_SCALAR_OP(name, arity, expression)                      \
+  case ScalarOp::name:                                                    \
+    return each([&](int j) {                                              \
+      [[maybe_unused]] const float a = x.at[j], b = y.at[j], c = z.at[j]; \
+      return expression;                                                  \
+    });
+    FUSESMITH_FOR_EACH_SCALAR_OP(FUSESMITH_SCALAR_OP)
+#undef FUSESMITH_SCALAR_OP
+  }
+  return x;
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -139,13 +107,12 @@ __global__ void __launch_bounds__(kThreads)
   Values values[kMaxPointwiseSteps];
   Values result{};
   for (int s = 0; s < program.step_count; ++s) {
-    const PointwiseStep& step = program.steps[s];
-    const bool odd = step.op == PointwiseOp::round && step.rounding != Storage::f32;
-    Values x[3] = {};
-    const int arguments = arity(step.op);
+    const ProgramStep& step = program.steps[s];
+    const bool odd = step.op == ScalarOp::round && step.rounding != Storage::f32;
+    Values x[kMaxScalarArguments] = {};
 #pragma unroll
-    for (int k = 0; k < 3; ++k) {
-      if (k >= arguments) continue;
+    for (int k = 0; k < kMaxScalarArguments; ++k) {
+      if (k >= step.argument_count) continue;
       const int from = step.arguments[k];
       if (from < 0) {
         const PointwiseOperand& operand = program.operands[-1 - from];

@@ -6,40 +6,18 @@
 
 #include <cstdint>
 
+#include "backends/common/scalar_op.h"
 #include "backends/cuda/kernels/index_space.h"
 
 namespace fusesmith::backends {
 
-// pointwise.cu derives the number of arguments from this order: the first five ops take two.
-enum class PointwiseOp : int {
-  add,
-  sub,
-  mul,
-  div,
-  maximum,
-  scale,         // a * constant
-  scale_divide,  // a / constant
-  relu,
-  gelu_erf,
-  gelu_tanh,
-  silu,
-  sigmoid,
-  tanh,
-  exp,
-  sqrt,
-  rsqrt,
-  softcap,      // constant tanh(a / constant)
-  round,        // to `rounding` and back; an i32 operand is rounded once
-  where,        // a != 0 ? b : c
-  masked_fill,  // (b != 0) != inverted ? constant : a
-};
-
-struct PointwiseStep {
-  PointwiseOp op;
-  Storage rounding;
+struct ProgramStep {
+  ScalarOp op;
+  Storage rounding;  // of the op round, whose operand of i32 is rounded once
   float constant;
   bool inverted;
-  int arguments[3];  // i >= 0: the value of step i; i < 0: operands[-1 - i]
+  unsigned char argument_count;
+  int arguments[kMaxScalarArguments];  // i >= 0: the value of step i; i < 0: operands[-1 - i]
 };
 
 struct PointwiseOperand {
@@ -57,10 +35,10 @@ struct PointwiseProgram {
   IndexSpace space;
   int operand_count, step_count;
   PointwiseOperand operands[kMaxPointwiseOperands];
-  PointwiseStep steps[kMaxPointwiseSteps];  // every step in f32; the last is stored, rounded once
-  void* out;                                // contiguous
-  Storage out_storage;                      // a float type
-  bool tail_unwritten;                      // fault: elements beyond the last multiple of 32 are left out
+  ProgramStep steps[kMaxPointwiseSteps];  // every step in f32; the last is stored, rounded once
+  void* out;                              // contiguous
+  Storage out_storage;                    // a float type
+  bool tail_unwritten;                    // fault: elements beyond the last multiple of 32 are left out
 };
 
 static_assert(sizeof(PointwiseProgram) <= 4096);

@@ -23,6 +23,11 @@ class MatchContext {
   const Graph& graph() const { return graph_; }
   const Node& node(int n) const { return graph_.nodes()[static_cast<size_t>(n)]; }
   const Shape& shape(ValueId value) const { return graph_.type(value).shape; }
+  Types input_types(int n) const {
+    Types types;
+    for (const ValueId v : node(n).inputs) types.push_back(graph_.type(v));
+    return types;
+  }
   ValueId output(int n) const { return node(n).first_output; }
 
   // Whether the pattern is turned on.

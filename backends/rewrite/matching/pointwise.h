@@ -5,13 +5,13 @@
 #include <type_traits>
 
 #include "backends/rewrite/fused_op.h"
+#include "backends/rewrite/matching/match_context.h"
 
 namespace fusesmith::backends {
 
-// Whether the op can be a step of a pointwise chain.
-inline bool is_pointwise(const Op& op) {
-  const OpClass op_class = info(op).op_class;
-  return op_class == OpClass::pointwise || op_class == OpClass::select;
+// Whether the node can be a step of a pointwise chain.
+inline bool is_elementwise(const MatchContext& context, int n) {
+  return graph::is_elementwise(context.node(n).op, context.input_types(n));
 }
 
 // The op as an activation that an epilogue or a gate can apply, if it is one.

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "backends/rewrite/matching/folded_moves.h"
+#include "backends/rewrite/matching/pointwise.h"
 #include "backends/rewrite/matching/product.h"
 #include "backends/rewrite/patterns.h"
 #include "backends/rewrite/permute/permute_graphs.h"
@@ -120,21 +121,16 @@ std::optional<Match> match_permute(const MatchContext& context, int n) {
   return context.refuse(kNoStrides);
 }
 
-bool is_pointwise_node(const MatchContext& context, int n) {
-  const OpClass op_class = info(context.node(n).op).op_class;
-  return op_class == OpClass::pointwise || op_class == OpClass::select;
-}
-
 // Whether pointwise_chain may take the node together with a neighbour.
 bool stands_in_a_chain(const MatchContext& context, int n) {
   const ValueId y = context.output(n);
   const auto next = context.sole_consumer(y);
-  if (next && is_pointwise_node(context, *next) && context.shape(context.output(*next)) == context.shape(y))
+  if (next && is_elementwise(context, *next) && context.shape(context.output(*next)) == context.shape(y))
     return true;
   const auto& inputs = context.node(n).inputs;
   return std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) {
     const auto producer = context.inner_producer(v);
-    return producer && is_pointwise_node(context, *producer) && context.shape(v) == context.shape(y);
+    return producer && is_elementwise(context, *producer) && context.shape(v) == context.shape(y);
   });
 }
 
@@ -188,7 +184,7 @@ std::optional<Match> match_pointwise(const MatchContext& context, int n) {
 
 std::optional<Match> match_permute_folding(const MatchContext& context, int n) {
   if (context.op_as<Permute>(n)) return match_permute(context, n);
-  return is_pointwise_node(context, n) ? match_pointwise(context, n) : match_product(context, n);
+  return is_pointwise(context.node(n).op) ? match_pointwise(context, n) : match_product(context, n);
 }
 
 }  // namespace
