@@ -92,6 +92,12 @@ PLANTED = [
      "Twice is defined"),
     ("backends/enum.h", "namespace fusesmith::backends {\nenum class Mode : int { a };\n}\n", ""),
     ("backends/enum_too.h", "namespace fusesmith::backends {\nenum class Mode { b };\n}\n", "Mode is defined in"),
+    # lists of ops
+    ("graph/op_list.h", "#define FUSESMITH_FOR_EACH_OP(X) \\\n" + "".join(f"  X(Op{i}) \\\n" for i in range(8)), ""),
+    ("fuzz/run/six.cc", "Op ops[] = {" + "".join(f"Op{i}{{}}, " for i in range(6)) + "};\n", "names 6 ops, at most 5"),
+    ("fuzz/run/five.cc", "Op ops[] = {" + "".join(f"Op{i}{{}}, " for i in range(5)) + "};  // Op5{}\n", ""),
+    ("fuzz/run/six_test.cc", "Op ops[] = {" + "".join(f"Op{i}{{}}, " for i in range(6)) + "};\n", ""),
+    ("oracle/reference/six.cc", "Op ops[] = {" + "".join(f"Op{i}{{}}, " for i in range(6)) + "};\n", ""),
     # columns
     ("graph/wide.cc", "//" + "x" * 119 + "\n", "121 columns, at most 120"),
     ("graph/wide_test.cc", "//" + "x" * 119 + "\n", ""),
