@@ -210,5 +210,21 @@ TEST(PointwiseChain, KeepsImplicitValuesInF32) {
   EXPECT_EQ(run_fused_plan(graph, draw_inputs(graph)).trace.values.back()->value(0), 0x1p-9);
 }
 
+// The steps of a formula stand in the chain: one region. In f32 nothing is rounded in between, so that its
+// values are those of the nodes, one by one.
+TEST(PointwiseChain, ContainsTheStepsOfFormulas) {
+  for (const Dtype dtype : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
+    ExampleGraph g(dtype);
+    const ValueId x = g.tensor("x", {33, 40}), y = g.tensor("y", {33, 40});
+    const ValueId gate = g.node(Mish{}, g.node(Scale{0.5}, x));
+    const Graph graph = g.outputs(g.node(Add{}, g.node(SiluBackward{}, y, gate), y));
+    const auto inputs = draw_inputs(graph);
+    const auto run = run_fused_plan(graph, inputs);
+    ASSERT_EQ(run.plan.regions.size(), 1u);
+    EXPECT_EQ(run.plan.regions[0].contract.deviations.size(), dtype == Dtype::f32 ? 0u : 3u);
+    EXPECT_EQ(output_mismatch(graph, inputs, dtype == Dtype::f32 ? 1e-5 : 0.02), "");
+  }
+}
+
 }  // namespace
 }  // namespace fusesmith::backends

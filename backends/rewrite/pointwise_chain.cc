@@ -179,13 +179,6 @@ constexpr GraphRecipe kPointwiseChainExamples[] = {
        const ValueId gate = g.node(Maximum{}, g.node(Tanh{}, y), g.node(Sqrt{}, g.node(Sigmoid{}, x)));
        return g.outputs(g.node(Mul{}, decay, gate));
      }},
-    {"formulas",
-     [](Dtype t, const ExampleDims& d) {
-       ExampleGraph g(t);
-       const ValueId x = g.tensor("x", {d.rows, d.cols}), y = g.tensor("y", {d.rows, d.cols});
-       const ValueId gradient = g.node(SiluBackward{}, y, g.node(Scale{0.5}, x));
-       return g.outputs(g.node(Add{}, gradient, x));
-     }},
 };
 
 constexpr GraphRecipe kPointwiseChainNearMisses[] = {
