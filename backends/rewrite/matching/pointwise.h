@@ -11,7 +11,8 @@ namespace fusesmith::backends {
 
 // Whether the node can be a step of a pointwise chain.
 inline bool is_elementwise(const MatchContext& context, int n) {
-  return graph::is_elementwise(context.node(n).op, context.input_types(n));
+  const Op& op = context.node(n).op;
+  return is_pointwise(op) || pointwise_formula(op, context.input_types(n));
 }
 
 // The op as an activation that an epilogue or a gate can apply, if it is one.
