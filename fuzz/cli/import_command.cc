@@ -41,7 +41,7 @@ FlagTable ImportFlags::table() {
       "MODEL is an ONNX file of opset 17 to 23, or a program that torch.export.save wrote (.pt2). It is read "
       "by a Python script, with python3 or the interpreter that FUSESMITH_PYTHON names, which needs the "
       "package onnx, or torch. Operators without a counterpart are listed, and their results become inputs. "
-      "docs/import.md lists the others.\n"
+      "docs/export.md lists the others.\n"
       "\n"
       "Exit codes: 0 all files are written, 1 wrong usage, or a model that cannot be read or has nothing to "
       "import (no file is written), 70 timeout, 71 out of memory, 73 a file cannot be written.";

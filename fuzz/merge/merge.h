@@ -1,5 +1,5 @@
 // Merges work directories of campaigns into one, which has their findings, the sums of their counts and a
-// small corpus with the coverage of theirs (docs/merge.md). Others only read it: no campaign can run in it.
+// small corpus with the coverage of theirs (docs/workdir.md). Others only read it: no campaign can run in it.
 //
 // What it holds of each shard is a copy of that shard's counts, and all sums are made anew from these copies,
 // so that a merge that is repeated, or continued after it was interrupted, counts nothing twice; and what was

@@ -1,4 +1,4 @@
-// The texts of the files that only merged work directories have, or have in another form (docs/merge.md).
+// The texts of the files that only merged work directories have, or have in another form (docs/workdir.md).
 #pragma once
 
 #include <map>

@@ -1,21 +1,55 @@
-"""The links of Markdown files that lead to other files of the same folder tree."""
+"""The links of Markdown files that lead to other files of the same folder tree, and to their headings."""
 
+import functools
 import os
 import re
 
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+
+
+def unfenced(text):
+    """Yields (number, line) of the lines outside of code blocks."""
+    fenced = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            yield number, line
+
+
+@functools.cache
+def anchors(text):
+    """The anchors that GitHub gives to the headings of a Markdown file."""
+    found = set()
+    for _, line in unfenced(text):
+        if heading := re.match(r"#+ (.+)", line):
+            words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading[1].strip().lower())
+            anchor = name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+            repeated = 0
+            while anchor in found:
+                repeated += 1
+                anchor = f"{name}-{repeated}"
+            found.add(anchor)
+    return found
 
 
 def check_links(path, text, root):
     """One line per relative link in the Markdown file `path` below `root` that leads to nothing."""
     if not path.endswith(".md"):
         return []
-    errors, fenced = [], False
-    for number, line in enumerate(text.split("\n"), 1):
-        fenced ^= line.lstrip().startswith("```")
-        for target in [] if fenced else LINK.findall(line):
-            if re.match(r"\w+:", target):
+    errors = []
+    for number, line in unfenced(text):
+        for target, anchor in LINK.findall(line):
+            file = os.path.join(root, os.path.dirname(path), target) if target else ""
+            if re.match(r"\w+:", target) or not (target or anchor):
                 continue
-            if not os.path.exists(os.path.join(root, os.path.dirname(path), target)):
+            if file and not os.path.exists(file):
                 errors.append(f"{path}:{number}: the link to {target} leads to nothing")
+            elif anchor and (not file or file.endswith(".md")) and anchor not in anchors(read(file) if file else text):
+                errors.append(f"{path}:{number}: the link to {target}#{anchor} leads to no heading")
     return errors
+
+
+def read(file):
+    with open(file, encoding="utf-8") as opened:
+        return opened.read()
