@@ -1,6 +1,6 @@
 // Minimization: looks for the smallest case that fails with the same signature, by applying the edits that
 // the reductions propose. Deterministic for a deterministic predicate, unless max_seconds ends it. Every
-// accepted case failed when it was run; the last one failed twice.
+// accepted case failed when it was run; the last one failed twice. A new reduction: docs/adding.md.
 #pragma once
 
 #include <functional>

@@ -1,3 +1,4 @@
+// The names of verdicts and symptoms. docs/adding.md says what a new one needs.
 #include "oracle/signature.h"
 
 namespace fusesmith::oracle {

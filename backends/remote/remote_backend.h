@@ -1,5 +1,5 @@
 // A backend whose graphs are computed by worker processes (docs/workers.md): one for each program that lives
-// at the same time. Workers are kept for the next program.
+// at the same time. Workers are kept for the next program. A new worker: docs/adding.md.
 #pragma once
 
 #include <memory>
