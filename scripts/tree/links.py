@@ -17,14 +17,19 @@ def unfenced(text):
             yield number, line
 
 
+def anchor_of(heading):
+    """The anchor that GitHub gives to the first heading with this text."""
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.strip().lower())
+    return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+
+
 @functools.cache
 def anchors(text):
-    """The anchors that GitHub gives to the headings of a Markdown file."""
+    """The anchors of all headings of a Markdown file."""
     found = set()
     for _, line in unfenced(text):
         if heading := re.match(r"#+ (.+)", line):
-            words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading[1].strip().lower())
-            anchor = name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+            anchor = name = anchor_of(heading[1])
             repeated = 0
             while anchor in found:
                 repeated += 1

@@ -4,7 +4,7 @@ import os
 import re
 import tempfile
 
-from tree import picture
+from tree import decisions, picture
 from tree.sources import CPP
 
 
@@ -105,6 +105,8 @@ PLANTED = [
     ("docs/links.md", "[a](fits.md) [b](https://x.org/y) [c](wide.md)\n```\n[d](none)\n```\n", ""),
     ("docs/headings.md", "# `A`, b\n# c\n# c\n[a](#a-b) [b](#c-1) [c](headings.md#c)\n", ""),
     ("docs/moved.md", "# A\n[a](headings.md#a)\n", "the link to headings.md#a leads to no heading"),
+    ("docs/decisions.md", "| 1 | [A](#1-a) | oracle |\n## oracle\n### 1. A\n### 2. B `b`\n",
+     "needs the row | 2 | [B `b`](#2-b-b) | oracle |"),
     ("docs/broken.md", "See [this](none.md#part).\n", "the link to none.md leads to nothing"),
     ("docs/wide.md", "- " + "word " * 24 + "\n", "122 columns"),
     ("docs/fits.md", "| " + "cell " * 30 + "|\n- " + "x" * 130 + "\n```\n" + "word " * 30 + "\n```\n", ""),
@@ -123,6 +125,17 @@ def write(root, path, text):
         file.write(text)
 
 
+# (docs/decisions.md, what must be said of it)
+DECISIONS = [
+    ("| 1 | [A](#1-a) | oracle |\n## oracle\n### 1. A\n", ""),
+    ("| 1 | [A](#1-a) | graph |\n## oracle\n### 1. A\n", "needs the row"),
+    ("| 1 | [A](#1-a) | oracle |\n## oracle\n## 1. A\n", "entry 1 is in no group"),
+    ("| 1 | [A](#1-a) | oracle |\n## oracle\n### 1. A\n### 1. A\n", "a second entry 1"),
+    ("| 1 | [A](#1-a) | oracle |\n| 1 | [A](#1-a) | oracle |\n## oracle\n### 1. A\n", "a second row for entry 1"),
+    ("| 1 | [A](#1-a) | oracle |\n| 2 | [B](#2-b) | oracle |\n## oracle\n### 1. A\n", "a row for entry 2"),
+]
+
+
 def self_test(check):
     """Plants the files above; `check` takes a folder and returns errors and a summary."""
     failures = []
@@ -134,6 +147,10 @@ def self_test(check):
             said = [e for e in errors if e.startswith(path + ":")]
             if [expected in e for e in said] != ([True] if expected else []):
                 failures.append(f"{path}: expected '{expected or 'nothing'}', got {said}")
+    for text, expected in DECISIONS:
+        said = list(decisions.check_decisions(decisions.PATH, text))
+        if [expected in e for e in said] != ([True] if expected else []):
+            failures.append(f"{text!r}: expected '{expected or 'nothing'}', got {said}")
     with tempfile.TemporaryDirectory() as root:
         write(root, "fuzz/base/a.cc", "namespace fusesmith::fuzz {}\n" + "\n" * 120)
         if check(root)[0] != ["the median file has 121 lines, at most 120"]:
