@@ -261,7 +261,8 @@ ChildProcess::Io ChildProcess::read(std::span<std::byte> bytes, const TimeLimit&
 
 bool ChildProcess::kill() {
   if (guardian_ <= 0) return true;
-  close_if_open(control_);  // at which the guardian kills all, and ends
+  close_if_open(control_);     // at which the guardian kills all, and ends
+  ::kill(guardian_, SIGCONT);  // should it be stopped
   const auto deadline = Clock::now() + kKillPatience;
   std::optional<GuardianReport> end;
   for (;;) {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,13 @@ bool is_gone(pid_t id) {
     if (process.id == id) return process.zombie;
   }
   return true;
+}
+
+pid_t parent_of(pid_t id) {
+  for (const ProcessEntry& process : all_processes()) {
+    if (process.id == id) return process.parent;
+  }
+  return 0;
 }
 
 bool is_soon_gone(pid_t id) {
@@ -101,17 +109,37 @@ TEST(ChildProcess, NothingStaysOfAProcessThatIsKilled) {
 
 TEST(ChildProcess, NothingStaysOfAGuardianThatIsKilled) {
   const auto child = shell(kStray + "while :; do :; done");
-  const pid_t stray = read_id(*child), id = child->id();
-  pid_t guardian = 0;
-  for (const ProcessEntry& process : all_processes()) {
-    if (process.id == id) guardian = process.parent;
-  }
+  const pid_t stray = read_id(*child), id = child->id(), guardian = parent_of(id);
   ASSERT_NE(guardian, getpid());
   ASSERT_NE(guardian, 0);
   kill(guardian, SIGKILL);
   ASSERT_TRUE(child->ended_within(seconds(60)));
   EXPECT_EQ(child->ending_signal(), SIGKILL);
   EXPECT_TRUE(is_soon_gone(id));
+  EXPECT_TRUE(is_soon_gone(stray));
+}
+
+TEST(ChildProcess, NothingStaysOfAGuardianThatIsStopped) {
+  const auto child = shell(kStray + "while :; do :; done");
+  const pid_t stray = read_id(*child), id = child->id();
+  kill(parent_of(id), SIGSTOP);
+  EXPECT_TRUE(child->kill());
+  EXPECT_TRUE(is_gone(id));
+  EXPECT_TRUE(is_gone(stray));
+}
+
+// Without descriptors, it does not see what is left, and must not take that for nothing.
+TEST(ChildProcess, AGuardianThatCannotReadProcStaysUntilItCan) {
+  const auto child = shell(kStray + "sleep 0.2");
+  const pid_t stray = read_id(*child), guardian = parent_of(child->id());
+  rlimit limit{}, none{0, 0};
+  ASSERT_EQ(prlimit(guardian, RLIMIT_NOFILE, nullptr, &limit), 0);
+  none.rlim_max = limit.rlim_max;
+  ASSERT_EQ(prlimit(guardian, RLIMIT_NOFILE, &none, nullptr), 0);
+  ASSERT_TRUE(child->ended_within(seconds(60)));
+  std::this_thread::sleep_for(milliseconds(300));
+  EXPECT_FALSE(is_gone(stray)) << "it cannot be seen";
+  ASSERT_EQ(prlimit(guardian, RLIMIT_NOFILE, &limit, nullptr), 0) << "it has ended";
   EXPECT_TRUE(is_soon_gone(stray));
 }
 

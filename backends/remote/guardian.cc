@@ -150,15 +150,21 @@ class Guardian {
     }
   }
 
+  // Asked of the kernel, since /proc cannot be read where descriptors or memory are short. Whatever descends
+  // from this process has a child of it above, as it is their subreaper.
+  static bool has_children() {
+    siginfo_t ignored{};
+    return waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+  }
+
   // Again and again, as a process may start others before its signal comes. One that hangs in a driver, or is
   // not this user's, may take any time.
   void end_all() {
     constexpr milliseconds kFirst{1}, kLongest{500};
     for (milliseconds pause = kFirst;; pause = std::min(2 * pause, kLongest)) {
       reap();
-      const auto left = descendants_of(getpid());
-      if (left.empty()) return;
-      for (const ProcessEntry& process : left) kill_process(process);
+      if (!has_children()) return;
+      for (const ProcessEntry& process : descendants_of(getpid())) kill_process(process);
       pollfd ended{signals_, POLLIN, 0};
       poll(&ended, 1, static_cast<int>(pause.count()));
     }
