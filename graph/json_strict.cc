@@ -1,6 +1,7 @@
 #include "graph/json_strict.h"
 
 #include <algorithm>
+#include <climits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -26,7 +27,8 @@ bool is_binary(char c) { return (c < ' ' || c > '~') && c != '\t' && c != '\r' &
 // reads more than once), and says where a truncated file stops making sense.
 class Limits {
  public:
-  Limits(std::string_view text, int max_values) : text_(text), max_values_(max_values) {}
+  Limits(std::string_view text, int max_values, int max_keys = INT_MAX)
+      : text_(text), max_values_(max_values), max_keys_(max_keys) {}
 
   std::optional<Problem> check() {
     if (text_.size() > kMaxJsonBytes) {
@@ -44,10 +46,14 @@ class Limits {
         if (i == text_.size()) return expected("a closing '\"' for the string that starts here", start);
       } else if (c == '[' || c == '{') {
         open_.push_back(i);
+        keys_.push_back(1);
         if (open_.size() > kMaxJsonDepth)
           return expected("at most " + std::to_string(kMaxJsonDepth) + " levels of nesting", i);
       } else if ((c == ']' || c == '}') && !open_.empty()) {
         open_.pop_back();
+        keys_.pop_back();
+      } else if (c == ',' && !open_.empty() && text_[open_.back()] == '{' && ++keys_.back() > max_keys_) {
+        return expected("at most " + std::to_string(max_keys_) + " keys in an object", i);
       }
       values += c == ',' || c == '[' || c == '{';
       if (values > max_values_) return expected("at most " + std::to_string(max_values_) + " values", i);
@@ -82,8 +88,9 @@ class Limits {
   }
 
   std::string_view text_;
-  int max_values_;
-  std::vector<size_t> open_;
+  int max_values_, max_keys_;
+  std::vector<size_t> open_;  // where each object or array begins that is open
+  std::vector<int> keys_;     // in each of these that is an object
   int word_ = 0;
 };
 
@@ -201,7 +208,7 @@ Result<nlohmann::json> parse_strict_json(std::string_view text) {
 }
 
 nlohmann::ordered_json parse_record(std::string_view text) {
-  if (Limits(text, kMaxRecordValues).check()) return nullptr;
+  if (Limits(text, kMaxRecordValues, kMaxRecordKeys).check()) return nullptr;
   auto record = nlohmann::ordered_json::parse(text, nullptr, false);
   return record.is_object() ? record : nlohmann::ordered_json(nullptr);
 }

@@ -19,8 +19,10 @@ inline constexpr int kMaxJsonValues = 1 << 18;
 Result<nlohmann::json> parse_strict_json(std::string_view text);
 
 // Of a file that fusesmith wrote and others may have changed: the object that the text is, or null where it
-// is anything else or exceeds the limits above, with kMaxRecordValues values.
+// is anything else or exceeds the limits above, with kMaxRecordValues values. An object has at most
+// kMaxRecordKeys keys, because the time to look one up is proportional to their number.
 inline constexpr int kMaxRecordValues = 1 << 21;
+inline constexpr int kMaxRecordKeys = 1 << 9;
 nlohmann::ordered_json parse_record(std::string_view text);
 
 // A string as JSON, with its quotes; bytes that are not UTF-8 are replaced.

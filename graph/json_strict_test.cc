@@ -212,5 +212,17 @@ TEST(ParseRecord, ReadsObjectsOfBoundedDepth) {
     EXPECT_TRUE(parse_record(text).is_null()) << text;
 }
 
+// Two million keys took minutes.
+TEST(ParseRecord, ReadsObjectsOfBoundedSize) {
+  const auto with_keys = [](int count) {
+    std::string text = "{\"list\": [1, 2, 3]";
+    for (int i = 1; i < count; ++i) text += ", \"" + std::to_string(i) + "\": {}";
+    return text + "}";
+  };
+  EXPECT_EQ(parse_record(with_keys(kMaxRecordKeys)).size(), kMaxRecordKeys);
+  EXPECT_TRUE(parse_record(with_keys(kMaxRecordKeys + 1)).is_null());
+  EXPECT_TRUE(parse_record(with_keys(kMaxRecordValues / 2)).is_null());
+}
+
 }  // namespace
 }  // namespace fusesmith::graph
