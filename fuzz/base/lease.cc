@@ -27,6 +27,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kNote = "end";
+
 struct Holder {
   std::string host, boot_id, processes;  // `processes`: the namespace in which `pid` is a process
   int64_t pid = 0;
@@ -185,11 +187,40 @@ FolderLease::FolderLease(fs::path file, std::string text, ino_t inode)
       inode_(inode),
       renewing_([this](const std::stop_token& stop) { renew(stop); }) {}
 
-FolderLease::~FolderLease() {
+void FolderLease::stop_renewing() {
   renewing_.request_stop();
-  renewing_.join();
+  if (renewing_.joinable()) renewing_.join();
+}
+
+FolderLease::~FolderLease() {
+  stop_renewing();
   ino_t inode = 0;
-  if (age_of(file_, inode) && inode == inode_) unlink(file_.c_str());
+  if (age_of(file_, inode) && inode == inode_ && !left_) unlink(file_.c_str());
+}
+
+// In place, over bytes that the file has already, and not longer: a file system that is full takes that. The
+// time makes it a lease of nobody, on every machine.
+void FolderLease::leave(std::string_view note) {
+  stop_renewing();
+  std::string text = Json{{kNote, std::string(note)}}.dump();
+  if (text.size() >= text_.size()) return;
+  text.resize(text_.size() - 1, ' ');
+  text += '\n';
+  const int fd = open(file_.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return;
+  struct stat status {};
+  const timespec long_ago[] = {{1, 0}, {1, 0}};
+  left_ = fstat(fd, &status) == 0 && status.st_ino == inode_ &&
+          pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
+          futimens(fd, long_ago) == 0 && fsync(fd) == 0;
+  close(fd);
+}
+
+std::string FolderLease::note_in(const fs::path& folder) {
+  const auto text = read_file(WorkPath(folder) / ".lease");
+  const Json json = text ? parse_record(*text) : Json();
+  const auto note = json.is_object() ? json.find(kNote) : json.end();
+  return note != json.end() && note->is_string() ? note->get<std::string>() : "";
 }
 
 void FolderLease::renew(const std::stop_token& stop) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "graph/result.h"
@@ -34,6 +35,12 @@ class FolderLease {
   // Gives it back.
   ~FolderLease();
 
+  // Gives it back with a note, "failed", that stays in the file until the next lease is taken. It takes no
+  // space, so that a process whose disk is full can leave it. The file is removed where that fails, too.
+  void leave(std::string_view note);
+  // The last note; empty where there is none.
+  static std::string note_in(const std::filesystem::path& folder);
+
   // Whether another process took it, because it could not be renewed in time. It is not lost where its file
   // or its folder is gone: it is written again when that is possible.
   bool is_lost() const { return lost_; }
@@ -41,11 +48,13 @@ class FolderLease {
  private:
   FolderLease(std::filesystem::path file, std::string text, ino_t inode);
   void renew(const std::stop_token& stop);
+  void stop_renewing();
 
   const std::filesystem::path file_;
   const std::string text_;
   ino_t inode_;  // of the file that this process wrote; used by the renewing thread while it runs
   std::atomic<bool> lost_ = false;
+  bool left_ = false;  // a note
   std::jthread renewing_;
 };
 

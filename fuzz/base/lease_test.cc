@@ -46,6 +46,31 @@ TEST_F(Lease, IsForOneAtATime) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / ".lease"));
 }
 
+TEST_F(Lease, MayEndWithANoteThatNobodyRespects) {
+  const auto take = [&] { return FolderLease::take(folder_.string()); };
+  EXPECT_EQ(FolderLease::note_in(folder_.string()), "");
+  {
+    const auto lease = take();
+    ASSERT_TRUE(lease.ok());
+    const auto size = std::filesystem::file_size(folder_ / ".lease");
+    EXPECT_EQ(FolderLease::note_in(folder_.string()), "");
+    (*lease)->leave("failed");
+    EXPECT_EQ(std::filesystem::file_size(folder_ / ".lease"), size) << "it takes no space";
+  }
+  EXPECT_EQ(FolderLease::note_in(folder_.string()), "failed");
+  EXPECT_FALSE(FolderLease::is_taken(folder_.string()));
+  EXPECT_TRUE(can_be_taken());
+  EXPECT_EQ(FolderLease::note_in(folder_.string()), "");
+  {
+    const auto lease = take();
+    write({{"host", "elsewhere"}}, 0);
+    std::filesystem::rename(folder_ / ".lease", folder_ / "moved");
+    write({{"host", "another"}}, 0);
+    (*lease)->leave("failed");
+  }
+  EXPECT_EQ(written()["host"], "another") << "the lease of another process stays";
+}
+
 TEST_F(Lease, OfAnotherMachineEndsWhenItIsNotRenewed) {
   const Json other = {{"host", "elsewhere"}, {"pid", 1}, {"boot_id", "x"}, {"pid_namespace", "y"}};
   write(other, FolderLease::kStaleSeconds / 2);

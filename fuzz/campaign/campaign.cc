@@ -326,6 +326,7 @@ int Campaign::run() {
   const Stats stats = saved_snapshot();
   const auto saving = patiently([&] { return directory_.save(stats); });
   status_.close();
+  if (saving) directory_.leave(kEndingNames[static_cast<size_t>(Ending::failed)]);
   if (!problem) problem = saving;
   if (problem && !end_) return fail(console_, kName, problem->what + lost_text(), kCannotWrite);
   if (options_.json)

@@ -28,6 +28,7 @@ std::string option_text(const Json& value) {
 std::string_view CampaignRecord::state() const {
   if (options.contains("merged_from")) return "merged";
   if (running) return "running";
+  if (failed) return kEndingNames[static_cast<size_t>(Ending::failed)];
   if (stats.status && stats.status->ending) return kEndingNames[static_cast<size_t>(*stats.status->ending)];
   const bool said_that_it_runs = stats.status && stats.status->running;
   // Every end saves counts.
@@ -46,6 +47,8 @@ Result<CampaignRecord> read_campaign(const fs::path& workdir) {
   for (const auto& [key, value] : options.items()) record.options[key] = option_text(value);
   // Before its last counts are read, so that one that ends meanwhile is not taken for killed.
   record.running = FolderLock::is_taken(workdir) || FolderLease::is_taken(workdir);
+  record.failed =
+      !record.running && FolderLease::note_in(workdir) == kEndingNames[static_cast<size_t>(Ending::failed)];
   const WorkPath stats = root / "stats.json";
   struct stat status {};
   if (!status_of(stats, status) && errno == ENOENT) {

@@ -18,6 +18,7 @@ struct CampaignRecord {
   Stats stats;
   int64_t saved_at = 0;  // when stats.json was written, in seconds since 1970
   bool running = false;  // a process holds the folder
+  bool failed = false;   // the last one could not save how it ended, and left a note
 
   // "merged"; "running"; of a campaign that does not run, how it ended (kEndingNames), or "killed" where it
   // could not say that.

@@ -207,7 +207,10 @@ TEST_F(Supervision, AClosedStandardOutputIsAnError) {
 
 TEST_F(Supervision, LimitsOfFilesAreErrorsOfWriting) {
   EXPECT_EQ(fuzz("--runs=200 --jobs=1", "w", "ulimit -f 4;"), kCannotWrite) << err();
+  const std::string whatsup = "cd '" + folder_.string() + "'; $P whatsup --json w | grep '\"state\": ";
+  EXPECT_EQ(run_shell(whatsup + "\"failed\"'", folder_), 0) << out() << err();
   EXPECT_EQ(fuzz("--runs=5 --jobs=1", "w"), kClean) << "it goes on where it stopped: " << err();
+  EXPECT_EQ(run_shell(whatsup + "\"ended\"'", folder_), 0) << out() << err();
 }
 
 }  // namespace

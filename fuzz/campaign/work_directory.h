@@ -58,6 +58,8 @@ class WorkDirectory {
   std::optional<Problem> save(const Stats& stats);
   // Another process took the directory: nothing more is written.
   bool is_lost() const { return lease_->is_lost(); }
+  // For a campaign that ends and cannot save: how, as CampaignRecord::state() tells it. Nothing may follow.
+  void leave(std::string_view ending) { lease_->leave(ending); }
   // How many files are held in memory, since they cannot be written (fuzz/campaign/held_files.h).
   size_t held() const { return held_->count(); }
   // Held where it cannot be written. The problem: there is no room for that.

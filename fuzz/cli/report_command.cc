@@ -39,7 +39,7 @@ FlagTable ReportFlags::table() {
       "\n"
       "Exit codes: 0 the page is written, 1 wrong usage, a work directory that cannot be read, or a "
       "file of a finding, which is named, while the page has the rest, 73 the page cannot be written.";
-  table.positional = {"WORKDIR", &workdirs, 1};
+  table.positional = {"WORKDIR...", &workdirs, 1};
   table.flags.push_back({.name = "output",
                          .target = &output,
                          .value = "FILE|-",

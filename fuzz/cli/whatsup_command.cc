@@ -35,17 +35,16 @@ FlagTable WhatsupFlags::table() {
   table.doc = "show how campaigns in work directories are doing.";
   table.details =
       "Prints one row for each work directory. state: running; ended; interrupted (by a signal) or "
-      "preempted, "
-      "which go on when they are started again; failed (a device, the memory or a file); or killed, where "
-      "the "
-      "campaign could not say that it ended. cases/s is of the last minutes, as far as the work directory "
-      "tells. seen: how long ago the campaign last saved its counts, which a running one does every 2 "
+      "preempted, which go on when they are started again; failed (a device, the memory or the disk); or "
+      "killed, where the campaign could not say that it ended. cases/s is of the last minutes, as far as the "
+      "work directory tells. seen: how long ago the campaign last saved its counts, which a running one does "
+      "every 2 "
       "seconds. groups: findings that probably have one cause count once. trouble: worker processes that "
       "ended and were replaced, and GPUs that are not used any more because they failed.\n"
       "\n"
       "Exit codes: 0 all were read, 1 wrong usage, or a work directory or a finding cannot be read; "
       "the others are shown.";
-  table.positional = {"WORKDIR", &workdirs, 1};
+  table.positional = {"WORKDIR...", &workdirs, 1};
   table.flags.push_back(wide_flag(wide));
   table.flags.push_back({.name = "json",
                          .target = &json,
