@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <new>
@@ -48,10 +51,19 @@ int lock_of(const fs::path& folder) {
   return -1;
 }
 
-// Between its making and its lock, a folder belongs to a process that lives, whose id is in its name.
-bool may_be_made(const std::string& name) {
-  const pid_t maker = static_cast<pid_t>(std::strtol(name.c_str() + kPrefix.size(), nullptr, 10));
-  return maker > 0 && kill(maker, 0) == 0;
+// The process whose id is in the name of a folder, as CompileCache makes them: fusesmith-cache-123-a1B2c3. 0:
+// a folder of the user, who may call it as he likes.
+pid_t maker_of(std::string_view name) {
+  constexpr size_t kUnique = 6;  // characters that mkdtemp chooses
+  if (!name.starts_with(kPrefix)) return 0;
+  name.remove_prefix(kPrefix.size());
+  pid_t maker = 0;
+  const auto [at, error] = std::from_chars(name.data(), name.data() + name.size(), maker);
+  name.remove_prefix(static_cast<size_t>(at - name.data()));
+  const bool made =
+      error == std::errc() && name.size() == kUnique + 1 && name[0] == '-' &&
+      std::all_of(name.begin() + 1, name.end(), [](unsigned char c) { return std::isalnum(c); });
+  return made && maker > 0 ? maker : 0;
 }
 
 }  // namespace
@@ -70,7 +82,9 @@ void CompileCache::remove_left_ones() {
   const OpenFolder listed(opendir(folder.c_str()));
   while (const dirent* entry = listed ? readdir(listed.get()) : nullptr) {
     const std::string_view name = entry->d_name;
-    if (!name.starts_with(kPrefix) || may_be_made(std::string(name))) continue;
+    const pid_t maker = maker_of(name);
+    // Between its making and its lock, a folder belongs to a process that lives.
+    if (maker == 0 || kill(maker, 0) == 0) continue;
     const int lock = lock_of(folder / name);
     if (lock < 0) continue;
     std::error_code ignored;
