@@ -73,6 +73,16 @@ TEST(ChildProcess, TellsHowItEnded) {
   EXPECT_EQ(running->ending_signal(), SIGTERM);
 }
 
+// As a shell starts programs after `trap '' CHLD`.
+TEST(ChildProcess, TellsHowItEndedWhereSigchldWasIgnored) {
+  auto* const before = std::signal(SIGCHLD, SIG_IGN);
+  const auto child = shell("exit 3");
+  ASSERT_TRUE(child->ended_within(seconds(60)));
+  EXPECT_EQ(child->how_it_ended(), "exit code 3");
+  EXPECT_TRUE(child->kill()) << "its guardian is not seen to end";
+  std::signal(SIGCHLD, before);
+}
+
 TEST(ChildProcess, WhatCannotStartIsAProblem) {
   const auto child = ChildProcess::start({"/no/such/program"});
   ASSERT_FALSE(child.ok());

@@ -204,7 +204,16 @@ std::string guardian_name() {
          std::to_string(++count) + "/";
 }
 
-void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+// Where SIGCHLD is ignored, which is inherited, the kernel reaps a guardian before it is asked how it ended.
+void adopt_orphans() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  struct sigaction children {};
+  const bool known = sigaction(SIGCHLD, nullptr, &children) == 0;
+  if (!known || (children.sa_handler != SIG_IGN && (children.sa_flags & SA_NOCLDWAIT) == 0)) return;
+  children = {};
+  children.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &children, nullptr);
+}
 
 void kill_orphans_of(const std::string& guardian) {
   constexpr milliseconds kPause{5};

@@ -41,7 +41,7 @@ inline constexpr const char* kGuardedBy = "FUSESMITH_GUARDED_BY";
 std::string guardian_name();
 
 // Kills what has this name in its environment and descends from this process, which inherits it from a
-// guardian that was killed, if adopt_orphans() was called before.
+// guardian that was killed, if adopt_orphans() was called before. That also lets children be awaited.
 void kill_orphans_of(const std::string& guardian);
 void adopt_orphans();
 
