@@ -162,9 +162,12 @@ class TreeBuilder : public nlohmann::json_sax<json> {
                                    [&](const auto& item) { return &item.value() == open_[i]; });
       text += (text.empty() ? "" : ".") + shortened(at.key());
     }
+    if (text.size() > 2 * kPathEnd)
+      text = text.substr(0, kPathEnd) + "..." + text.substr(text.size() - kPathEnd);
     return text.empty() ? "top level" : text;
   }
 
+  static constexpr size_t kPathEnd = 200;  // characters of a path at either end, if it is long
   json root_;
   std::vector<json*> open_;
   std::string key_;

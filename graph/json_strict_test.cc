@@ -83,6 +83,20 @@ std::string repeated(std::string_view piece, size_t count) {
   return text;
 }
 
+// Found by libFuzzer: 30 objects in each other under long keys made a problem of 3,500 characters.
+TEST(StrictJson, APathOfLongKeysIsShortened) {
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "{\"" + std::string(300, static_cast<char>('a' + i % 26)) + "\": ";
+  text += "{\"c\": 1, \"c\": 2}" + std::string(30, '}');
+  const auto parsed = parse_strict_json(text);
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_LT(parsed.problem().size(), 500u);
+  EXPECT_EQ(parsed.problem().substr(0, 5), "aaaaa");
+  EXPECT_NE(parsed.problem().find("dddd... (300 characters): expected every key once, got \"c\" twice"),
+            std::string::npos)
+      << parsed.problem();
+}
+
 TEST(StrictJson, LimitsDepthAndCount) {
   EXPECT_EQ(json_strict_problem_of(repeated("[", 32) + repeated("]", 32)), "");
   EXPECT_EQ(json_strict_problem_of(repeated("[", 33) + repeated("]", 33)),
