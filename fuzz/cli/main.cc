@@ -3,10 +3,12 @@
 #include <malloc.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -17,6 +19,7 @@
 #include "backends/remote/plugin_worker.h"
 #include "commit.h"  // made by cmake/commit.cmake
 #include "fuzz/base/color.h"
+#include "fuzz/base/exit_code.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/output_width.h"
 #include "fuzz/base/patient_stream.h"
@@ -71,13 +74,28 @@ void keep_standard_streams() {
   }
 }
 
+// The Python package starts the program in a session of its own, and names itself here: nobody else would end
+// the program when that process is killed. Not for what this process starts.
+void end_with_caller() {
+  constexpr const char* kCaller = "FUSESMITH_CALLER";
+  const char* text = std::getenv(kCaller);
+  if (!text) return;
+  const pid_t caller = static_cast<pid_t>(std::strtol(text, nullptr, 10));
+  unsetenv(kCaller);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (caller > 0 && getppid() != caller && kill(caller, 0) != 0) _exit(fusesmith::fuzz::kInterrupted);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view word = argc > 1 ? argv[1] : "";
   const bool is_worker =
       word == fusesmith::backends::kPluginWorker || word == fusesmith::fuzz::kCampaignWorker;
-  if (!is_worker) fusesmith::fuzz::Signals::catch_all(word);
+  if (!is_worker) {
+    fusesmith::fuzz::Signals::catch_all(word);
+    end_with_caller();
+  }
   keep_standard_streams();
   // What `plugin:PATH.so` starts: no command, since it speaks a protocol and not with people.
   if (argc == 3 && word == fusesmith::backends::kPluginWorker)

@@ -40,7 +40,8 @@ class How:
                 *strict]
 
     def environment(self):
-        return {**environment(), "FUSESMITH_JUDGING": "1", **({VARIABLE: self.identity} if self.identity else {})}
+        return {**environment(), "FUSESMITH_JUDGING": "1", "FUSESMITH_CALLER": str(os.getpid()),
+                **({VARIABLE: self.identity} if self.identity else {})}
 
 
 class Progress:

@@ -105,6 +105,12 @@ def ends(x):
     os._exit(3)
 
 
+def says_that_it_hangs(x):
+    with open(os.environ["FUSESMITH_TEST_FILE"], "w", encoding="utf-8") as file:
+        print(os.getpid(), file=file)
+    time.sleep(600)
+
+
 def hangs(x):
     time.sleep(60)
 

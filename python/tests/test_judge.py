@@ -3,13 +3,24 @@
 import math
 import os
 import subprocess
+import sys
 import tempfile
+import time
 import unittest
 import unittest.mock
 
 from support import ErrorLines, binary, environment, fusesmith, has_module, interpreter, kernel, replay, why_not
 
 MISSING = why_not("numpy")
+PACKAGE = os.path.dirname(os.path.dirname(fusesmith.__file__))
+
+
+def wait_for(found, seconds):
+    """What `found` returns, once it is true; or what it returned last."""
+    end = time.monotonic() + seconds
+    while not (result := found()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return result
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -184,6 +195,20 @@ class WrongKernels(unittest.TestCase):
         result = self.check_wrong("hangs", ["timeout"], runs=50, run_timeout=0.5)
         self.assertLess(sum(result.cases.values()), 10)
         self.assertIn("more were not judged: a run took more than 0.5 s", str(result))
+
+    def test_nothing_stays_of_a_caller_that_is_killed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            note = os.path.join(folder, "worker")
+            script = "import sys, fusesmith; fusesmith.judge(sys.argv[1], 'softmax', runs=3, run_timeout=500)"
+            caller = subprocess.Popen([sys.executable, "-c", script, kernel("says_that_it_hangs")], cwd=folder,
+                                      env={**os.environ, "FUSESMITH_TEST_FILE": note, "PYTHONPATH": PACKAGE,
+                                           "TMPDIR": folder})
+            self.assertTrue(wait_for(lambda: os.path.exists(note) and os.path.getsize(note) > 0, 120))
+            caller.kill()
+            caller.wait()
+            with open(note, encoding="utf-8") as file:
+                worker = int(file.read())
+            self.assertTrue(wait_for(lambda: not os.path.exists(f"/proc/{worker}"), 20), "the worker is still there")
 
     def test_a_run_that_was_stopped_is_not_right(self):
         result = fusesmith.judge(kernel("softmax"), "softmax", runs=5000, dtypes="f32", time_limit=0.5)
