@@ -25,13 +25,17 @@ class Var {
   Var(Builder& builder, int value) : builder_(&builder), value_(value) {}
   Builder& builder() const { return *builder_; }
   int value() const { return value_; }  // its id in the graph that is made
-  int rank() const;
+  const Shape& shape() const;
+  int rank() const { return static_cast<int>(shape().size()); }
 
  private:
   Builder* builder_;
   int value_;
 };
 using Vars = std::vector<Var>;
+
+// A number as f32[].
+Var constant(Builder& builder, double value);
 
 // Elements at the same place; shapes broadcast. A number is rounded to f32 first.
 Var operator+(Var a, Var b);

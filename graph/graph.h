@@ -105,6 +105,7 @@ class Builder {
   const std::string& problem() const { return problem_->what; }
   const TensorType& type(ValueId value) const { return graph_.types_[static_cast<size_t>(value)]; }
   int value_count() const { return graph_.value_count(); }
+  const std::vector<Node>& nodes() const { return graph_.nodes_; }  // so far
   std::optional<ValueId> find(const std::string& name) const;
   const std::vector<std::string>& names() const { return graph_.names_; }  // of all values so far
 

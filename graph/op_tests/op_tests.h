@@ -75,24 +75,30 @@ Values eval_output(const T& op, const Args& x, const Shape& shape, size_t) {
   return eval(op, x, shape);
 }
 
+// All values of a graph in f64, by ValueId, given its inputs.
+inline Args eval_graph(const Graph& graph, Args inputs);
+
 // The formula in f64.
 template <DefinedOp T>
 Values eval_output(const T& op, const Args& x, const Shape&, size_t output) {
   Types types;
   for (const Values& operand : x) types.push_back(f(operand.shape));
   const Graph formula = *expansion(Op(op), types);
-  Args values = x;
-  for (const Node& node : formula.nodes()) {
+  return eval_graph(formula, x)[static_cast<size_t>(formula.outputs()[output])];
+}
+
+inline Args eval_graph(const Graph& graph, Args values) {
+  for (const Node& node : graph.nodes()) {
     Args operands;
     for (const ValueId v : node.inputs) operands.push_back(values[static_cast<size_t>(v)]);
     for (int k = 0; k < node.output_count; ++k) {
-      const Shape& shape = formula.type(node.first_output + k).shape;
+      const Shape& shape = graph.type(node.first_output + k).shape;
       values.push_back(std::visit(
           [&](const auto& part) { return eval_output(part, operands, shape, static_cast<size_t>(k)); },
           node.op));
     }
   }
-  return values[static_cast<size_t>(formula.outputs()[output])];
+  return values;
 }
 
 }  // namespace fusesmith::graph::op_tests
