@@ -92,18 +92,35 @@ std::string fill_table_markdown() {
   return text;
 }
 
+namespace {
+
+// The number of outputs of an op, or the name of the attribute that says it.
+template <class T>
+ordered_json outputs_json() {
+  if constexpr (T::outputs == OutputCount::one) {
+    return 1;
+  } else if constexpr (DefinedOp<T>) {
+    Types types;
+    for (const Operand& operand : T::operands) types.push_back(operand_type(operand, {Dtype::f32, {2, 2}}));
+    return infer(Op(T{}), types)->size();
+  } else if constexpr (T::several.attribute.empty()) {
+    return T::several.count;
+  } else {
+    return T::several.attribute;
+  }
+}
+
+}  // namespace
+
 std::string ops_json() {
   ordered_json ops = ordered_json::array();
   for_each_op([&]<class T>(std::type_identity<T>) {
     ops.push_back(op_json(T::info, attribute_infos<T>()));
     if constexpr (DefinedOp<T>) {
-      Types types;
-      for (const Operand& operand : T::operands) {
-        types.push_back(operand_type(operand, {Dtype::f32, {2, 2}}));
+      for (const Operand& operand : T::operands)
         ops.back()["operands"].push_back({{"name", operand.name}, {"is_row", operand.is_row}});
-      }
-      ops.back()["outputs"] = infer(Op(T{}), types)->size();
     }
+    ops.back()["outputs"] = outputs_json<T>();
   });
   return ops.dump();
 }

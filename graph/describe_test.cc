@@ -89,8 +89,15 @@ TEST(Describe, OpsJsonListsEveryOp) {
   EXPECT_EQ(gelu->dump(), nlohmann::json::parse(R"({"name": "gelu", "class": "pointwise", "inputs": [1, 1],
     "doc": "0.5 x (1 + erf(x / sqrt(2))), or 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))); gelu(-inf) is NaN (-inf times 0).",
     "attributes": [{"name": "form", "type": "choice", "choices": ["erf", "tanh"], "default": "erf",
-                    "required": false}]})")
+                    "required": false}], "outputs": 1})")
                               .dump());
+  const auto outputs_of = [&](const std::string& op) {
+    return std::find_if(ops.begin(), ops.end(), [&](const auto& one) { return one.at("name") == op; })
+        ->at("outputs");
+  };
+  EXPECT_EQ(outputs_of("var_mean"), 2);
+  EXPECT_EQ(outputs_of("chunk"), "chunks");
+  EXPECT_EQ(outputs_of("layer_norm_backward"), 3);
 }
 
 // Every example in docs/case.md, so that none goes stale.

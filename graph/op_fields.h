@@ -44,6 +44,12 @@ struct OpInfo {
 // The trait `outputs`: whether the op may have more than one, as many as infer() says.
 enum class OutputCount : uint8_t { one, several };
 
+// Of an op with several outputs that no formula defines: how many there are, or the attribute that says so.
+struct SeveralOutputs {
+  int count = 0;
+  std::string_view attribute = {};
+};
+
 // The trait `inner_errors`: true where rounding errors of inner values (statistics, exponentials, inner
 // products) may be large against the output, so that its bound may be too loose to judge by. The error of a
 // single sum, product or function is as small as its inputs allow.

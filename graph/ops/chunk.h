@@ -19,6 +19,7 @@ struct Chunk {
   bool operator==(const Chunk&) const = default;
 
   static constexpr auto outputs = OutputCount::several;
+  static constexpr SeveralOutputs several{.attribute = "chunks"};
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;
   static constexpr auto magnitude = magnitude_rules::as_inputs;

@@ -25,6 +25,7 @@ struct VarMean {
   bool operator==(const VarMean&) const = default;
 
   static constexpr auto outputs = OutputCount::several;
+  static constexpr SeveralOutputs several{.count = 2};
   static constexpr bool inner_errors = true;
   static constexpr auto work = work_rules::per_input_element;
   static constexpr auto grid = grid_rules::never;

@@ -75,4 +75,5 @@ def check_count(op, count):
 
 def output_count(op, attributes):
     """Nodes with several outputs name them NODE.0, NODE.1, ..."""
-    return {"var_mean": 2, "chunk": attributes.get("chunks", 1)}.get(op) or description(op).get("outputs", 1)
+    outputs = description(op)["outputs"]  # a number, or the attribute that says it
+    return attributes.get(outputs, 1) if isinstance(outputs, str) else outputs

@@ -3,6 +3,7 @@
 import numpy as np
 import package  # noqa: F401 (finds fusesmith)
 from fusesmith.graph import Graph, Type, default_fill
+from fusesmith.ops import output_count
 
 MOST_LITERAL = 1 << 12  # elements of a constant that the case has bit for bit
 MOST_NODES = 4096
@@ -70,7 +71,7 @@ def cut(parts, most):
 
 def made_by(node):
     """The values of a node of a case."""
-    count = {"var_mean": 2, "chunk": node.get("chunks", 1)}.get(node["op"], 1)
+    count = output_count(node["op"], node)
     return [node["name"]] if count == 1 else [f"{node['name']}.{i}" for i in range(count)]
 
 
