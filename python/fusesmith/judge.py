@@ -45,7 +45,7 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=2
     if sample not in ("auto", "off") and not (is_integer(sample) and sample >= 1):
         raise Error(f'sample is "auto", "off" or a number of indices, got {sample!r}')
     kernel, dtypes = find_kernel(fn), check_dtypes(dtypes)
-    how = replay.How(kernel.candidate, baseline, policy, run_timeout, str(sample), kernel.identity)
+    how = replay.How(kernel.candidate, baseline, policy, run_timeout, str(sample), kernel.identity, kernel.folders)
     binary()
     if not isinstance(kernel, Plugin):
         check_interpreter()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from .errors import Error, did_you_mean
 from .identity import bound_once, identity_of
+from .program import user_folders
 
 IN_A_FILE = "write it as a function at the top level of a .py file"
 
@@ -28,12 +29,19 @@ class Kernel:
         return f"python:{self.path}:{self.name}"
 
     @property
+    def folders(self):
+        """Where the worker finds what the file imports, beside the file itself."""
+        return tuple(folder for folder in user_folders() if folder != os.path.dirname(self.path))
+
+    @property
     def text(self):
         return f"{os.path.relpath(self.path)}:{self.name}"
 
 
 class Plugin(Kernel):
     """A shared library with the C functions of fusesmith/plugin.h."""
+
+    folders = ()
 
     @property
     def candidate(self):
@@ -139,6 +147,10 @@ def kernel_of_text(text):
     return Kernel(os.path.abspath(path), name, required, None if found.args.vararg else positional)
 
 
+def counted(count, noun):
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def input_count(kernel, op, low, high, wanted=None):
     """How many inputs of the op the kernel gets; None: all of them."""
     if wanted is not None:
@@ -151,5 +163,5 @@ def input_count(kernel, op, low, high, wanted=None):
     if not (count <= high and count <= kernel.most):
         expected = f"{low}" if low == high else f"{low} to {high}"
         raise Error(f"{op} has {expected} input{'' if high == 1 else 's'}, but {kernel.name} takes "
-                    f"{kernel.required if kernel.required > high else kernel.most} arguments")
+                    + counted(kernel.required if kernel.required > high else kernel.most, "argument"))
     return count

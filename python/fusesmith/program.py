@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 from .errors import Error
 
@@ -62,31 +63,41 @@ def check_interpreter():
                     "that has it")
 
 
-def additions():
-    """What the program's environment needs beyond ours."""
+def user_folders():
+    """The folders of sys.path that the interpreter does not have by itself: of a script, of pytest, and the like."""
+    own = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "scripts")]
+    found = [os.path.abspath(path) for path in sys.path if isinstance(path, str) and os.pathsep not in path]
+    return [path for path in found if os.path.isdir(path) and not {"site-packages", "dist-packages"} & set(
+        path.split(os.sep)) and not any(path == folder or path.startswith(folder + os.sep) for folder in own)]
+
+
+def additions(folders=()):
+    """What the program's environment needs beyond ours, where workers are to import modules of these folders."""
     added = {"FUSESMITH_PYTHON": interpreter()}
     if workers():
         added["FUSESMITH_WORKERS"] = workers()
-    if not is_program(PACKAGED):  # a source tree, which the kernel's file imports fusesmith from
-        paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-        if os.path.dirname(PACKAGE) not in paths:
-            added["PYTHONPATH"] = os.pathsep.join([os.path.dirname(PACKAGE), *paths])
+    package = [] if is_program(PACKAGED) else [os.path.dirname(PACKAGE)]  # the kernel's file imports fusesmith
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    more = [path for path in dict.fromkeys([*package, *folders]) if path not in paths]
+    if more:
+        added["PYTHONPATH"] = os.pathsep.join([*more, *paths])
     return added
 
 
-def environment():
-    return {**os.environ, **additions()}
+def environment(folders=()):
+    return {**os.environ, **additions(folders)}
 
 
-def shell_command(arguments):
+def shell_command(arguments, folders=()):
     """A line to paste into a shell. Where the package is installed, its console script sets the environment."""
+    changed = {name: value for name, value in additions(folders).items() if os.environ.get(name) != value}
+    program = [binary()]
     if is_program(PACKAGED) and not os.environ.get("FUSESMITH_BINARY"):
         script = os.path.join(os.path.dirname(sys.executable), "fusesmith")
-        in_path = shutil.which("fusesmith") == script
-        return shlex.join([*(["fusesmith"] if in_path else [sys.executable, "-m", "fusesmith"]), *arguments])
-    changed = {name: value for name, value in additions().items() if os.environ.get(name) != value}
+        program = ["fusesmith"] if shutil.which("fusesmith") == script else [sys.executable, "-m", "fusesmith"]
+        changed = {name: value for name, value in changed.items() if name == "PYTHONPATH"}
     settings = [f"{name}={shlex.quote(value)}" for name, value in changed.items()]
-    return " ".join([*settings, shlex.join([binary(), *arguments])])
+    return " ".join([*settings, shlex.join([*program, *arguments])])
 
 
 @functools.cache

@@ -31,6 +31,7 @@ class How:
     run_timeout: float = DEFAULT_TIMEOUT
     sample: str = "auto"
     identity: str | None = None  # of the function: the worker refuses another one of its name
+    folders: tuple = ()  # where the worker finds the modules that the kernel's file imports
 
     def arguments(self, path):
         strict = ["--policy=strict"] if self.policy == "strict" else []
@@ -40,7 +41,7 @@ class How:
                 *strict]
 
     def environment(self):
-        return {**environment(), "FUSESMITH_JUDGING": "1", "FUSESMITH_CALLER": str(os.getpid()),
+        return {**environment(self.folders), "FUSESMITH_JUDGING": "1", "FUSESMITH_CALLER": str(os.getpid()),
                 **({VARIABLE: self.identity} if self.identity else {})}
 
 

@@ -146,8 +146,8 @@ def keep_case(result, kernel, shown, keep, judge_alone, arguments):
     with open(result.case, encoding="utf-8") as file:
         inputs = json.load(file)["graph"]["inputs"]
     result.inputs = [f"{given['name']} {given['type']}, {described(given['fill'])}" for given in inputs]
-    result.repro = shell_command(arguments(result.case))
-    result.reduce = shell_command(["minimize", result.case, *arguments(result.case)[2:]])
+    result.repro = shell_command(arguments(result.case), kernel.folders)
+    result.reduce = shell_command(["minimize", result.case, *arguments(result.case)[2:]], kernel.folders)
     verdict, result.sentence = judge_alone(result.case)
     if verdict != shown["verdict"]:
         alone = f"it gets the verdict {verdict}" if verdict else f"it cannot be judged: {result.sentence}"
@@ -169,7 +169,8 @@ def report(result):
     if result.findings:
         head = f"is wrong for {result.subject}: {result.findings} of {judged} cases failed, {result.verdict}"
     elif result.ok:
-        others = f" of {judged} cases; the others could not be judged" if right < judged else " cases"
+        others = f" of {judged} cases; the others could not be judged" if right < judged else (
+            " case" if right == 1 else " cases")
         head = f"is right for {result.subject} in {right}{others}"
     elif result.stopped and right:
         head = f"was stopped for {result.subject}: right in {right} of {result.runs} cases, the others were not judged"

@@ -44,6 +44,7 @@ class Draw:
 
     def __init__(self, seed, fills=None):
         self.random = random.Random(seed)
+        fills = (fills,) if isinstance(fills, str) else fills
         unknown = [name for name in fills or () if name not in FILLS]
         if unknown:
             raise Error(f'unknown fill "{unknown[0]}"{did_you_mean(unknown[0], FILLS)}; expected some of '

@@ -153,6 +153,27 @@ class Pytest(unittest.TestCase):
         self.assertIn('unknown op "sofmax" (did you mean "softmax"?)', ended.stdout)
         self.assertNotIn("Traceback", ended.stdout)
 
+    def test_kernels_elsewhere(self):
+        """The worker and the printed command find the modules that pytest finds."""
+        files = {"my_kernels.py": "import numpy as np\n\ndef half(x):\n    return x * np.float32(0.5)\n",
+                 "tests/test_half.py": "import my_kernels\nimport numpy\nimport pytest\n\n"
+                                       '@pytest.mark.fusesmith("scale", factor=0.5, dtypes="f32", runs=3)\n'
+                                       "def test_right(x):\n    return my_kernels.half(x)\n\n"
+                                       '@pytest.mark.fusesmith("relu", dtypes="f32", runs=3, keep=".")\n'
+                                       "def test_wrong(x):\n    return my_kernels.half(x)\n"}
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "tests"))
+            for name, text in files.items():
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            ended = subprocess.run([interpreter(), "-m", "pytest", "-p", "fusesmith.pytest_plugin", "-q", "-p",
+                                    "no:cacheprovider", "tests"], capture_output=True, text=True, env=environment(),
+                                   cwd=folder)
+            self.assertIn("1 failed, 1 passed", ended.stdout, ended.stderr)
+            command = ended.stdout.partition("Reproduce:\n")[2].partition("\n")[0]
+            again = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment())
+            self.assertEqual(again.returncode, 77, command + again.stderr)
+
 
 @unittest.skipIf(MISSING, MISSING)
 class Scripts(unittest.TestCase):

@@ -316,6 +316,7 @@ class Errors(ErrorLines):
         self.check("runs is an integer", softmax, "softmax", runs=0)
         self.check("policy", softmax, "softmax", policy="loose")
         self.check('unknown fill "norml" (did you mean "normal"?)', softmax, "softmax", fills=["norml"])
+        self.check('unknown fill "norml" (did you mean "normal"?)', softmax, "softmax", fills="norml")
         self.check('no size is called "M"', softmax, "softmax", shapes={"M": 3})
         self.check("does not fit the first input", softmax, self.graph(), shapes=[(1, 2, 3)])
         self.check('shapes is "fuzz"', softmax, "softmax", shapes="some")

@@ -56,6 +56,9 @@ def load_function(text):
     sys.modules["judged"] = module  # dataclasses and pickle look a module up by its name
     try:
         spec.loader.exec_module(module)
+    except ModuleNotFoundError as missing:
+        raise Unavailable(f"{path} imports {missing.name}, which {sys.executable} does not find: set FUSESMITH_PYTHON "
+                          "to a Python that has it, or PYTHONPATH to the folder where it is") from missing
     except Exception as stopped:
         if type(stopped).__name__ != "JudgedAtImport":  # the file itself calls fusesmith.judge: what it judges is there
             raise
