@@ -160,9 +160,19 @@ class Comparer {
     if (got < lawful.lo || got > lawful.hi) {
       note(i, got, v, e, lawful, share, result_.outside == 0);
       ++result_.outside;
-    } else if (result_.outside + result_.outside_special == 0 && share > result_.worst_share) {
+      return;
+    }
+    result_.uncertain += is_uncertain(got, v);
+    if (result_.outside + result_.outside_special == 0 && share > result_.worst_share) {
       note(i, got, v, e, lawful, share, true);
     }
+  }
+
+  // Of results that are large enough to be normal numbers.
+  bool is_uncertain(double got, double v) const {
+    const double magnitude = std::fabs(v);
+    return magnitude >= std::ldexp(1.0, min_exponent(dtype_)) &&
+           std::fabs(got - v) > kCoarsest * magnitude + 2 * half_ulp(dtype_, v);
   }
 
   bool is_loose(size_t i, double v, double e) {
@@ -219,6 +229,9 @@ Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs,
     const BoundedPtr stored = memo ? memo->stored(tensor) : std::make_shared<const Bounded>(*tensor);
     Comparer(result, graph.name(output.value), output, *stored).run();
   }
+  if (!result.lawful()) return result;
+  for (const RegionOutput& output : outputs)
+    result.resolution.add(resolution_of(*output.bounded, output.computed));
   return result;
 }
 

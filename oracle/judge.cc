@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <future>
 #include <system_error>
 #include <thread>
@@ -86,6 +87,11 @@ std::optional<RegionVerdict> inherit(const Graph& graph, const Region& region, s
   verdict.patterns = region.patterns;
   verdict.inherited = true;
   return verdict;
+}
+
+// Whether the limit of the candidate may say something else of the same bits.
+bool may_be_coarse(const RegionVerdict& inherited, double coarsest) {
+  return inherited.resolution.median > coarsest || (std::isfinite(coarsest) && inherited.uncertain > 0);
 }
 
 // Every node in exactly one region: a plan that leaves a node out would leave its value unjudged.
@@ -264,9 +270,9 @@ void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole
 
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
   ReferenceMemo memo;
-  BackendVerdict verdict = judge_regions(
-      graph, execution,
-      {options.minimal_deviations, false, options.sample, nullptr, is_large(graph) ? nullptr : &memo});
+  BackendVerdict verdict = judge_regions(graph, execution,
+                                         {options.minimal_deviations, false, options.sample, nullptr,
+                                          is_large(graph) ? nullptr : &memo, execution.coarsest});
   if (execution.disagreement) {
     RegionVerdict& region = verdict.regions.at(execution.disagreement->region);
     region = disagreeing(graph, *execution.disagreement, std::move(region));
@@ -284,19 +290,24 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   const SameBits same = same_bits(*baseline.trace, *candidate.trace);
   RegionJudgeOptions region_options{options.minimal_deviations,
                                     test_case.policy.implicit_casts == Policy::ImplicitCasts::strict,
-                                    options.sample, candidate.trace, nullptr};
+                                    options.sample,
+                                    candidate.trace,
+                                    nullptr,
+                                    baseline.coarsest};
   region_options.sample.seed = test_case.seed;
   ReferenceMemo memo;
   if (!is_large(graph)) region_options.memo = &memo;
   const Trace candidate_trace = shared_trace(*baseline.trace, *candidate.trace, same);
   verdict.baseline = judge_regions(graph, baseline, region_options);
   region_options.other = baseline.trace;
+  region_options.coarsest = candidate.coarsest;
   mark_disagreement(test_case, baseline, options.find_issue, verdict.baseline, verdict);
   verdict.candidate.backend = candidate.backend;
   verdict.candidate.regions = judge_each(graph, candidate.plan->regions.size(), [&](size_t r) {
     const Region& region = candidate.plan->regions[r];
     std::optional<RegionVerdict> known;
     if (has_same_bits(region, same)) known = inherit(graph, region, r, *baseline.plan, verdict.baseline);
+    if (known && may_be_coarse(*known, candidate.coarsest)) known.reset();
     return known ? *known : judge_region(graph, *candidate.plan, r, candidate_trace, region_options);
   });
   mark_disagreement(test_case, candidate, options.find_issue, verdict.candidate, verdict);

@@ -18,6 +18,9 @@ struct Execution {
   const Plan* plan = nullptr;
   const Trace* trace = nullptr;
   std::optional<Disagreement> disagreement = {};  // between this run and Program::recheck
+  // A region within its bounds is `inconclusive` if its median resolution is larger; and if this is finite, a
+  // scalar function is, if an element is off by more than kCoarsest.
+  double coarsest = kInfinity;
 };
 
 struct JudgeOptions {

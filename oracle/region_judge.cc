@@ -61,6 +61,8 @@ class RegionJudge {
     verdict.exact = c.exact;
     verdict.worst_share = c.worst_share;
     verdict.median_share = c.median_share;
+    verdict.resolution = c.resolution;
+    verdict.uncertain = c.uncertain;
     verdict.worst = c.worst;
   }
 
@@ -70,11 +72,19 @@ class RegionJudge {
     const bool inner = region_.nodes.size() > 1 ||
                        has_inner_errors(graph_.nodes()[static_cast<size_t>(region_.nodes[0])].op);
     if (inner) verdict.loose = c.loose;
-    if (declared && (c.unknown > 0 || (inner && c.mostly_loose)))
+    const bool coarse = c.resolution.median > options_.coarsest ||
+                        (std::isfinite(options_.coarsest) && c.uncertain > 0 && is_pointwise());
+    if (declared && (c.unknown > 0 || (inner && c.mostly_loose) || coarse))
       verdict.verdict = VerdictClass::inconclusive;
     verdict.deviations = std::move(used);
     verdict.declared = declared;
     if (!declared) verdict.symptom = Symptom::undeclared_rounding;
+  }
+
+  // One scalar function: nothing cancels there, so that each element is right or wrong by itself.
+  bool is_pointwise() const {
+    return region_.nodes.size() == 1 &&
+           info(graph_.nodes()[static_cast<size_t>(region_.nodes[0])].op).op_class == OpClass::pointwise;
   }
 
   // Whether the region is within its bounds with these deviations, or with some of them.

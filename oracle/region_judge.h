@@ -3,6 +3,7 @@
 
 #include "oracle/evaluate.h"
 #include "oracle/judge.h"
+#include "oracle/resolution.h"
 
 namespace fusesmith::oracle {
 
@@ -16,6 +17,8 @@ struct RegionJudgeOptions {
   const Trace* other = nullptr;  // of another backend: a sample has what differs most from it
   // Null, or shared with other regions of the graph that are judged by the same thread.
   ReferenceMemo* memo = nullptr;
+  // As in Execution.
+  double coarsest = kInfinity;
 };
 
 RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t region, const Trace& trace,
@@ -38,8 +41,11 @@ struct Comparison {
   // elements of some output, or more.
   int64_t loose = 0;
   bool mostly_loose = false;
+  // Within their bounds, but off by more than kCoarsest of themselves (and an ulp).
+  int64_t uncertain = 0;
   double worst_share = 0;
   double median_share = 0;
+  Resolution resolution;  // if lawful
   ElementEvidence worst;  // the first element outside by the widest margin, else the largest share
   Symptom special_symptom = Symptom::none;  // nan, infinity, missing_nan or missing_infinity
 

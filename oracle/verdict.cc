@@ -23,6 +23,16 @@ Signature signature_of(const BackendVerdict& backend, const RegionVerdict& faile
   return {failed.verdict, backend.backend, failed.component(), failed.dtype, failed.symptom};
 }
 
+const RegionVerdict* BackendVerdict::coarsest() const {
+  const RegionVerdict* coarsest = nullptr;
+  for (const RegionVerdict& region : regions) {
+    if (region.resolution.elements > 0 &&
+        (!coarsest || region.resolution.median > coarsest->resolution.median))
+      coarsest = &region;
+  }
+  return coarsest;
+}
+
 void Verdict::fail(FailingRegion region, const FindIssue& find_issue) {
   const BackendVerdict& backend = of(region.role);
   fail(signature_of(backend, backend.regions.at(region.region)), region, find_issue);

@@ -8,6 +8,7 @@
 
 #include "graph/tensor.h"
 #include "oracle/contract.h"
+#include "oracle/resolution.h"
 #include "oracle/signature.h"
 
 namespace fusesmith::oracle {
@@ -41,6 +42,8 @@ struct RegionVerdict {
   int64_t outside = 0;                // elements out of bounds under the reading reported
   double worst_share = 0;             // max |got - want| / (bound + half an ulp)
   double median_share = 0;            // over elements that are not exact
+  Resolution resolution;              // of the reading that it passes with; none if it fails
+  int64_t uncertain = 0;              // elements within their bounds, but off by more than kCoarsest
   int64_t exact = 0;                  // elements with exactly one correct bit pattern (e = 0)
   int64_t loose = 0;  // elements of which the bound says little: e is above 1/16 of the values beside them
   ElementEvidence worst;
@@ -59,6 +62,9 @@ struct BackendVerdict {
   std::string backend;
   std::vector<RegionVerdict> regions;                  // in the plan's order
   VerdictClass verdict = VerdictClass::reassociation;  // the most severe one
+
+  // The region with the largest median resolution; null if none has a resolution.
+  const RegionVerdict* coarsest() const;
 };
 
 // One of the two backends of a run; their names may be the same.

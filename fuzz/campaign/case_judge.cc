@@ -23,6 +23,11 @@ GeneratorOptions generator_options(const CampaignOptions& options) {
   return generator;
 }
 
+std::optional<double> resolution_of(const BackendVerdict& backend) {
+  const RegionVerdict* coarsest = backend.coarsest();
+  return coarsest ? std::optional(coarsest->resolution.median) : std::nullopt;
+}
+
 }  // namespace
 
 CaseSource::CaseSource(const CampaignOptions& options)
@@ -92,6 +97,10 @@ Finished finished_of(const Verdict& verdict, const Case& test_case) {
   for (const RegionVerdict& region : verdict.candidate.regions)
     outcome.patterns.insert(outcome.patterns.end(), region.patterns.begin(), region.patterns.end());
   for (const KnownFailure& failure : verdict.known) outcome.known.push_back(failure.issue);
+  if (!verdict.finding && verdict.verdict <= VerdictClass::inconclusive) {
+    outcome.baseline_resolution = resolution_of(verdict.baseline);
+    outcome.candidate_resolution = resolution_of(verdict.candidate);
+  }
   if (!verdict.finding) return finished;
   outcome.signature = verdict.signature_text();
   auto text = file_text(test_case);

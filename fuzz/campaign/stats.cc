@@ -46,6 +46,10 @@ Json coverage_json(const Stats& stats) {
   return json;
 }
 
+Json resolutions_json(const Stats& stats) {
+  return {{"baseline", stats.baseline_resolutions.json()}, {"candidate", stats.candidate_resolutions.json()}};
+}
+
 constexpr double kMaxSeconds = 1e10;
 constexpr size_t kMaxReadSamples = 10'000;
 
@@ -197,6 +201,10 @@ Stats stats_of(const Place& place) {
     stats.metamorphic_cases = count_at(*metamorphic, "cases");
     read_counts(*metamorphic, "checks", stats.metamorphic_checks);
   }
+  if (const auto resolution = place.member("resolution")) {  // older files have none
+    stats.baseline_resolutions.read(member(*resolution, "baseline"));
+    stats.candidate_resolutions.read(member(*resolution, "candidate"));
+  }
   if (const auto history = place.member("history")) {  // older files have none
     for (const Place& one : history->elements(kMaxReadSamples)) stats.history.push_back(sample_at(one));
   }
@@ -232,6 +240,8 @@ void Stats::add(const CaseOutcome& outcome) {
   for (const std::string& pattern : outcome.patterns) ++patterns[pattern];
   metamorphic_cases += !outcome.metamorphic.empty();
   add_counts(metamorphic_checks, outcome.metamorphic);
+  baseline_resolutions.add(outcome.baseline_resolution);
+  candidate_resolutions.add(outcome.candidate_resolution);
   met.add(outcome.events);
   add_coverage(coverage, outcome.coverage);
 }
@@ -250,6 +260,8 @@ void Stats::add(const Stats& other) {
   add_counts(known, other.known);
   metamorphic_cases += other.metamorphic_cases;
   add_counts(metamorphic_checks, other.metamorphic_checks);
+  baseline_resolutions.add(other.baseline_resolutions);
+  candidate_resolutions.add(other.candidate_resolutions);
   add_coverage(coverage, other.coverage);
   met.add(other.met);
 }
@@ -292,6 +304,7 @@ std::string to_json(const Stats& stats) {
                {"convicted", stats.device_failures},
                {"gpus", gpus_json(stats)},
                {"metamorphic", {{"cases", stats.metamorphic_cases}, {"checks", stats.metamorphic_checks}}},
+               {"resolution", resolutions_json(stats)},
                {"invalid", stats.invalid},
                {"seed", stats.seed},
                {"shard", stats.shard},

@@ -12,6 +12,7 @@
 
 #include "fuzz/campaign/campaign_status.h"
 #include "fuzz/campaign/coverage.h"
+#include "fuzz/campaign/resolutions.h"
 #include "fuzz/generate/generator.h"
 #include "graph/result.h"
 #include "oracle/judge.h"
@@ -32,6 +33,8 @@ struct CaseOutcome {
   CoverageEvents events;
   // Metamorphic checks that were made, by name; none where the case did not ask.
   Counts metamorphic;
+  // Of each backend's coarsest region; none of a finding, or of a case that was not judged.
+  std::optional<double> baseline_resolution, candidate_resolution;
   bool exact = false;    // every element of every region has exactly one correct result
   bool invalid = false;  // the generator's graph does not read back: nothing else is set
 };
@@ -67,6 +70,7 @@ struct Stats {
   std::map<std::string, UsedGpu> gpus;
   GenerationCoverage coverage;
   Coverage met;
+  Resolutions baseline_resolutions, candidate_resolutions;
   // In the order of time; none in files of earlier versions. At most kMaxSamples: the longer a campaign, the
   // further apart.
   std::vector<Sample> history;

@@ -33,6 +33,8 @@ Stats sample_stats() {
   stats.coverage.ops["add"] = 2;
   stats.metamorphic_cases = 2;
   stats.metamorphic_checks["exchange"] = 6;
+  stats.baseline_resolutions.add(0x1p-23);
+  stats.candidate_resolutions.add(0.3);
   return stats;
 }
 
@@ -70,6 +72,8 @@ const Edit kEdits[] = {
     {"\"ort-add\": 2", "\"ort-add\": 0.5", "known.ort-add: expected an integer, got 0.5"},
     {"\"crash-y\"", "1", "convicted.7: expected a string, got 1"},
     {"\"nodes\": 9", "\"nodes\": -9", "coverage.nodes: expected a count"},
+    {"\"-92\": 1", "\"3\": 1", "resolution.baseline.quarter_octaves.3: expected a bin from -240 to 0"},
+    {"\"-92\": 1", "\"-92\": -1", "resolution.baseline.quarter_octaves.-92: expected a count"},
     {"\"add\": 2", "\"add\": \"2\"", "coverage.ops.add: expected an integer, got \"2\""},
     {"\"seed\": 18446744073709551615", "\"seed\": -1",
      "seed: expected an integer between 0 and 2^64 - 1, got -1"},
@@ -118,6 +122,21 @@ class DamagedStats : public testing::Test {
 
   const TemporaryFolder folder_;
 };
+
+TEST(Stats, HaveTheResolutionsOfCases) {
+  const TemporaryFolder folder;
+  const Ran ran = fusesmith_command({"fuzz", "--runs=40", "--jobs=1", "--baseline=cpu",
+                                     "--candidate=cpu_fused", "--workdir=" + (folder / "w")});
+  EXPECT_THAT(ran.out, HasSubstr("Resolution: in half of the cases, a change of "));
+  const auto stats = parse_stats(*read_file(folder / "w/stats.json"));
+  ASSERT_TRUE(stats.ok()) << stats.problem();
+  for (const Resolutions* resolutions : {&stats->baseline_resolutions, &stats->candidate_resolutions}) {
+    EXPECT_GT(resolutions->cases(), 20);
+    EXPECT_LE(resolutions->cases(), 40);
+    EXPECT_GE(resolutions->median(), 0x1p-24);
+    EXPECT_LE(resolutions->median(), 0x1p-3);
+  }
+}
 
 TEST_F(DamagedStats, AreSetAside) {
   const std::string text = replace("\"done\": 0", "\"done\": -1");

@@ -25,26 +25,36 @@ Json to_json(const ElementEvidence& evidence) {
   return json;
 }
 
+Json to_json(const Resolution& resolution) {
+  return {{"elements", resolution.elements},
+          {"least", json_number(resolution.least)},
+          {"median", json_number(resolution.median)},
+          {"worst", json_number(resolution.worst)}};
+}
+
 Json to_json(const RegionVerdict& region) {
   Json deviations = Json::array();
   for (const Deviation& deviation : region.deviations) deviations.push_back(to_string(deviation));
-  return {{"name", region.name},
-          {"op", region.op},
-          {"patterns", region.patterns},
-          {"dtype", name(region.dtype)},
-          {"verdict", name(region.verdict)},
-          {"symptom", name(region.symptom)},
-          {"deviations", deviations},
-          {"declared", region.declared},
-          {"elements", region.elements},
-          {"all_elements", region.all_elements},
-          {"outside", region.outside},
-          {"exact", region.exact},
-          {"loose", region.loose},
-          {"worst_share", json_number(region.worst_share)},
-          {"median_share", json_number(region.median_share)},
-          {"inherited", region.inherited},
-          {"worst", to_json(region.worst)}};
+  Json json = {{"name", region.name},
+               {"op", region.op},
+               {"patterns", region.patterns},
+               {"dtype", name(region.dtype)},
+               {"verdict", name(region.verdict)},
+               {"symptom", name(region.symptom)},
+               {"deviations", deviations},
+               {"declared", region.declared},
+               {"elements", region.elements},
+               {"all_elements", region.all_elements},
+               {"outside", region.outside},
+               {"exact", region.exact},
+               {"loose", region.loose},
+               {"uncertain", region.uncertain},
+               {"worst_share", json_number(region.worst_share)},
+               {"median_share", json_number(region.median_share)},
+               {"inherited", region.inherited},
+               {"worst", to_json(region.worst)}};
+  if (region.resolution.elements > 0) json["resolution"] = to_json(region.resolution);
+  return json;
 }
 
 }  // namespace

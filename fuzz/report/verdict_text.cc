@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fuzz/report/resolution_text.h"
 #include "graph/element_index.h"
 
 namespace fusesmith::fuzz {
@@ -267,7 +268,8 @@ std::string plain_sentence(const Verdict& verdict) {
 }  // namespace
 
 std::string sentence(const Verdict& verdict) {
-  std::string text = plain_sentence(verdict) + sampled_text(verdict) + loose_text(verdict);
+  std::string text =
+      plain_sentence(verdict) + resolution_text(verdict) + sampled_text(verdict) + loose_text(verdict);
   if (verdict.exposed.empty()) return text;
   return text + " Judged with " + counted(static_cast<int64_t>(verdict.exposed.size()), "inner value") +
          " as further outputs.";

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "fuzz/report/resolution_text.h"
 #include "fuzz/report/verdict_json.h"
 
 namespace fusesmith::fuzz {
@@ -79,6 +80,32 @@ TEST(VerdictText, SaysWhereBoundsAreTooLarge) {
   EXPECT_EQ(nlohmann::ordered_json(to_json(verdict.candidate))["regions"][0]["loose"], 2);
   verdict.verdict = VerdictClass::identical;
   EXPECT_EQ(loose_text(verdict), "");
+}
+
+// Of the coarsest region of the candidate.
+TEST(VerdictText, SaysWhichChangesWouldHaveBeenFound) {
+  Verdict verdict = defect();
+  verdict.candidate.regions[0].resolution = {10, 0x1p-10, 0x1p-8, 0.5};
+  EXPECT_EQ(resolution_text(verdict), "") << "a finding has its evidence";
+  verdict.finding = false;
+  verdict.verdict = VerdictClass::reassociation;
+  verdict.candidate.regions[1].resolution = {10, 0x1p-24, 0x1p-23, 0x1p-22};
+  EXPECT_EQ(resolution_text(verdict),
+            " A change of 0.391 % of 'a' would have been found (median of its elements; 0.0977 % if all of "
+            "them change, 50 % for the worst of them).");
+  EXPECT_NE(sentence(verdict).find(resolution_text(verdict)), std::string::npos);
+  verdict.candidate.regions[1].resolution = {10, 0x1p-24, kInf, kInf};
+  EXPECT_EQ(resolution_text(verdict), " No change of half of the elements of 'o' would have been found.");
+  verdict.candidate.regions[1].resolution = {10, 0x1p-24, 0.75, kInf};
+  EXPECT_TRUE(resolution_text(verdict).ends_with("if all of them change, of some of them nothing is known)."))
+      << resolution_text(verdict);
+  const nlohmann::ordered_json regions = nlohmann::ordered_json(to_json(verdict.candidate))["regions"];
+  EXPECT_EQ(regions[0]["resolution"]["elements"], 10);
+  EXPECT_EQ(regions[0]["resolution"]["median"], 0x1p-8);
+  EXPECT_EQ(regions[1]["resolution"]["worst"], "inf");
+  verdict.candidate.regions[0].resolution = verdict.candidate.regions[1].resolution = {};
+  EXPECT_EQ(resolution_text(verdict), "");
+  EXPECT_FALSE(nlohmann::ordered_json(to_json(verdict.candidate))["regions"][0].contains("resolution"));
 }
 
 TEST(VerdictText, PolicySentenceNamesTheDeviations) {

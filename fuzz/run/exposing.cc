@@ -224,6 +224,16 @@ std::vector<ValueId> values_to_expose(const Graph& graph, int64_t most) {
   return values;
 }
 
+std::vector<ValueId> all_inner_values(const Graph& graph) {
+  const auto consumers = graph.consumers();
+  std::vector<ValueId> values;
+  for (ValueId v = graph.source_count(); v < graph.value_count(); ++v) {
+    const bool is_inner = !consumers[static_cast<size_t>(v)].empty() && !graph.is_observed(v);
+    if (is_inner && is_rounded(graph, v) && !is_narrowing_cast(graph, v)) values.push_back(v);
+  }
+  return values;
+}
+
 Case expose(const Case& test_case, std::span<const ValueId> values) {
   const Graph& graph = test_case.graph;
   std::vector<ValueId> outputs = graph.outputs();
@@ -253,6 +263,10 @@ std::unique_ptr<Program> divided(const Graph& graph, std::unique_ptr<Program> pr
 bool can_expose(std::string_view backend) {
   const WorkerKind* kind = worker_kind(backend);
   return kind && kind->compiles;
+}
+
+double coarsest_resolution(std::string_view backend) {
+  return worker_kind(backend) ? kCoarsest : std::numeric_limits<double>::infinity();
 }
 
 bool is_opaque(const CaseRun& run) {

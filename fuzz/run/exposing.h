@@ -17,6 +17,8 @@ namespace fusesmith::fuzz {
 // to a narrower dtype: a compiler may hand on what was cast, and the case is to tell that from a rounding. Of
 // more than `most`, those without which the regions become largest.
 std::vector<ValueId> values_to_expose(const Graph& graph, int64_t most);
+// All that can be exposed: not what is observed already, or made by a cast to a narrower dtype.
+std::vector<ValueId> all_inner_values(const Graph& graph);
 
 // The case with these values as further outputs. Values keep their numbers.
 Case expose(const Case& test_case, std::span<const ValueId> values);
@@ -33,6 +35,10 @@ bool is_divided(const Program& program);
 // Whether a backend of this name returns what a graph has as outputs: those of ours return every value
 // anyway.
 bool can_expose(std::string_view backend);
+
+// The coarsest resolution with which a backend of this name is right: kCoarsest for workers, whose contracts
+// are guesses about code of others, and none for backends of ours.
+double coarsest_resolution(std::string_view backend);
 
 // Whether the verdict is inconclusive for such a backend, whose program is one region of several nodes.
 bool is_opaque(const CaseRun& run);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fuzz/run/backends.h"
+#include "fuzz/run/opaque_test.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -29,52 +29,6 @@ Case deep_case(int pairs) {
   test_case.graph = *b.build();
   return test_case;
 }
-
-// Changes values in a trace of all nodes, before those that are no outputs are left out.
-using Change = std::function<void(const Graph&, Trace&)>;
-
-// What `cpu` computes, as a worker that returns outputs alone and declares any rounding.
-class Opaque : public Backend {
- public:
-  explicit Opaque(Change change = {}) : change_(std::move(change)) {}
-  std::string_view name() const override { return "remote:opaque"; }
-  std::string_view doc() const override { return "returns outputs alone"; }
-  std::optional<std::string> unavailable() const override { return {}; }
-
-  Result<std::unique_ptr<Program>> compile(const Graph& graph, const CompileOptions& options) const override {
-    auto inner = find_backend("cpu")->compile(graph, options);
-    if (!inner) return Problem{inner.problem()};
-    return std::unique_ptr<Program>(std::make_unique<Whole>(graph, std::move(*inner), change_));
-  }
-
- private:
-  struct Whole : Program {
-    Whole(const Graph& g, std::unique_ptr<Program> p, Change c)
-        : graph(g), inner(std::move(p)), change(std::move(c)) {
-      std::vector<int> nodes(graph.nodes().size());
-      for (size_t i = 0; i < nodes.size(); ++i) nodes[i] = static_cast<int>(i);
-      whole.regions.push_back(make_region(graph, nodes));
-      std::erase_if(whole.regions[0].outputs, [&](ValueId v) { return !graph.is_observed(v); });
-      whole.regions[0].contract.any_rounding = true;
-    }
-    const Plan& plan() const override { return whole; }
-    Trace run(std::span<const TensorPtr> inputs) override {
-      Trace trace = inner->run(inputs);
-      if (change) change(graph, trace);
-      for (ValueId v = graph.source_count(); v < graph.value_count(); ++v) {
-        if (!graph.is_observed(v)) trace.values[static_cast<size_t>(v)] = nullptr;
-      }
-      return trace;
-    }
-    std::optional<Disagreement> recheck(std::span<const TensorPtr>, const Trace&) override { return {}; }
-
-    const Graph graph;
-    std::unique_ptr<Program> inner;
-    const Change change;
-    Plan whole;
-  };
-  const Change change_;
-};
 
 // One element of a value becomes `wrong`, where the graph has this value.
 Change sets(const std::string& value, double wrong) {

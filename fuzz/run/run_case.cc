@@ -112,11 +112,12 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
     put_stand_ins(test_case.graph, test_case.stand_ins, fused_run.trace);
     if (options.on_step) options.on_step(step, base_run.trace, fused_run.trace);
     begin(Stage::judge, BackendRole::candidate, options);
-    Verdict verdict = judge(
-        test_case,
-        {std::string(baseline.name()), &run.baseline->plan(), &base_run.trace, base_run.disagreement},
-        {std::string(candidate.name()), &run.candidate->plan(), &fused_run.trace, fused_run.disagreement},
-        options.judge);
+    Verdict verdict = judge(test_case,
+                            {std::string(baseline.name()), &run.baseline->plan(), &base_run.trace,
+                             base_run.disagreement, coarsest_resolution(baseline.name())},
+                            {std::string(candidate.name()), &run.candidate->plan(), &fused_run.trace,
+                             fused_run.disagreement, coarsest_resolution(candidate.name())},
+                            options.judge);
     verdict.step = step;
     verdict.steps = test_case.steps;
     const double difference = verdict.max_difference;
@@ -135,11 +136,9 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
 
 // The case with inner values as outputs; nothing where that tells no more than the case itself: it is
 // unsupported, a worker fails, or what fails does not fail by itself.
-std::optional<CaseRun> run_exposed(const Case& test_case, const Backend& baseline, const Backend& candidate,
+std::optional<CaseRun> run_exposed(const Case& test_case, const std::vector<ValueId>& values,
+                                   const Backend& baseline, const Backend& candidate,
                                    const RunOptions& options) {
-  const int64_t most =
-      options.expose == kExposeWhereNeeded ? std::numeric_limits<int64_t>::max() : options.expose;
-  const std::vector<ValueId> values = values_to_expose(test_case.graph, most);
   const Case exposed = expose(test_case, values);
   try {
     CaseRun run = run_steps(exposed, baseline, candidate, options, Plans::divided);
@@ -162,6 +161,22 @@ std::optional<CaseRun> run_exposed(const Case& test_case, const Backend& baselin
 void let_go(CaseRun& run) {
   run.baseline.reset();
   run.candidate.reset();
+}
+
+// With the values that divide the program best; if they are chosen here and the verdict stays inconclusive,
+// with all of them.
+std::optional<CaseRun> run_exposed(const Case& test_case, const Backend& baseline, const Backend& candidate,
+                                   const RunOptions& options) {
+  const bool chooses = options.expose == kExposeWhereNeeded;
+  const int64_t most = chooses ? std::numeric_limits<int64_t>::max() : options.expose;
+  const std::vector<ValueId> values = values_to_expose(test_case.graph, most);
+  auto run = run_exposed(test_case, values, baseline, candidate, options);
+  if (!chooses || !run || run->verdict.verdict != VerdictClass::inconclusive) return run;
+  const std::vector<ValueId> all = all_inner_values(test_case.graph);
+  if (all.size() <= values.size()) return run;
+  let_go(*run);
+  auto finer = run_exposed(test_case, all, baseline, candidate, options);
+  return finer ? std::move(finer) : run_exposed(test_case, values, baseline, candidate, options);
 }
 
 CaseRun run_whole_or_exposed(const Case& test_case, const Backend& baseline, const Backend& candidate,

@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import shutil
+import statistics
 import tempfile
 import textwrap
 from dataclasses import dataclass, field
@@ -46,6 +47,10 @@ class Result:
     left: str | None = None  # why fewer than `runs` cases were judged
     stopped: bool = False  # before all cases were run
     worst_share: float = 0.0  # largest error of all cases, as a share of its bound
+    # Which relative change of the results would have been found: in half of the cases that were judged, and in each
+    # that is right (docs/verdicts.md, "Resolution"). None where no result can change relatively.
+    resolution: float | None = None
+    coarsest_resolution: float | None = None
     sampled: tuple | None = None  # of cases of which a sample was judged: elements judged, and all elements
     granted: str = ""  # what the contract of the kernel grants beyond the usual errors (docs/workers.md)
 
@@ -81,6 +86,7 @@ def make_result(kernel, subject, cases, judged, missing, keep, judge_alone, argu
         reasons=dict(collections.Counter(e["reason"] for e in judged if e["reason"]).most_common(3)))
     shares = [region["worst_share"] for entry in judged for region in entry["regions"] if not entry["finding"]]
     result.worst_share = max((number(share) for share in shares), default=0.0)
+    add_resolution(result, judged)
     result.sampled = sampled_elements(judged)
     result.granted = next((text for entry in judged for text in entry.get("granted", {}).values()), "")
     if not findings:
@@ -100,6 +106,18 @@ def were_judged(counts, refused):
     right, nor one whose sizes or attributes seldom fit together."""
     right = sum(counts[verdict] for verdict in CORRECT)
     return right >= max(1, refused) and 10 * right >= 9 * (counts.total() - counts["unsupported"])
+
+
+def add_resolution(result, judged):
+    """A case has the median resolution of its coarsest region."""
+    cases = []
+    for entry in judged:
+        regions = [number(region["resolution"]["median"]) for region in entry["regions"] if "resolution" in region]
+        if regions and not entry["finding"]:
+            cases.append((max(regions), entry["verdict"] in CORRECT))
+    if cases:
+        result.resolution = statistics.median_low(resolution for resolution, _ in cases)
+        result.coarsest_resolution = max((resolution for resolution, right in cases if right), default=None)
 
 
 def sampled_elements(judged):
@@ -195,6 +213,8 @@ def report(result):
                                  subsequent_indent="    ")
     if result.ok:
         yield f"  largest error: {result.worst_share:.3g} of its bound"
+    if result.resolution is not None:
+        yield from textwrap.wrap(resolution_text(result), COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if result.sampled:
         yield f"  sampled {result.sampled[0]:,} of {result.sampled[1]:,} elements; no others were judged"
     if result.granted:
@@ -203,6 +223,19 @@ def report(result):
         yield from textwrap.wrap(f"{count} times: {reason}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if result.findings:
         yield from ["", "Reproduce:", f"  {result.repro}", "Reduce to a smaller case:", f"  {result.reduce}"]
+
+
+def resolution_text(result):
+    text = f"resolution: a change of {percent(result.resolution)} would have been found in half of the cases"
+    if result.coarsest_resolution is not None:
+        text += f", {percent(result.coarsest_resolution)} in each that is right"
+    if result.cases.get("inconclusive"):
+        text += "; inconclusive cases have bounds that are too large to tell"
+    return text
+
+
+def percent(share):
+    return f"{100 * share:.3g} %"
 
 
 def evidence(result):

@@ -36,6 +36,10 @@ class RightKernels(unittest.TestCase):
     def test_softmax(self):
         result = self.check_right("softmax", "softmax")
         self.assertIn("is right for softmax in 80 cases", str(result))
+        self.assertGreater(result.resolution, 2**-24)
+        self.assertLessEqual(result.resolution, result.coarsest_resolution)
+        self.assertLessEqual(result.coarsest_resolution, 2**-6)
+        self.assertIn(f"  resolution: a change of {100 * result.resolution:.3g} %", str(result))
 
     def test_layer_norm(self):
         self.check_right("layer_norm", "layer_norm")
