@@ -222,7 +222,7 @@ class Comparer {
 }  // namespace
 
 Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace,
-                   ReferenceMemo* memo) {
+                   ReferenceMemo* memo, ReadElements of_resolution) {
   Comparison result;
   for (const RegionOutput& output : outputs) {
     const TensorPtr& tensor = trace.values[static_cast<size_t>(output.value)];
@@ -231,7 +231,7 @@ Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs,
   }
   if (!result.lawful()) return result;
   for (const RegionOutput& output : outputs)
-    result.resolution.add(resolution_of(*output.bounded, output.computed));
+    result.resolution.add(resolution_of(*output.bounded, output.computed, of_resolution));
   return result;
 }
 

@@ -24,8 +24,8 @@ struct Execution {
 };
 
 struct JudgeOptions {
-  // Name exactly the deviations that are needed, at one more evaluation for each; off (campaigns), all
-  // declared ones are named.
+  // Name exactly the deviations that are needed, at one more evaluation for each, and read all elements for
+  // resolutions; off (campaigns), all declared ones are named, and resolutions are those of a sample.
   bool minimal_deviations = true;
   // Failures of known issues are no findings: the finding is the first failing region of another signature.
   FindIssue find_issue = {};

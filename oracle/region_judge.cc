@@ -51,7 +51,9 @@ class RegionJudge {
   // The last reading is kept, since one that suffices is asked for again.
   Comparison read(const Deviations& deviations) const {
     if (!last_ || last_->first != deviations)
-      last_.emplace(deviations, compare(graph_, outputs(deviations), trace_, options_.memo));
+      last_.emplace(deviations,
+                    compare(graph_, outputs(deviations), trace_, options_.memo,
+                            options_.minimal_deviations ? ReadElements::all : ReadElements::sample));
     return last_->second;
   }
 

@@ -8,8 +8,8 @@
 namespace fusesmith::oracle {
 
 struct RegionJudgeOptions {
-  // Name exactly the deviations that are needed (one more evaluation for each). Off: all declared ones are
-  // named.
+  // Name exactly the deviations that are needed (one more evaluation for each), and read all elements for the
+  // resolution. Off: all declared ones are named, and the resolution is that of a sample.
   bool minimal_deviations = true;
   // Declared deviations are not allowed either; the evidence is then that of the strict reading.
   bool strict_policy = false;
@@ -52,7 +52,7 @@ struct Comparison {
   bool lawful() const { return outside == 0 && outside_special == 0; }
 };
 Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace,
-                   ReferenceMemo* memo = nullptr);
+                   ReferenceMemo* memo = nullptr, ReadElements of_resolution = ReadElements::all);
 
 // Which of two readings explains the stored bits better, if the region is within its bounds under both. The
 // result is a standard score: among the elements whose exact results differ between the readings, how many

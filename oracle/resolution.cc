@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "oracle/contract.h"
@@ -14,24 +15,28 @@ constexpr double kNone = -1;
 using Numbers = std::array<double, kBlock>;
 
 struct Kind {
-  Dtype dtype;
   bool rounds_to_f32;  // before the store, as in error_before_store
   double smallest;     // below it in magnitude, a result is stored as 0, or flushed to 0
   double floor;        // of results below it: an error up to it says nothing
   double largest;      // above it in magnitude, a result is stored as an infinity
+  double smallest_binade, u;
 };
 
 Kind kind_of(Dtype dtype, bool computed) {
   const bool f16 = dtype == Dtype::f16;
-  return {dtype, computed && is_16_bit(dtype), f16 ? 0x1p-24 : 0x1p-126, f16 ? 0x1p-25 : 0x1p-100,
-          max_finite(dtype) * (1 + unit_roundoff(dtype) / 2)};
+  return {computed && is_16_bit(dtype),
+          f16 ? 0x1p-24 : 0x1p-126,
+          f16 ? 0x1p-25 : 0x1p-100,
+          max_finite(dtype) * (1 + unit_roundoff(dtype) / 2),
+          std::ldexp(1.0, min_exponent(dtype)),
+          unit_roundoff(dtype)};
 }
 
 // Written out, as in oracle/compare_block.cc, so that compilers vectorise the loops below.
 template <bool kRoundsToF32>
-inline double of_element(const Kind& kind, double smallest_binade, double u, double v, double e) {
+inline double of_element(const Kind& kind, double v, double e) {
   const double magnitude = std::fabs(v), binade = binade_of(v);
-  const double ulp = 2 * u * (binade < smallest_binade ? smallest_binade : binade);
+  const double ulp = 2 * kind.u * (binade < kind.smallest_binade ? kind.smallest_binade : binade);
   const double error = kRoundsToF32 ? e + (kU * (magnitude + e) + 0x1p-150) : e;
   const double relative = (error + ulp) / magnitude;
   const bool ordinary = (magnitude >= kind.smallest) & (magnitude <= kind.largest);
@@ -42,47 +47,78 @@ inline double of_element(const Kind& kind, double smallest_binade, double u, dou
 
 template <bool kRoundsToF32>
 void of_block(const Kind& kind, const double* v, const double* e, double* resolutions) {
-  const double smallest_binade = std::ldexp(1.0, min_exponent(kind.dtype)), u = unit_roundoff(kind.dtype);
-  for (size_t i = 0; i < kBlock; ++i)
-    resolutions[i] = of_element<kRoundsToF32>(kind, smallest_binade, u, v[i], e[i]);
+  const Kind local = kind;
+  for (size_t i = 0; i < kBlock; ++i) resolutions[i] = of_element<kRoundsToF32>(local, v[i], e[i]);
 }
 
-// What is known of the elements so far, by their place in a block.
-struct Extremes {
-  Numbers least, worst, count{};
-  Extremes() { least.fill(kInfinity), worst.fill(kNone); }
-
-  void add(const Numbers& resolutions) {
-    for (size_t i = 0; i < kBlock; ++i) {
-      const double r = resolutions[i];
-      least[i] = (r >= 0) & (r < least[i]) ? r : least[i];
-      worst[i] = r > worst[i] ? r : worst[i];
-      count[i] += r >= 0 ? 1 : 0;
+// The least and the largest of a block.
+std::pair<double, double> extremes(const Numbers& resolutions) {
+  std::array<double, kBlock / 2> least, worst;
+  for (size_t i = 0; i < kBlock / 2; ++i) {
+    const double a = resolutions[i], b = resolutions[i + kBlock / 2];
+    least[i] = a < b ? a : b;
+    worst[i] = a < b ? b : a;
+  }
+  for (size_t half = kBlock / 4; half > 0; half /= 2) {
+    for (size_t i = 0; i < half; ++i) {
+      least[i] = least[i + half] < least[i] ? least[i + half] : least[i];
+      worst[i] = worst[i] < worst[i + half] ? worst[i + half] : worst[i];
     }
   }
-};
+  return {least[0], worst[0]};
+}
 
+// The elements of an output.
 class Reader {
  public:
   Reader(const Bounded& output, bool computed)
       : output_(output), kind_(kind_of(output.type.dtype, computed)) {}
 
-  // Takes one element in `stride` into the sample.
-  void run(size_t stride) {
+  double at(size_t i) const {
+    const double v = output_.v[i], e = output_.error(i);
+    return kind_.rounds_to_f32 ? of_element<true>(kind_, v, e) : of_element<false>(kind_, v, e);
+  }
+
+  // Of those elements that have a resolution. The places of a sample are spread by the golden ratio, which
+  // no row length is a multiple of.
+  std::vector<double> sample(size_t count) const {
+    constexpr double kGolden = 0.6180339887498949;
     const size_t n = output_.v.size();
-    size_t next = 0;
+    const bool all = count >= n;
+    std::vector<double> found;
+    found.reserve(std::min(count, n));
+    double place = 0;
+    for (size_t i = 0; i < std::min(count, n); ++i) {
+      const double resolution = at(all ? i : static_cast<size_t>(place * static_cast<double>(n)));
+      if (resolution >= 0) found.push_back(resolution);
+      place += kGolden;
+      if (place >= 1) place -= 1;
+    }
+    return found;
+  }
+
+  // All but the median.
+  Resolution of_all() {
+    Resolution all{0, kInfinity, 0, 0};
+    const size_t n = output_.v.size();
     for (size_t begin = 0; begin < n; begin += kBlock) {
       const size_t count = std::min(kBlock, n - begin);
       read(begin, count);
-      extremes.add(resolutions_);
-      for (; next < begin + count; next += stride) {
-        if (resolutions_[next - begin] >= 0) sample.push_back(resolutions_[next - begin]);
+      const auto [least, worst] = extremes(resolutions_);
+      all.worst = std::max(all.worst, worst);
+      if (least >= 0) {
+        all.least = std::min(all.least, least);
+        all.elements += static_cast<int64_t>(count);
+        continue;
+      }
+      for (size_t i = 0; i < count; ++i) {
+        if (resolutions_[i] < 0) continue;
+        all.least = std::min(all.least, resolutions_[i]);
+        ++all.elements;
       }
     }
+    return all.elements > 0 ? all : Resolution{};
   }
-
-  Extremes extremes;
-  std::vector<double> sample;
 
  private:
   static constexpr Numbers kZeros = {};
@@ -107,36 +143,34 @@ class Reader {
   Numbers resolutions_;
 };
 
+// Of a sample, which becomes another order of itself.
+double median_of(std::vector<double>& sample) {
+  const auto middle = sample.begin() + static_cast<std::ptrdiff_t>(sample.size() / 2);
+  std::nth_element(sample.begin(), middle, sample.end());
+  return *middle;
+}
+
 }  // namespace
 
 double resolution_of_element(Dtype dtype, bool computed, double v, double e) {
-  const Kind kind = kind_of(dtype, computed);
-  const double smallest_binade = std::ldexp(1.0, min_exponent(dtype)), u = unit_roundoff(dtype);
-  return kind.rounds_to_f32 ? of_element<true>(kind, smallest_binade, u, v, e)
-                            : of_element<false>(kind, smallest_binade, u, v, e);
+  Bounded one(TensorType{dtype, {1}});
+  one.set(0, v, e);
+  return Reader(one, computed).at(0);
 }
 
-Resolution resolution_of(const Bounded& output, bool computed) {
+Resolution resolution_of(const Bounded& output, bool computed, ReadElements read) {
   if (!is_float(output.type.dtype)) return {};
-  constexpr size_t kSample = 64;
-  const size_t stride = output.v.size() / kSample | 1;  // odd: not always the same column
+  constexpr size_t kSample = 48;
   Reader reader(output, computed);
-  reader.run(stride);
-  Resolution all;
-  for (const double count : reader.extremes.count) all.elements += static_cast<int64_t>(count);
-  if (all.elements == 0) return all;
-  all.least = *std::min_element(reader.extremes.least.begin(), reader.extremes.least.end());
-  all.worst = *std::max_element(reader.extremes.worst.begin(), reader.extremes.worst.end());
-  std::vector<double>& sample = reader.sample;
-  if (sample.empty()) {  // few elements have one, and the sample has none of them
-    Reader every(output, computed);
-    every.run(1);
-    sample = std::move(every.sample);
-  }
-  const auto middle = sample.begin() + static_cast<std::ptrdiff_t>(sample.size() / 2);
-  std::nth_element(sample.begin(), middle, sample.end());
-  all.median = *middle;
-  return all;
+  std::vector<double> sample = reader.sample(kSample);
+  if (sample.empty()) sample = reader.sample(output.v.size());  // few elements have one
+  if (sample.empty()) return {};
+  const double median = median_of(sample);
+  Resolution found{static_cast<int64_t>(sample.size()), *std::min_element(sample.begin(), sample.end()), 0,
+                   *std::max_element(sample.begin(), sample.end())};
+  if (read == ReadElements::all) found = reader.of_all();
+  found.median = median;
+  return found;
 }
 
 }  // namespace fusesmith::oracle

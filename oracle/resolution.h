@@ -35,7 +35,12 @@ struct Resolution {
 // overflows, and e reaches further than that. Negative if the element has no resolution.
 double resolution_of_element(Dtype dtype, bool computed, double v, double e);
 
+enum class ReadElements : uint8_t {
+  all,
+  sample,  // elements, least and worst are those of the sample as well
+};
+
 // Of an output of a region. Integers and booleans have none, since every change of them is found.
-Resolution resolution_of(const Bounded& output, bool computed);
+Resolution resolution_of(const Bounded& output, bool computed, ReadElements read = ReadElements::all);
 
 }  // namespace fusesmith::oracle

@@ -125,6 +125,11 @@ TEST(Resolution, OfManyElements) {
     EXPECT_EQ(many.worst, 0.75 + 0x1p-23) << n;
     const double middle = 0x1p-10 * static_cast<double>(std::min<size_t>(n, 64)) / 2;
     EXPECT_NEAR(many.median, middle, 0.4 * middle) << n;
+    const Resolution of_sample = resolution_of(output(Dtype::f32, elements), true, ReadElements::sample);
+    EXPECT_EQ(of_sample.median, many.median) << n;
+    EXPECT_GE(of_sample.least, many.least) << n;
+    EXPECT_LE(of_sample.worst, many.worst) << n;
+    EXPECT_EQ(of_sample.elements, std::min<int64_t>(static_cast<int64_t>(n), 48));
   }
 }
 
