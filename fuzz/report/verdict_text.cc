@@ -260,7 +260,7 @@ std::string plain_sentence(const Verdict& verdict) {
   if (verdict.failing_region && is_disagreement(*verdict.failing()))
     return "The kernel is incorrect: " + evidence + ".";
   if (verdict.signature && verdict.signature->symptom == Symptom::bad_reply)
-    return "The worker does not follow its protocol: " + verdict.reason + ".";
+    return "The reply of the worker is wrong: " + verdict.reason + ".";
   const std::string why = evidence.empty() ? verdict.reason : evidence;
   return "No correct execution gives this result" + (why.empty() ? "" : ": " + why) + ".";
 }

@@ -1,7 +1,7 @@
 """Checks uses of ops against `fusesmith list ops --json`: names, numbers of inputs, attributes and their types."""
 
 from .errors import Error, did_you_mean, quoted
-from .program import ops
+from .program import binary, ops
 
 FLOATS = ("f32", "f16", "bf16")
 
@@ -75,5 +75,7 @@ def check_count(op, count):
 
 def output_count(op, attributes):
     """Nodes with several outputs name them NODE.0, NODE.1, ..."""
-    outputs = description(op)["outputs"]  # a number, or the attribute that says it
+    outputs = description(op).get("outputs")  # a number, or the attribute that says it
+    if outputs is None:
+        raise Error(f"{binary()} is older than this package: build it again, or set FUSESMITH_BINARY to a newer one")
     return attributes.get(outputs, 1) if isinstance(outputs, str) else outputs

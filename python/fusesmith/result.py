@@ -220,7 +220,8 @@ def report(result):
     if result.granted:
         yield from textwrap.wrap(f"granted: {result.granted}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
     for reason, count in result.reasons.items():
-        yield from textwrap.wrap(f"{count} times: {reason}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        times = f"{count} time" if count == 1 else f"{count} times"
+        yield from textwrap.wrap(f"{times}: {reason}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if result.findings:
         yield from ["", "Reproduce:", f"  {result.repro}", "Reduce to a smaller case:", f"  {result.reduce}"]
 
