@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "backends/rewrite/pattern.h"
 #include "fuzz/campaign/coverage_json.h"
@@ -236,7 +238,10 @@ void Stats::add(const CaseOutcome& outcome) {
   ++verdicts[static_cast<size_t>(outcome.verdict)];
   if (!outcome.signature.empty()) ++findings[outcome.signature];
   for (const std::string& issue : outcome.known) ++known[issue];
-  if (!outcome.unsupported.empty()) ++unsupported[outcome.unsupported];
+  if (!outcome.unsupported.empty()) {
+    const bool counted = unsupported.contains(outcome.unsupported) || unsupported.size() < kMaxReasons;
+    ++unsupported[counted ? outcome.unsupported : std::string(kOtherReasons)];
+  }
   for (const std::string& pattern : outcome.patterns) ++patterns[pattern];
   metamorphic_cases += !outcome.metamorphic.empty();
   add_counts(metamorphic_checks, outcome.metamorphic);
@@ -264,6 +269,18 @@ void Stats::add(const Stats& other) {
   candidate_resolutions.add(other.candidate_resolutions);
   add_coverage(coverage, other.coverage);
   met.add(other.met);
+}
+
+void Stats::limit_reasons() {
+  const std::string others(kOtherReasons);
+  if (unsupported.size() <= kMaxReasons + 1) return;
+  std::vector<std::pair<std::string, int64_t>> reasons(unsupported.begin(), unsupported.end());
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  unsupported = {{others, unsupported[others]}};
+  for (const auto& [reason, count] : reasons) {
+    if (reason != others) unsupported[unsupported.size() <= kMaxReasons ? reason : others] += count;
+  }
 }
 
 void Stats::sample() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fuzz/campaign/campaign_status.h"
@@ -85,6 +86,11 @@ struct Stats {
   // Adds the counts of another campaign, which ran beside this one: `elapsed_s` becomes that of the longer
   // one. What speaks of one campaign alone (seed, shard, the digest, device_failures, history) stays.
   void add(const Stats& other);
+  // Leaves the most frequent reasons, as add(CaseOutcome) leaves the first ones: a worker may name sizes or
+  // addresses in each, and stats.json would become too large to be read.
+  static constexpr size_t kMaxReasons = 256;
+  static constexpr std::string_view kOtherReasons = "other reasons";  // counts the rest, beside kMaxReasons
+  void limit_reasons();
   // Adds a sample of the counts as they are, unless the last one is too recent.
   void sample();
   double graphs_per_second() const { return elapsed_s > 0 ? static_cast<double>(cases) / elapsed_s : 0; }

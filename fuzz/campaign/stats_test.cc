@@ -81,6 +81,39 @@ const Edit kEdits[] = {
      "top level: expected every key once, got \"cases\" twice"},
 };
 
+int64_t sum_of(const Counts& counts) {
+  int64_t sum = 0;
+  for (const auto& [name, count] : counts) sum += count;
+  return sum;
+}
+
+TEST(Stats, CountManyReasonsTogether) {
+  Stats stats = Stats::with_patterns();
+  const auto add = [&](const std::string& reason) {
+    CaseOutcome outcome;
+    outcome.unsupported = reason;
+    stats.add(outcome);
+  };
+  for (int i = 0; i < 3; ++i) add("sizes of 0");
+  for (int i = 0; i < 1000; ++i) add("sizes of " + std::to_string(i));
+  add("sizes of 999");
+  EXPECT_EQ(stats.unsupported.size(), Stats::kMaxReasons + 1);
+  EXPECT_EQ(sum_of(stats.unsupported), 1004);
+  EXPECT_EQ(stats.unsupported["sizes of 0"], 4);
+  EXPECT_EQ(stats.unsupported[std::string(Stats::kOtherReasons)], 1001 - int64_t{Stats::kMaxReasons});
+  Stats other = Stats::with_patterns();
+  for (size_t i = 0; i < Stats::kMaxReasons; ++i) other.unsupported["no kernel " + std::to_string(i)] = 2;
+  Stats sums = stats;
+  sums.add(other);
+  sums.limit_reasons();
+  EXPECT_EQ(sums.unsupported.size(), Stats::kMaxReasons + 1);
+  EXPECT_EQ(sum_of(sums.unsupported), 1004 + 2 * int64_t{Stats::kMaxReasons});
+  EXPECT_EQ(sums.unsupported["sizes of 0"], 4);
+  other.add(stats);
+  other.limit_reasons();
+  EXPECT_EQ(other.unsupported, sums.unsupported) << "in any order";
+}
+
 TEST(Stats, EditsAreRefusedWithTheKey) {
   for (const Edit& edit : kEdits) {
     std::string text = to_json(sample_stats());

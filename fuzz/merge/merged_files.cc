@@ -86,6 +86,7 @@ Stats merged_stats(const std::vector<Shard>& shards) {
   if (!shards.empty() && std::all_of(shards.begin(), shards.end(), same_seed))
     sums.seed = shards[0].stats.seed;
   for (const Shard& shard : shards) sums.add(shard.stats);
+  sums.limit_reasons();
   sums.history = merged_history(shards, sums);
   return sums;
 }
