@@ -78,6 +78,12 @@ TEST(Expose, ChoosesWhatSeveralReadAndWhatIsProductOrNorm) {
   EXPECT_TRUE(values_to_expose(graph, 0).empty());
 }
 
+TEST(Expose, CanExposeEveryInnerValue) {
+  const Graph graph = deep_case(2).graph;
+  EXPECT_EQ(names(graph, all_inner_values(graph)),
+            (std::vector<std::string>{"norm0", "product0", "act0", "sum0", "norm1", "product1", "act1"}));
+}
+
 TEST(Expose, LeavesNarrowingCastsAlone) {
   Builder b;
   const ValueId x = b.input("x", {Dtype::f32, {8}}, Normal{0, 1});
@@ -87,6 +93,7 @@ TEST(Expose, LeavesNarrowingCastsAlone) {
       b.node(Add{}, {wide, b.node(Mul{}, {wide, b.node(Cast{Dtype::f32}, {narrow}, "again")}, "m")}, "y"));
   const Graph graph = *b.build();
   EXPECT_EQ(names(graph, values_to_expose(graph, 100)), std::vector<std::string>{"wide"});
+  EXPECT_EQ(names(graph, all_inner_values(graph)), (std::vector<std::string>{"wide", "again", "m"}));
 }
 
 TEST(Expose, KeepsTheNumbersOfValues) {
