@@ -76,6 +76,15 @@ std::optional<Graph> rsqrt_of_root(const Op& op, TypeSpan inputs) {
   return built(b, b.node(Div{}, {unit, b.node(Sqrt{}, {x}, "root")}, "reciprocal"));
 }
 
+// As Llama defines it (LlamaRMSNorm of Hugging Face's transformers casts before the product).
+std::optional<Graph> rms_norm_weight_after(const Op& op, TypeSpan inputs) {
+  const auto* norm = std::get_if<RmsNorm>(&op);
+  if (!norm || inputs.size() < 2 || !is_16_bit(inputs[0].dtype)) return std::nullopt;
+  Builder b;
+  const ValueId x = b.input("x", inputs[0], Constant{0}), weight = b.input("weight", inputs[1], Constant{0});
+  return built(b, b.node(Mul{}, {b.node(*norm, {x}, "normalised"), weight}, "product"));
+}
+
 constexpr Lowering kLowerings[] = {
     {"einsum.sum_first", "axes of one operand alone are summed, and the sums rounded, before the product",
      einsum_sum_first, false},
@@ -84,6 +93,8 @@ constexpr Lowering kLowerings[] = {
     {"linear.bias_after", "the product is rounded before the bias is added", linear_bias_after, false},
     {"div.reciprocal", "a product with the rounded reciprocal of the divisor", div_by_reciprocal, false},
     {"rsqrt.of_root", "the reciprocal of the rounded square root", rsqrt_of_root, false},
+    {"rms_norm.weight_after", "the normalised value is rounded before the product with the weight",
+     rms_norm_weight_after, false},
 };
 
 }  // namespace

@@ -74,6 +74,17 @@ std::vector<float> of_root(const std::vector<std::vector<float>>& in) {
   return y;
 }
 
+std::vector<float> weight_after(const std::vector<std::vector<float>>& in) {
+  std::vector<float> y;
+  for (size_t i = 0; i < kRows; ++i) {
+    float squares = 0;
+    for (size_t k = 0; k < kDepth; ++k) squares += in[0][i * kDepth + k] * in[0][i * kDepth + k];
+    const float r = 1 / std::sqrt(squares / kDepth + 1e-6F);
+    for (size_t k = 0; k < kDepth; ++k) y.push_back(to_16(to_16(in[0][i * kDepth + k] * r) * in[1][k]));
+  }
+  return y;
+}
+
 TensorType bf16(Shape shape) { return {Dtype::bf16, std::move(shape)}; }
 
 std::vector<Sample> samples() {
@@ -84,7 +95,8 @@ std::vector<Sample> samples() {
            sum_first_narrow},
           {"linear.bias_after", Linear{}, {bf16({kRows, kDepth}), bf16({2, kDepth}), bf16({2})}, bias_after},
           {"div.reciprocal", Div{}, {bf16({300}), bf16({300})}, by_reciprocal},
-          {"rsqrt.of_root", Rsqrt{}, {bf16({300})}, of_root}};
+          {"rsqrt.of_root", Rsqrt{}, {bf16({300})}, of_root},
+          {"rms_norm.weight_after", RmsNorm{}, {bf16({kRows, kDepth}), bf16({kDepth})}, weight_after}};
 }
 
 struct OneNode {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "oracle/lowerings.h"
 #include "oracle/online_softmax.h"
@@ -320,6 +321,11 @@ std::string granted_text(const Contract& contract) {
     if (own != granted_text(contract.arithmetic))
       text += (text.empty() ? "" : "; ") + op + ": " + (own.empty() ? "nothing" : own);
   }
+  std::set<std::string> lowerings;
+  for (const oracle::Deviation& d : contract.deviations) {
+    if (is_lowering(d)) lowerings.insert(d.lowering);
+  }
+  for (const std::string& name : lowerings) text += (text.empty() ? "" : "; ") + ("lowering " + name);
   return text;
 }
 

@@ -20,6 +20,19 @@ def layer_norm(x, weight, bias):
     return (normed * weight.astype(np.float64) + bias.astype(np.float64)).astype(x.dtype)
 
 
+def llama_rms_norm(x, weight):
+    wide = x.astype(np.float64)
+    normed = (wide / np.sqrt((wide * wide).mean(-1, keepdims=True) + 1e-6)).astype(x.dtype)
+    return (normed.astype(np.float32) * weight.astype(np.float32)).astype(x.dtype)
+
+
+def declared_llama_rms_norm(x, weight):
+    return llama_rms_norm(x, weight)
+
+
+declared_llama_rms_norm.lowerings = ["rms_norm.weight_after"]
+
+
 def gelu(x):
     wide = x.astype(np.float64)
     return (0.5 * wide * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))).astype(x.dtype)

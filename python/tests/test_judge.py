@@ -44,6 +44,12 @@ class RightKernels(unittest.TestCase):
     def test_layer_norm(self):
         self.check_right("layer_norm", "layer_norm")
 
+    def test_a_declared_rounding_inside(self):
+        result = self.check_right("declared_llama_rms_norm", "rms_norm", inputs=2, dtypes="bf16")
+        self.assertIn("lower", result.granted)
+        undeclared = fusesmith.judge(kernel("llama_rms_norm"), "rms_norm", inputs=2, dtypes="bf16", runs=80)
+        self.assertFalse(undeclared.ok)
+
     def test_gelu(self):
         self.check_right("gelu", "gelu", dtypes=("f32", "f16"))
 

@@ -17,6 +17,8 @@ attributes change it:
 
     f.arithmetic = {"variance": "moments"}      # see docs/workers.md
     f.attention = "online"                      # sdpa as flash attention computes it
+    f.lowerings = ["rms_norm.weight_after"]     # Llama's norm, which rounds before the weight
+    f.rounded_inside = {"softmax": 1}           # further keys of a contract, as arithmetic_of
 
 If FUSESMITH_PROGRESS names a file, a `c` is added to it for each graph, an `r` where a call
 begins, and an `e` where it ends. If FUSESMITH_FUNCTION has the identity of a function (fusesmith/identity.py), another
@@ -154,6 +156,8 @@ class JaxTensors(NumpyTensors):
         return self.jax.numpy.asarray(super().make(array, kind))
 
 
+# Attributes of a function that are keys of its contract (docs/workers.md), beside `arithmetic`.
+CONTRACT_KEYS = ("arithmetic_of", "attention", "lowerings", "rounded_inside")
 TENSORS = {"torch": TorchTensors, "numpy": NumpyTensors, "jax": JaxTensors}
 
 
@@ -177,7 +181,7 @@ class FunctionExecutor(Executor):
         note_progress(b"c")
         for name in graph.inputs:
             self.tensors.make(np.zeros(graph.types[name].shape, graph.types[name].storage), graph.types[name])
-        more = {"attention": self.function.attention} if hasattr(self.function, "attention") else {}
+        more = {key: getattr(self.function, key) for key in CONTRACT_KEYS if hasattr(self.function, key)}
         return opaque_plan({**ARITHMETIC, **getattr(self.function, "arithmetic", {})}, **more)
 
     def run(self, loaded):
