@@ -19,7 +19,7 @@ Var constant(Builder& builder, double value) {
   return apply(Scale{value}, {apply(Cast{Dtype::f32}, {apply(Squeeze{0}, {one})})});
 }
 
-const Shape& Var::shape() const { return builder_->type(value_).shape; }
+Shape Var::shape() const { return builder_->type(value_).shape; }
 
 Var operator+(Var a, Var b) { return apply(Add{}, {a, b}); }
 Var operator-(Var a, Var b) { return apply(Sub{}, {a, b}); }

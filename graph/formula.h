@@ -25,7 +25,7 @@ class Var {
   Var(Builder& builder, int value) : builder_(&builder), value_(value) {}
   Builder& builder() const { return *builder_; }
   int value() const { return value_; }  // its id in the graph that is made
-  const Shape& shape() const;
+  Shape shape() const;
   int rank() const { return static_cast<int>(shape().size()); }
 
  private:
