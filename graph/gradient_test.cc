@@ -139,7 +139,7 @@ bool has_no_rule(const Op& op) {
   return std::holds_alternative<Gather>(op);
 }
 
-// Every op with every form of its attributes that has cases, at 20 random points of each case.
+// Every op with every form of its attributes that has cases, at 8 random points of each case.
 TEST(Gradient, AgreesWithDifferencesOfTheDefinition) {
   std::mt19937_64 random(1);
   std::set<std::string> tried;
@@ -151,7 +151,7 @@ TEST(Gradient, AgreesWithDifferencesOfTheDefinition) {
     ASSERT_EQ(backward.ok(), !has_no_rule(one.op))
         << to_string(one.op) << (backward ? "" : ": " + backward.problem());
     if (!backward) continue;
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 8; ++i) {
       const auto found = slopes(graph, *backward, random);
       if (!found) continue;
       ++points;
@@ -160,7 +160,7 @@ TEST(Gradient, AgreesWithDifferencesOfTheDefinition) {
                                                                         << to_string(*backward);
     }
   }
-  EXPECT_GE(points, 2500);
+  EXPECT_GE(points, 1000);
   for_each_op([&]<class T>(std::type_identity<T>) {
     const bool has_rule = T::info.max_inputs > 0 && !std::same_as<T, Gather>;
     EXPECT_EQ(tried.contains(std::string(T::info.name)), has_rule) << T::info.name;
