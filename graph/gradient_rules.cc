@@ -177,13 +177,10 @@ Rule of(const GroupNorm& op, const ForwardNode& n) {
 
 // Movement.
 
-template <class T>
-Rule reshaped_back(const T&, const ForwardNode& n) {
-  return InputGradients{reshape(n.dy(), n.in[0].shape())};
-}
-Rule of(const Reshape& op, const ForwardNode& n) { return reshaped_back(op, n); }
-Rule of(const Unsqueeze& op, const ForwardNode& n) { return reshaped_back(op, n); }
-Rule of(const Squeeze& op, const ForwardNode& n) { return reshaped_back(op, n); }
+Rule reshaped_back(const ForwardNode& n) { return InputGradients{reshape(n.dy(), n.in[0].shape())}; }
+Rule of(const Reshape&, const ForwardNode& n) { return reshaped_back(n); }
+Rule of(const Unsqueeze&, const ForwardNode& n) { return reshaped_back(n); }
+Rule of(const Squeeze&, const ForwardNode& n) { return reshaped_back(n); }
 Rule of(const BroadcastTo&, const ForwardNode& n) { return InputGradients{sum_to(n.dy(), n.in[0].shape())}; }
 Rule of(const Permute& op, const ForwardNode& n) {
   Shape back(op.dims.size());
