@@ -21,7 +21,6 @@
 #include "fuzz/run/interrupted.h"
 #include "fuzz/run/known_names.h"
 #include "fuzz/run/named_by_files.h"
-#include "graph/philox.h"
 
 namespace fusesmith::fuzz {
 
@@ -47,7 +46,6 @@ Campaign::Campaign(const CampaignOptions& options, Console& console, WorkDirecto
       directory_(directory),
       corpus_(std::move(corpus)),
       host_(host),
-      watch_([this](const auto& running) { save_suspects(running); }),
       finishing_(host ? Judging(options.judge, Judging::Elsewhere{}) : Judging(options.judge)),
       judging_(finishing_.quick()),
       source_(options),
@@ -58,24 +56,21 @@ Campaign::Campaign(const CampaignOptions& options, Console& console, WorkDirecto
       files_(directory.path(), options),
       status_(console),
       stats_(directory.stats()) {
-  if (!host_) judging_.watch = finishing_.watch = &watch_;
   judging_.options.stop = finishing_.options.stop = Signals::interrupted;
   if (!stats_.status) stats_.status.emplace();
   stats_.seed = options.seed;
   stats_.shard = options.shard;
-  if (stats_.corpus_digest != digest) {
-    stats_.corpus_done = 0;
-    std::erase_if(stats_.device_failures,
-                  [](const auto& entry) { return entry.first.starts_with(kCorpusPrefix); });
-  }
+  if (stats_.corpus_digest != digest) stats_.corpus_done = 0;
   stats_.corpus_digest = std::move(digest);
   first_counter_ = stats_.next;
   skipped_ = static_cast<size_t>(stats_.corpus_done);
   for (const std::string& signature : directory.unfinished_findings()) to_finish_.push_back(signature);
-  for (const auto& [name, signature] : stats_.device_failures) {
-    settled_[name].verdict = VerdictClass::crash;
-    settled_[name].signature = signature;
-  }
+}
+
+Problem Campaign::end(ExitCode code, std::string why) {
+  const std::lock_guard guard(mutex_);
+  if (!end_) end_ = {code, why};
+  return Problem{std::move(why)};
 }
 
 bool Campaign::over() const {
@@ -84,7 +79,7 @@ bool Campaign::over() const {
   return Signals::interrupted() || (options_.max_findings > 0 && found >= options_.max_findings);
 }
 
-// Names a case in suspects/ and in stats.json.
+// Names a case, as log.jsonl has it.
 std::string Campaign::name(uint64_t position) const {
   return is_corpus(position) ? std::string(kCorpusPrefix) + std::to_string(skipped_ + position)
                              : std::to_string(counter(position));
@@ -92,29 +87,19 @@ std::string Campaign::name(uint64_t position) const {
 
 CampaignCase Campaign::case_at(uint64_t position) const {
   if (is_corpus(position)) return source_.given(corpus_[skipped_ + position]);
-  return guided_ ? source_.guided(counter(position), choices_) : source_.generated(counter(position));
+  return source_.generated(counter(position), engine_->choices());
 }
 
-// libFuzzer makes the choices of one case after the other, by what the last one met.
-Result<Finished> Campaign::judge_guided(uint64_t position) {
-  auto choices = guided_->next(Signals::interrupted);
-  if (!choices) throw Interrupted{};
-  choices_ = std::move(*choices);
+Result<Finished> Campaign::judge_generated(uint64_t position) {
+  engine_->begin();
   auto finished = judge(position);
-  if (finished) guided_->tell(finished->outcome.events);
+  if (finished) engine_->end(finished->outcome.events);
   return finished;
 }
 
 Result<Finished> Campaign::judge(uint64_t position) {
-  const std::string at = name(position);
-  const auto settled = settled_.find(at);
-  if (host_ && settled == settled_.end()) return judge_in_worker(position);
-  const CampaignCase judged = case_at(position);
-  if (settled == settled_.end())
-    return on_device(at, [&] { return keep(judge_case_twice(judged, judging_)); });
-  Finished finished{settled->second};
-  add_coverage(finished.outcome, judged);
-  return finished;
+  if (host_) return judge_in_worker(position);
+  return here([&] { return keep(judge_case_twice(case_at(position), judging_)); });
 }
 
 // A new finding is on disk then, or held.
@@ -148,7 +133,6 @@ std::optional<Problem> Campaign::count(uint64_t position, const Finished& finish
   else
     ++stats_.next;
   stats_.add(outcome);
-  stats_.device_failures.erase(name(position));
   files_.log_case(name(position), outcome);
   out_of_memory_ = finished.outcome.verdict == VerdictClass::out_of_memory ? out_of_memory_ + 1 : 0;
   if (out_of_memory_ < kMaxOutOfMemory || end_) return {};
@@ -230,12 +214,12 @@ std::optional<Problem> Campaign::save() {
 
 // As they were, which follows from their numbers.
 std::optional<Problem> Campaign::restore_corpus() {
-  if (guided_) return {};  // their numbers do not tell which they were
+  if (!engine_->repeats_cases()) return {};
   for (const std::string& name : directory_.damaged_corpus()) {
     uint64_t number = 0;
     const auto [at, error] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (error != std::errc() || at != name.data() + name.size() || number >= stats_.next) continue;
-    const auto text = file_text(source_.generated(number).test_case);
+    const auto text = file_text(source_.generated(number, {}).test_case);
     if (!text) continue;
     if (auto problem = directory_.save_corpus_case(name + ".json", *text)) return problem;
   }
@@ -245,7 +229,7 @@ std::optional<Problem> Campaign::restore_corpus() {
 std::optional<Problem> Campaign::run_workers() {
   WorkerPool::Jobs jobs;
   jobs.judge = [&](uint64_t position) {
-    return guided_ && !is_corpus(position) ? judge_guided(position) : judge(position);
+    return is_corpus(position) ? judge(position) : judge_generated(position);
   };
   jobs.count = [&](uint64_t position, const Finished& finished) { return count(position, finished); };
   jobs.follow_up = [&] { return follow_up(); };
@@ -269,30 +253,12 @@ std::optional<Problem> Campaign::run_workers() {
   return pool.problem();
 }
 
-namespace {
-
-// libFuzzer opens whatever is there.
-std::optional<Problem> check_choices(const WorkPath& folder) {
-  const auto names = names_in(folder);
-  if (!names) return Problem{names.problem()};
-  for (const std::string& name : *names) {
-    if (const auto size = size_of(folder / name); !size) return Problem{size.problem()};
-  }
-  return {};
-}
-
-}  // namespace
-
 std::optional<Problem> Campaign::work() {
   try {
-    if (options_.engine == kLibFuzzer) {
-      const auto folder = directory_.path() / "choices";
-      if (auto problem = make_folder(folder)) return problem;
-      if (auto problem = check_choices(folder)) return problem;
-      guided_.emplace(hash_name(options_.shard, options_.seed + stats_.next), folder.string());
-    }
+    auto engine = make_engine(options_, directory_.path(), stats_.next);
+    if (!engine) return Problem{engine.problem()};
+    engine_ = std::move(*engine);
     if (auto problem = restore_corpus()) return problem;
-    if (auto problem = check_suspects()) return problem;
     if (auto problem = run_workers()) return problem;
     return patiently([this] { return finish_rest(); });
   } catch (const Interrupted&) {
@@ -333,10 +299,7 @@ int Campaign::run() {
     console_.out << to_json(stats) << std::flush;
   else
     print_summary(summary_text(stats, directory_, options_.judge, console_.program), console_.out);
-  if (end_) {
-    const bool suspects = end_->code == kDeviceUnhealthy && !alone_ && !host_;
-    return fail(console_, kName, end_->why + (suspects ? replay_text() : ""), end_->code);
-  }
+  if (end_) return fail(console_, kName, end_->why, end_->code);
   if (Signals::preempted()) return kPreempted;
   if (Signals::interrupted()) return kInterrupted;
   return directory_.finding_count() == 0 ? kClean : static_cast<int>(options_.error_exitcode);

@@ -12,7 +12,7 @@
 
 namespace fusesmith::fuzz {
 
-// The engine that is none of the generator's (fuzz/campaign/guided_choices.h).
+// The engine that is none of the generator's (fuzz/campaign/engine.h).
 inline constexpr std::string_view kLibFuzzer = "libfuzzer";
 
 struct CampaignOptions {

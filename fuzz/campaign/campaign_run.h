@@ -1,5 +1,5 @@
-// The campaign behind the `fuzz` command, for campaign.cc (cases, the end), finishing.cc (findings),
-// supervision.cc (worker processes) and suspects.cc (devices that fail in this process).
+// The campaign behind the `fuzz` command, for campaign.cc (cases, the end), finishing.cc (findings) and
+// supervision.cc (worker processes).
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -16,20 +17,18 @@
 #include "fuzz/campaign/campaign.h"
 #include "fuzz/campaign/campaign_files.h"
 #include "fuzz/campaign/case_judge.h"
+#include "fuzz/campaign/engine.h"
 #include "fuzz/campaign/finding.h"
 #include "fuzz/campaign/finding_record.h"
-#include "fuzz/campaign/guided_choices.h"
 #include "fuzz/campaign/live_status.h"
 #include "fuzz/campaign/work_directory.h"
 #include "fuzz/campaign/worker_host.h"
 #include "fuzz/campaign/worker_pool.h"
-#include "fuzz/run/device_watch.h"
 
 namespace fusesmith::fuzz {
 
 // The sequence of cases: what is left of the corpus, then generated ones from the first counter that was not
-// judged yet. Where a device failed in the campaign before, what ran then comes first, one by one: what makes
-// it fail again is a finding and is not run any more, and what does not is not run again beside others.
+// judged yet.
 class Campaign {
  public:
   Campaign(const CampaignOptions& options, Console& console, WorkDirectory& directory,
@@ -39,7 +38,7 @@ class Campaign {
 
  private:
   Result<Finished> judge(uint64_t position);
-  Result<Finished> judge_guided(uint64_t position);
+  Result<Finished> judge_generated(uint64_t position);
   Result<Finished> keep(Finished finished);
   std::optional<Problem> count(uint64_t position, const Finished& finished);
   Result<WorkDirectory::Added> add_finding(const std::string& signature, const NewFinding& found);
@@ -53,7 +52,6 @@ class Campaign {
   }
   CampaignCase case_at(uint64_t position) const;
   std::string name(uint64_t position) const;
-  bool is_ahead(const std::string& name) const;
   Stats snapshot();
   Stats saved_snapshot();         // with what people watch, which is written beside stats.json
   void add_status(Stats& stats);  // under the mutex
@@ -79,21 +77,12 @@ class Campaign {
   Result<Finished> judge_in_worker(uint64_t position);
   std::optional<Problem> finish_in_worker(const std::string& signature);
   std::optional<Problem> finish_by_queries(const std::string& signature);
-  void drop_suspects();
   void note_gpus(Stats& stats);
 
-  // suspects.cc: when the device fails
+  // `work` in this process; a device that fails ends the campaign.
   template <class Work>
-  auto on_device(const std::string& name, Work work) -> decltype(work());
-  void save_suspects(const std::vector<DeviceWatch::Running>& running);
-  std::optional<Problem> check_suspects();
-  std::optional<Problem> check_suspect(const std::string& name);
-  Problem record_device_failure(const std::string& name, const DeviceError& error);
-  std::optional<Problem> keep_failing_case(const std::string& name, const Case& test_case,
-                                           const Verdict& verdict);
-  std::optional<Problem> report_unfinished(const std::string& signature, const DeviceError& error);
+  auto here(Work work) -> decltype(work());
   Problem end(ExitCode code, std::string why);
-  std::string replay_text() const;
 
   struct End {
     ExitCode code;
@@ -105,7 +94,6 @@ class Campaign {
   WorkDirectory& directory_;
   const std::vector<Case> corpus_;
   WorkerHost* const host_;  // null: cases run in this process
-  DeviceWatch watch_;
   Judging finishing_;
   Judging judging_;  // of cases: quick
   const CaseSource source_;
@@ -117,13 +105,9 @@ class Campaign {
   LiveStatus status_;
   std::optional<Ending> ending_;  // none while it runs
   bool told_of_signal_ = false;
-  bool alone_ = false;                      // one case runs at a time
   std::atomic<bool> cannot_write_ = false;  // since the last save
-  // By name: cases that are not to be run, or not again. Complete before the workers start.
-  std::map<std::string, CaseOutcome> settled_;
-  std::optional<GuidedChoices> guided_;
-  std::vector<uint8_t> choices_;  // of the case at hand, where they are guided
-  std::mutex mutex_;              // of what follows
+  std::unique_ptr<CaseEngine> engine_ = std::make_unique<CaseEngine>();
+  std::mutex mutex_;  // of what follows
   Stats stats_;
   std::deque<std::string> to_finish_;        // findings without report; a killed campaign's come first
   std::deque<std::string> to_finish_later_;  // once files can be written
@@ -138,17 +122,13 @@ class Campaign {
   std::set<std::string> quarantined_;  // UUIDs of which that was told
 };
 
-// `work`, whose cases have this name should the device fail.
 template <class Work>
-auto Campaign::on_device(const std::string& name, Work work) -> decltype(work()) {
-  const DeviceWatch::Task task(watch_, name);
+auto Campaign::here(Work work) -> decltype(work()) {
   try {
-    auto done = work();
-    if (watch_.failed()) directory_.drop_suspect(name);  // it came through: it was another
-    return done;
+    return work();
   } catch (const DeviceError& error) {
-    if (alone_) return record_device_failure(name, error);
-    return end(kDeviceUnhealthy, std::string("the device failed: ") + error.what());
+    return end(kDeviceUnhealthy, std::string("the device failed: ") + error.what() +
+                                     "; without --processes=0, the campaign finds the case and goes on");
   }
 }
 

@@ -115,8 +115,7 @@ class Server {
     if (request.text.empty()) {
       uint64_t counter = 0;
       std::from_chars(request.name.data(), request.name.data() + request.name.size(), counter);
-      judged =
-          request.choices.empty() ? source_.generated(counter) : source_.guided(counter, request.choices);
+      judged = source_.generated(counter, request.choices);
     } else {
       auto test_case = parse_case(request.text);
       if (!test_case) return telling(WorkerReply::Kind::problem, test_case.problem());

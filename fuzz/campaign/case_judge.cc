@@ -37,22 +37,15 @@ CaseSource::CaseSource(const CampaignOptions& options)
       generator_(generator_options(options)),
       run_options_(run_options(options.judge)) {}
 
-CampaignCase CaseSource::generated(uint64_t counter) const {
-  CaseParts parts;
-  Case test_case = generate_case(seed_, shard_, counter, generator_, &parts);
-  return finished(std::move(test_case), std::move(parts), counter);
-}
-
-CampaignCase CaseSource::guided(uint64_t counter, std::span<const uint8_t> choices) const {
-  CaseParts parts;
-  Choices from(choices);
-  Case test_case = generate(from, generator_, &parts);
-  return finished(std::move(test_case), std::move(parts), counter);
-}
-
-CampaignCase CaseSource::finished(Case test_case, CaseParts parts, uint64_t counter) const {
+CampaignCase CaseSource::generated(uint64_t counter, std::span<const uint8_t> choices) const {
   CampaignCase made;
-  made.parts = std::move(parts);
+  Case test_case;
+  if (choices.empty()) {
+    test_case = generate_case(seed_, shard_, counter, generator_, &made.parts);
+  } else {
+    Choices from(choices);
+    test_case = generate(from, generator_, &made.parts);
+  }
   if (metamorphic_ > 0 && counter % metamorphic_ == 0)
     test_case.policy.metamorphic.assign(kMetamorphicChecks.begin(), kMetamorphicChecks.end());
   // With the options inside, a saved case needs no flags but the faults to show the same.

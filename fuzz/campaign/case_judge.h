@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "fuzz/campaign/campaign.h"
@@ -23,16 +24,13 @@ struct CampaignCase {
 class CaseSource {
  public:
   explicit CaseSource(const CampaignOptions& options);
-  // Number `counter` of the campaign's sequence.
-  CampaignCase generated(uint64_t counter) const;
-  // The same, from choices that something else made.
-  CampaignCase guided(uint64_t counter, std::span<const uint8_t> choices) const;
+  // Number `counter` of the campaign's sequence: from these choices, or, where there are none, from those
+  // that follow from the seed, the shard and the counter.
+  CampaignCase generated(uint64_t counter, std::span<const uint8_t> choices) const;
   // A case of the corpus.
   CampaignCase given(Case test_case) const;
 
  private:
-  CampaignCase finished(Case test_case, CaseParts parts, uint64_t counter) const;
-
   const uint64_t seed_, shard_, metamorphic_;
   const GeneratorOptions generator_;
   const RunOptions run_options_;

@@ -54,7 +54,7 @@ FindingOptions Campaign::finding_options(const std::string& signature) const {
   options.commit = console_.commit;
   options.minimize = options_.minimize != 0;
   options.max_seconds = time_to_finish();
-  options.stop = [this] { return Signals::interrupted() || watch_.failed(); };
+  options.stop = Signals::interrupted;
   if (host_) options.environment = host_->environment();
   return options;
 }
@@ -83,14 +83,13 @@ bool Campaign::keep_other(const Finished& finished) {
 }
 
 std::optional<Problem> Campaign::finish(const std::string& signature) {
-  const auto here = [&] {
+  const auto finish_here = [&] {
     return finish_finding(directory_.finding(signature), signature, finding_options(signature),
                           [&](const Verdict& verdict, const Case& test_case) {
                             return keep_other(finished_of(verdict, test_case));
                           });
   };
-  auto problem =
-      host_ ? finish_in_worker(signature) : on_device(std::string(kFinishingPrefix) + signature, here);
+  auto problem = host_ ? finish_in_worker(signature) : here(finish_here);
   if (!problem) tell_report(signature);
   return problem;
 }

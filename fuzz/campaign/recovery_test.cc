@@ -183,7 +183,6 @@ TEST_F(Recovery, AFindingThatIsRemovedMeanwhileDoesNotEndTheCampaign) {
 TEST_F(Recovery, LeftoversOfAKilledWriterGo) {
   ASSERT_EQ(fuzz({"--runs=1"}).code, kClean);
   const std::vector<std::string> leftovers = {"w/.tmp-1-0-stats.json", "w/corpus/.tmp-1-2-3.json",
-                                              "w/suspects/.tmp-1-2-3.json",
                                               "w/findings/x/.tmp-1-4-case.json"};
   for (const std::string& name : leftovers) folder_.file(name, "{");
   const std::string outside = folder_.file(".tmp-1-0-x.json", ""),

@@ -190,10 +190,7 @@ Stats stats_of(const Place& place) {
   read_counts(place, "patterns_fired", stats.patterns);
   read_counts(place, "findings", stats.findings);
   if (place.member("known")) read_counts(place, "known", stats.known);  // older files have none
-  if (const auto failures = place.member("convicted")) {
-    for (const auto& [name, signature] : failures->members()) signature.read(stats.device_failures[name]);
-  }
-  if (const auto gpus = place.member("gpus")) {  // older files have none
+  if (const auto gpus = place.member("gpus")) {                         // older files have none
     for (const auto& [uuid, gpu] : gpus->members()) {
       stats.gpus[uuid].name = read_value<std::string>(gpu, "name");
       if (const auto why = gpu.member("quarantined")) why->read(stats.gpus[uuid].quarantined);
@@ -318,7 +315,6 @@ std::string to_json(const Stats& stats) {
                {"coverage", coverage_json(stats)},
                {"findings", stats.findings},
                {"known", stats.known},
-               {"convicted", stats.device_failures},
                {"gpus", gpus_json(stats)},
                {"metamorphic", {{"cases", stats.metamorphic_cases}, {"checks", stats.metamorphic_checks}}},
                {"resolution", resolutions_json(stats)},

@@ -61,9 +61,6 @@ struct Stats {
   Counts known;                            // cases that fail by a known issue, by its name
   int64_t metamorphic_cases = 0;           // with at least one metamorphic check
   Counts metamorphic_checks;               // by name
-  // Cases that made the device fail when they ran alone. They are still to be counted, but do not run again:
-  // signatures by the case's name. The key in stats.json is "convicted".
-  std::map<std::string, std::string> device_failures;
   // By UUID, those that --gpus chose, in this call of the command or an earlier one.
   struct UsedGpu {
     std::string name, quarantined;  // why; empty: it works, as far as is known
@@ -84,7 +81,7 @@ struct Stats {
   static Stats with_patterns();
   void add(const CaseOutcome& outcome);
   // Adds the counts of another campaign, which ran beside this one: `elapsed_s` becomes that of the longer
-  // one. What speaks of one campaign alone (seed, shard, the digest, device_failures, history) stays.
+  // one. What speaks of one campaign alone (seed, shard, the digest, history) stays.
   void add(const Stats& other);
   // Leaves the most frequent reasons, as add(CaseOutcome) leaves the first ones: a worker may name sizes or
   // addresses in each, and stats.json would become too large to be read.

@@ -26,7 +26,6 @@ Stats sample_stats() {
   stats.verdicts[10] = 1;
   stats.findings["defect-x"] = 1;
   stats.known["ort-add"] = 2;
-  stats.device_failures["7"] = "crash-y";
   stats.unsupported["no kernel \"for\" \xc3\xa9"] = 0;
   stats.coverage.nodes = 9;
   stats.coverage.cases = 5;
@@ -70,7 +69,6 @@ const Edit kEdits[] = {
     {"\"identical\": 4", "\"identical\": 9007199254740993", "verdicts.identical: expected a count"},
     {"\"defect-x\": 1", "\"defect-x\": -1", "findings.defect-x: expected a count"},
     {"\"ort-add\": 2", "\"ort-add\": 0.5", "known.ort-add: expected an integer, got 0.5"},
-    {"\"crash-y\"", "1", "convicted.7: expected a string, got 1"},
     {"\"nodes\": 9", "\"nodes\": -9", "coverage.nodes: expected a count"},
     {"\"-92\": 1", "\"3\": 1", "resolution.baseline.quarter_octaves.3: expected a bin from -240 to 0"},
     {"\"-92\": 1", "\"-92\": -1", "resolution.baseline.quarter_octaves.-92: expected a count"},

@@ -21,8 +21,8 @@ Result<Finished> Campaign::judge_in_worker(uint64_t position) {
     WorkerRequest request{WorkerRequest::Kind::judge, name(position)};
     if (is_corpus(position))
       request.text = to_json(corpus_[skipped_ + position]);
-    else if (guided_)
-      request.choices = choices_;
+    else
+      request.choices.assign(engine_->choices().begin(), engine_->choices().end());
     HostJudged judged = host_->judge(request);
     if (!judged.failure && !judged.device) return keep(std::move(judged.finished));
     const CampaignCase ran = case_at(position);
@@ -75,11 +75,6 @@ std::optional<Problem> Campaign::finish_by_queries(const std::string& signature)
                         [&](const Verdict& verdict, const Case& test_case) {
                           return keep_other(finished_of(verdict, test_case));
                         });
-}
-
-// They ran in one process, before a version with worker processes went on. Each runs again at its turn.
-void Campaign::drop_suspects() {
-  for (const std::string& name : directory_.suspects()) directory_.drop_suspect(name);
 }
 
 // Into stats.json, and on the console when one is put in quarantine. Under the lock of what is counted.

@@ -113,7 +113,7 @@ Result<WorkDirectory> WorkDirectory::open(const std::string& path, const Identit
   if (!findings) return Problem{findings.problem()};
   if (auto problem = directory.load(identity, *findings, cannot_write)) return *problem;
   // Of a campaign that was killed while it wrote: under the lock, nobody writes here now.
-  for (const WorkPath& folder : {root, root / "corpus", root / "suspects"}) remove_temporary_files(folder);
+  for (const WorkPath& folder : {root, root / "corpus"}) remove_temporary_files(folder);
   for (const std::string& name : *findings) {
     throw_if_interrupted();
     remove_temporary_files(directory.finding(name));
@@ -290,36 +290,5 @@ bool WorkDirectory::is_written(const std::string& signature) const {
          std::none_of(held_findings_.begin(), held_findings_.end(),
                       [&](const Written& held) { return held.signature == signature; });
 }
-
-std::optional<Problem> WorkDirectory::add_case(const std::string& signature, const std::string& name,
-                                               const std::string& case_text) {
-  const WorkPath file = finding(signature) / kCaseFile;
-  const auto known = read_file(file);
-  if (known && *known == case_text) return {};
-  return write_file(finding(signature) / (name + ".json"), case_text);
-}
-
-std::vector<std::string> WorkDirectory::suspects() const {
-  std::vector<std::string> names;
-  constexpr std::string_view kEnd = ".json";
-  const auto files = names_in(path_ / "suspects");
-  for (const std::string& file : files ? *files : std::vector<std::string>()) {
-    if (file.ends_with(kEnd) && !file.starts_with('.'))
-      names.push_back(file.substr(0, file.size() - kEnd.size()));
-  }
-  const auto key = [](const std::string& name) {
-    const bool is_counter = name.find_first_not_of("0123456789") == std::string::npos;
-    return std::tuple(!is_counter, is_counter ? name.size() : 0, name);
-  };
-  std::sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
-  return names;
-}
-
-std::optional<Problem> WorkDirectory::save_suspect(const std::string& name, const std::string& case_text) {
-  if (auto problem = make_folder(path_ / "suspects")) return problem;
-  return write_file(suspect(name), case_text);
-}
-
-void WorkDirectory::drop_suspect(const std::string& name) { (void)remove_file(suspect(name)); }
 
 }  // namespace fusesmith::fuzz

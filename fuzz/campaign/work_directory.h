@@ -1,6 +1,5 @@
-// A campaign's work directory: campaign.json, stats.json, corpus/, findings/<signature>/, suspects/. Used by
-// one process at a time. All functions may be called from any thread; all files are atomic
-// (fuzz/base/files.h).
+// A campaign's work directory: campaign.json, stats.json, corpus/, findings/<signature>/. Used by one process
+// at a time. All functions may be called from any thread; all files are atomic (fuzz/base/files.h).
 #pragma once
 
 #include <map>
@@ -89,16 +88,6 @@ class WorkDirectory {
     std::string signature, title;
   };
   std::vector<Written> take_written();
-  // A further case of a known finding, beside its case.json.
-  std::optional<Problem> add_case(const std::string& signature, const std::string& name,
-                                  const std::string& case_text);
-
-  // Cases that ran when the device failed: suspects/<name>.json. Names, counters first and in order.
-  std::vector<std::string> suspects() const;
-  WorkPath suspect(const std::string& name) const { return path_ / "suspects" / (name + ".json"); }
-  std::optional<Problem> save_suspect(const std::string& name, const std::string& case_text);
-  // Fine where it is not there.
-  void drop_suspect(const std::string& name);
 
  private:
   WorkDirectory(WorkPath path, FolderLock lock, std::unique_ptr<FolderLease> lease)

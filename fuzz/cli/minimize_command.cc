@@ -92,8 +92,7 @@ struct Outcome {
 };
 
 Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const Case& start, Judging judging,
-                      DeviceWatch& watch, const Console& console) {
-  judging.watch = &watch;
+                      const Console& console) {
   judging.options.stop = Signals::interrupted;
   const std::string output = flags.output.empty() ? beside(file, ".min.json") : flags.output;
   Case wanted = with_options(start, judging.options);
@@ -133,12 +132,11 @@ int minimize_file(const MinimizeFlags& flags, const std::string& file, Json& cas
   if (!judging) return fail(console, kMinimizeName, judging.problem());
   const std::string suspect = beside(file == kStandardInput ? flags.output : file, ".suspect.json");
   std::optional<Problem> not_saved;
-  DeviceWatch watch([&](const std::vector<DeviceWatch::Running>& running) {
-    not_saved = write_file(suspect, to_json(*running.at(0).test_case));
-  });
+  judging->on_device_failure = [&](const Case& test_case) {
+    not_saved = write_file(suspect, to_json(test_case));
+  };
   try {
-    const DeviceWatch::Task task(watch, file);
-    const Outcome outcome = minimize_case(flags, file, *start, std::move(*judging), watch, console);
+    const Outcome outcome = minimize_case(flags, file, *start, std::move(*judging), console);
     if (outcome.code == kCannotWrite) return fail(console, kMinimizeName, outcome.text, kCannotWrite);
     cases.push_back(outcome.json);
     const bool named = flags.files.size() > 1 && outcome.code == kFindings;

@@ -82,7 +82,7 @@ class NamedByFiles : public testing::TestWithParam<WorkerKind> {
     Json campaign = Json::parse(*read_file(at + "/campaign.json"));
     campaign["candidate"] = tracer_.name;
     folder_.file(name + "/campaign.json", campaign.dump());
-    for (const char* file : {"findings/crash-x/case.json", "suspects/1.json", "corpus/1.json"})
+    for (const char* file : {"findings/crash-x/case.json", "corpus/1.json"})
       folder_.file(name + "/" + file, *read_file(bad_));
     fs::copy(folder_ / "finding/verdict.json", at + "/findings/crash-x/verdict.json");
     return at;

@@ -342,7 +342,6 @@ Result<Judging> Judging::of_case(JudgeFlags flags, const std::string& file, cons
 
 CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>& then) const {
   if (!why_not.empty()) return without_programs(broken(VerdictClass::unsupported, *this, test_case, why_not));
-  const DeviceWatch::Run on_device(watch, test_case);
   try {
     RunOptions of_case = options;
     of_case.judge.find_issue = find_issue(test_case);
@@ -357,7 +356,7 @@ CaseRun Judging::run(const Case& test_case, const std::function<void(CaseRun&)>&
     if (error.kind() == DeviceError::Kind::unhealthy && elsewhere)
       return without_programs(device_failure(test_case, error));
     if (error.kind() == DeviceError::Kind::unhealthy) {
-      if (watch) watch->fail();
+      if (on_device_failure) on_device_failure(test_case);
       throw;
     }
     return without_programs(broken(VerdictClass::out_of_memory, *this, test_case, error.what()));

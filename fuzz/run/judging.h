@@ -12,7 +12,6 @@
 #include "backends/worker_error.h"
 #include "fuzz/base/exit_code.h"
 #include "fuzz/base/flags.h"
-#include "fuzz/run/device_watch.h"
 #include "fuzz/run/known_issues.h"
 #include "fuzz/run/run_case.h"
 
@@ -66,8 +65,8 @@ struct Judging {
   // Why the pair cannot run here, in one line: a backend is not in this build, or could not run when the pair
   // was chosen; else empty.
   std::string why_not;
-  RunOptions options;            // but for find_issue, which is of a case
-  DeviceWatch* watch = nullptr;  // told which cases run, and when the device fails; not owned
+  RunOptions options;                                  // but for find_issue, which is of a case
+  std::function<void(const Case&)> on_device_failure;  // of the case that was running, before run() throws
   std::shared_ptr<const KnownIssues> known_issues = nullptr;
   std::string reported;  // a signature that stays a finding, whatever is known since it was reported
   // Runs a case in another process, in place of this one. What it throws becomes a verdict in the same way.
