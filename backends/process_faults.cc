@@ -90,7 +90,7 @@ void get_stuck() {
   spin();
 }
 
-// The journal and the first thread's socket of a worker (fuzz/campaign/worker_messages.h).
+// The journal and the first thread's socket of a worker (fuzz/supervisor/worker_messages.h).
 constexpr int kJournal = 3, kSocket = 4;
 
 void write_to_socket() {

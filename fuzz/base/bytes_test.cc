@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fuzz/campaign/worker_messages.h"
+#include "fuzz/supervisor/worker_messages.h"
 
 namespace fusesmith::fuzz {
 namespace {

@@ -12,7 +12,6 @@
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/campaign_run.h"
-#include "fuzz/campaign/identity.h"
 #include "fuzz/campaign/summary.h"
 #include "fuzz/generate/generator.h"
 #include "fuzz/run/backends.h"
@@ -21,6 +20,7 @@
 #include "fuzz/run/interrupted.h"
 #include "fuzz/run/known_names.h"
 #include "fuzz/run/named_by_files.h"
+#include "fuzz/workdir/identity.h"
 
 namespace fusesmith::fuzz {
 
@@ -336,20 +336,6 @@ std::vector<std::string> campaign_engines() {
   std::vector<std::string> all = engines();
   if (kHasLibFuzzer) all.emplace_back(kLibFuzzer);
   return all;
-}
-
-Result<uint64_t> parse_shard(const std::string& text) {
-  const size_t slash = std::min(text.find('/'), text.size());
-  const auto number = [&](size_t begin, size_t end, uint64_t& value) {
-    const auto [at, error] = std::from_chars(text.data() + begin, text.data() + end, value);
-    return error == std::errc() && at == text.data() + end && begin < end;
-  };
-  uint64_t index = 0, count = 0;
-  if (slash == text.size() || !number(0, slash, index) || !number(slash + 1, text.size(), count) ||
-      index >= count) {
-    return Problem{"--shard: expected I/N with 0 <= I < N, as in 0/4; got '" + text + "'"};
-  }
-  return index;
 }
 
 namespace {

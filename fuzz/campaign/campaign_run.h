@@ -15,15 +15,15 @@
 #include <vector>
 
 #include "fuzz/campaign/campaign.h"
-#include "fuzz/campaign/campaign_files.h"
-#include "fuzz/campaign/case_judge.h"
 #include "fuzz/campaign/engine.h"
-#include "fuzz/campaign/finding.h"
-#include "fuzz/campaign/finding_record.h"
 #include "fuzz/campaign/live_status.h"
-#include "fuzz/campaign/work_directory.h"
-#include "fuzz/campaign/worker_host.h"
 #include "fuzz/campaign/worker_pool.h"
+#include "fuzz/findings/finding.h"
+#include "fuzz/findings/finding_record.h"
+#include "fuzz/supervisor/case_judge.h"
+#include "fuzz/supervisor/worker_host.h"
+#include "fuzz/workdir/campaign_files.h"
+#include "fuzz/workdir/work_directory.h"
 
 namespace fusesmith::fuzz {
 

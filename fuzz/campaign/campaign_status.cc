@@ -1,21 +1,14 @@
 // How a campaign is doing: what its status line shows, and its files for monitoring have.
-#include "fuzz/campaign/campaign_status.h"
+#include "fuzz/counts/campaign_status.h"
 
 #include <algorithm>
 
 #include "fuzz/base/clock.h"
 #include "fuzz/campaign/campaign_run.h"
-#include "fuzz/campaign/coverage_gaps.h"
+#include "fuzz/counts/coverage_gaps.h"
 #include "fuzz/run/known_names.h"
 
 namespace fusesmith::fuzz {
-
-double RecentRate::add(double seconds, int64_t cases) {
-  samples_.emplace_back(seconds, cases);
-  while (samples_.size() > 2 && samples_[1].first <= seconds - kWindow) samples_.pop_front();
-  const double passed = seconds - samples_.front().first;
-  return passed > 0 ? static_cast<double>(cases - samples_.front().second) / passed : 0;
-}
 
 void Campaign::add_status(Stats& stats) {
   const double here = seconds_since(start_);

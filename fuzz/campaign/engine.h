@@ -8,8 +8,8 @@
 #include <span>
 
 #include "fuzz/base/work_path.h"
-#include "fuzz/campaign/campaign.h"
-#include "fuzz/campaign/coverage.h"
+#include "fuzz/counts/coverage.h"
+#include "fuzz/workdir/campaign_options.h"
 
 namespace fusesmith::fuzz {
 

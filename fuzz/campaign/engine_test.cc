@@ -2,9 +2,9 @@
 // what focused cases meet.
 #include <gtest/gtest.h>
 
-#include "fuzz/campaign/coverage.h"
 #include "fuzz/campaign/guided_choices.h"
 #include "fuzz/campaign/supervision_test.h"
+#include "fuzz/counts/coverage.h"
 #include "fuzz/generate/generator.h"
 
 namespace fusesmith::fuzz {

@@ -9,7 +9,7 @@
 #include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
 #include "fuzz/campaign/campaign_run.h"
-#include "fuzz/campaign/finding_record.h"
+#include "fuzz/findings/finding_record.h"
 #include "fuzz/report/first_report.h"
 #include "graph/json_strict.h"
 

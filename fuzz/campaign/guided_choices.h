@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "fuzz/campaign/coverage.h"
+#include "fuzz/counts/coverage.h"
 
 namespace fusesmith::fuzz {
 

@@ -104,4 +104,11 @@ void LiveStatus::close() {
   width_ = 0;
 }
 
+double RecentRate::add(double seconds, int64_t cases) {
+  samples_.emplace_back(seconds, cases);
+  while (samples_.size() > 2 && samples_[1].first <= seconds - kWindow) samples_.pop_front();
+  const double passed = seconds - samples_.front().first;
+  return passed > 0 ? static_cast<double>(cases - samples_.front().second) / passed : 0;
+}
+
 }  // namespace fusesmith::fuzz

@@ -3,14 +3,16 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "fuzz/base/clock.h"
 #include "fuzz/base/color.h"
 #include "fuzz/base/console.h"
-#include "fuzz/campaign/stats.h"
+#include "fuzz/counts/stats.h"
 
 namespace spdlog {
 class logger;
@@ -46,5 +48,16 @@ class LiveStatus {
 // "0:24, 12345 cases, 512/s (mean 498/s), 2 findings (last 0:03 ago), 5 run, 3 judge, minimizing 1 finding,
 // 2 to minimize, 12 gaps, 1 worker restart, 1:20 left, 41% identical, 59% reassociation".
 std::string status_line(const Stats& stats);
+
+// Cases a second over the last time.
+class RecentRate {
+ public:
+  // `seconds` of any clock that does not go back.
+  double add(double seconds, int64_t cases);
+
+ private:
+  static constexpr double kWindow = 30;
+  std::deque<std::pair<double, int64_t>> samples_;
+};
 
 }  // namespace fusesmith::fuzz

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "backends/faults.h"
-#include "fuzz/campaign/finding_record.h"
 #include "fuzz/cli/test_support.h"
+#include "fuzz/findings/finding_record.h"
 #include "graph/case.h"
 
 namespace fusesmith::fuzz {

@@ -6,8 +6,8 @@
 
 #include "fuzz/base/color.h"
 #include "fuzz/base/table.h"
-#include "fuzz/campaign/coverage_gaps.h"
-#include "fuzz/campaign/groups.h"
+#include "fuzz/counts/coverage_gaps.h"
+#include "fuzz/findings/groups.h"
 #include "fuzz/report/resolution_text.h"
 #include "fuzz/run/known_names.h"
 

@@ -5,9 +5,9 @@
 #include <iosfwd>
 #include <string>
 
-#include "fuzz/campaign/stats.h"
-#include "fuzz/campaign/work_directory.h"
+#include "fuzz/counts/stats.h"
 #include "fuzz/run/judging.h"
+#include "fuzz/workdir/work_directory.h"
 
 namespace fusesmith::fuzz {
 

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "fuzz/campaign/case_judge.h"
+#include "fuzz/supervisor/case_judge.h"
 
 namespace fusesmith::fuzz {
 

@@ -11,11 +11,11 @@
 #include "fuzz/base/escape.h"
 #include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
-#include "fuzz/campaign/finding.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/export/format.h"
 #include "fuzz/export/recorded_mark.h"
 #include "fuzz/export/script.h"
+#include "fuzz/findings/finding.h"
 #include "fuzz/run/case_files.h"
 
 namespace fusesmith::fuzz {

@@ -3,11 +3,11 @@
 
 #include "fuzz/base/given_flags.h"
 #include "fuzz/campaign/campaign.h"
-#include "fuzz/campaign/event_log.h"
 #include "fuzz/campaign/guided_choices.h"
-#include "fuzz/campaign/identity.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/generate/generator.h"
+#include "fuzz/workdir/event_log.h"
+#include "fuzz/workdir/identity.h"
 
 namespace fusesmith::fuzz {
 

@@ -7,9 +7,9 @@
 #include "backends/rewrite/pattern.h"
 #include "fuzz/base/table.h"
 #include "fuzz/base/work_path.h"
-#include "fuzz/campaign/coverage_gaps.h"
-#include "fuzz/campaign/coverage_json.h"
-#include "fuzz/campaign/stats.h"
+#include "fuzz/counts/coverage_gaps.h"
+#include "fuzz/counts/coverage_json.h"
+#include "fuzz/counts/stats.h"
 #include "fuzz/generate/scene.h"
 #include "graph/op.h"
 

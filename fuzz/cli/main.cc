@@ -23,10 +23,10 @@
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/output_width.h"
 #include "fuzz/base/patient_stream.h"
-#include "fuzz/campaign/campaign_worker.h"
-#include "fuzz/campaign/worker_messages.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/run/plugin_device.h"
+#include "fuzz/supervisor/campaign_worker.h"
+#include "fuzz/supervisor/worker_messages.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 
 #include "fuzz/base/files.h"
 #include "fuzz/base/interrupt.h"
-#include "fuzz/campaign/shrinking.h"
 #include "fuzz/cli/command.h"
+#include "fuzz/findings/shrinking.h"
 #include "fuzz/report/neighbours_text.h"
 #include "fuzz/report/verdict_text.h"
 #include "fuzz/run/case_files.h"

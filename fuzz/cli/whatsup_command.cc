@@ -8,10 +8,10 @@
 
 #include "fuzz/base/escape.h"
 #include "fuzz/base/table.h"
-#include "fuzz/campaign/campaign_record.h"
-#include "fuzz/campaign/groups.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/cli/folder_arguments.h"
+#include "fuzz/findings/groups.h"
+#include "fuzz/workdir/campaign_record.h"
 
 namespace fusesmith::fuzz {
 

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "backends/rewrite/rewrite.h"
-#include "fuzz/campaign/coverage.h"
+#include "fuzz/counts/coverage.h"
 
 namespace fusesmith::fuzz {
 

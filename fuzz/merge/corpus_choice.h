@@ -9,7 +9,7 @@
 
 namespace fusesmith::fuzz {
 
-// What the case covers, as cells of coverage (fuzz/campaign/coverage.h), each once, sorted: ops, pairs of
+// What the case covers, as cells of coverage (fuzz/counts/coverage.h), each once, sorted: ops, pairs of
 // ops, and what the rewriter matches and refuses in its graph. The case is not run, so that the backends of a
 // campaign do not matter.
 std::vector<uint32_t> cells_of(const Case& test_case);

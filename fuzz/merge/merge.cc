@@ -7,7 +7,7 @@
 #include "fuzz/base/files.h"
 #include "fuzz/base/lease.h"
 #include "fuzz/base/table.h"
-#include "fuzz/campaign/finding_record.h"
+#include "fuzz/findings/finding_record.h"
 #include "fuzz/merge/corpus_choice.h"
 #include "fuzz/merge/merged_files.h"
 #include "graph/philox.h"

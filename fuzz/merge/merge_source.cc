@@ -6,7 +6,7 @@
 #include <set>
 
 #include "fuzz/campaign/campaign.h"
-#include "fuzz/campaign/finding_record.h"
+#include "fuzz/findings/finding_record.h"
 #include "fuzz/run/case_files.h"
 #include "graph/json_strict.h"
 #include "graph/philox.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "fuzz/base/work_path.h"
-#include "fuzz/campaign/stats.h"
+#include "fuzz/counts/stats.h"
 #include "graph/case.h"
 
 namespace fusesmith::fuzz {

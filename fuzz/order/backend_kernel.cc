@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "oracle/order/random_operands.h"
+#include "fuzz/order/random_operands.h"
 
 namespace fusesmith::fuzz {
 namespace {

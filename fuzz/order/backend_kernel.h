@@ -6,8 +6,8 @@
 #include <random>
 
 #include "backends/backend.h"
+#include "fuzz/order/sum_kernel.h"
 #include "fuzz/order/sum_spec.h"
-#include "oracle/order/sum_kernel.h"
 
 namespace fusesmith::fuzz {
 

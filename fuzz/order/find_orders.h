@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "fuzz/order/order.h"
 #include "fuzz/order/sum_spec.h"
-#include "oracle/order/order.h"
 
 namespace fusesmith::fuzz {
 

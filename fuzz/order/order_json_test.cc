@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "oracle/order/test_kernel.h"
+#include "fuzz/order/test_kernel.h"
 
 namespace fusesmith::fuzz {
 namespace {

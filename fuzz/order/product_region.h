@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "fuzz/order/emulate.h"
 #include "fuzz/order/sum_spec.h"
-#include "oracle/order/emulate.h"
 
 namespace fusesmith::fuzz {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/rewrite/pattern.h"
-#include "fuzz/campaign/coverage_gaps.h"
+#include "fuzz/counts/coverage_gaps.h"
 
 namespace fusesmith::fuzz {
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "fuzz/campaign/coverage.h"
+#include "fuzz/counts/coverage.h"
 
 namespace fusesmith::fuzz {
 

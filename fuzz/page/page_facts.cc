@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/base/table.h"
-#include "fuzz/campaign/campaign_record.h"
-#include "fuzz/campaign/groups.h"
+#include "fuzz/findings/groups.h"
 #include "fuzz/page/coverage_facts.h"
 #include "fuzz/run/known_names.h"
+#include "fuzz/workdir/campaign_record.h"
 
 namespace fusesmith::fuzz {
 

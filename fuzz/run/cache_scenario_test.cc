@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fuzz/base/files.h"
-#include "fuzz/campaign/shrinking.h"
+#include "fuzz/findings/shrinking.h"
 #include "fuzz/run/backends.h"
 #include "fuzz/run/judging.h"
 #include "fuzz/run/run_case.h"

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fuzz/campaign/finding.h"
-#include "fuzz/campaign/shrinking.h"
 #include "fuzz/cli/test_support.h"
+#include "fuzz/findings/finding.h"
+#include "fuzz/findings/shrinking.h"
 #include "graph/graph.h"
 
 namespace fusesmith::fuzz {

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "fuzz/campaign/coverage.h"
+#include "fuzz/counts/coverage.h"
 #include "fuzz/generate/generator.h"
 #include "fuzz/run/backends.h"
 #include "graph/case.h"

@@ -18,7 +18,7 @@ FAMILIES = ["backends/common/movement.cc", "backends/common/scalar_step.cc", "ba
 GRAPHS = ["backends/rewrite/*.cc", "backends/rewrite/*.h", "fuzz/generate/pieces/*.cc", "graph/expand.cc",
           "graph/formula.cc", "minimizer/sample_cases.h", "oracle/lowerings.cc"]
 # What operands of these ops are called, how their sizes depend on each other, what can stand in their place.
-MEANINGS = ["fuzz/campaign/groups.cc", "fuzz/run/scalar_functions.cc", "minimizer/dimensions.cc",
+MEANINGS = ["fuzz/findings/groups.cc", "fuzz/run/scalar_functions.cc", "minimizer/dimensions.cc",
             "minimizer/naming.cc", "minimizer/neighbours.cc"]
 TESTS = re.compile(TEST_FILE.pattern + r"|_bench\.cc$")
 
