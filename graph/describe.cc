@@ -110,7 +110,39 @@ ordered_json outputs_json() {
   }
 }
 
+ordered_json spelling_json(const Spelling& spelling) {
+  ordered_json names = ordered_json::object();
+  if (!spelling.torch.empty()) names["torch"] = spelling.torch;
+  if (!spelling.onnx.empty()) names["onnx"] = spelling.onnx;
+  if (!spelling.jax.empty()) names["jax"] = spelling.jax;
+  return names;
+}
+
+ordered_json dtype_rows() {
+  ordered_json rows = ordered_json::array();
+  for (const Dtype dtype : kDtypes) {
+    const DtypeInfo& about = info(dtype);
+    rows.push_back({{"name", about.name},
+                    {"bytes", about.bytes},
+                    {"precision", about.precision},
+                    {"min_exponent", about.min_exponent},
+                    {"max_finite", about.max_finite}});
+  }
+  return rows;
+}
+
 }  // namespace
+
+std::string dtypes_json() { return dtype_rows().dump(); }
+
+std::string vocabulary_json() {
+  ordered_json spellings = ordered_json::object();
+  for_each_op([&]<class T>(std::type_identity<T>) {
+    ordered_json names = spelling_json(spelling_of<T>());
+    if (!names.empty()) spellings[std::string(T::info.name)] = std::move(names);
+  });
+  return ordered_json{{"dtypes", dtype_rows()}, {"spellings", spellings}}.dump(1) + "\n";
+}
 
 std::string ops_json() {
   ordered_json ops = ordered_json::array();
@@ -121,6 +153,8 @@ std::string ops_json() {
         ops.back()["operands"].push_back({{"name", operand.name}, {"is_row", operand.is_row}});
     }
     ops.back()["outputs"] = outputs_json<T>();
+    ordered_json names = spelling_json(spelling_of<T>());
+    if (!names.empty()) ops.back()["spelling"] = std::move(names);
   });
   return ops.dump();
 }

@@ -20,4 +20,11 @@ std::string fill_table_markdown();
 // "meaning", "default", "required"}]}]; a required attribute has no default.
 std::string ops_json();
 
+// [{"name", "bytes", "precision", "min_exponent", "max_finite"}], as DtypeInfo has them.
+std::string dtypes_json();
+
+// python/fusesmith/vocabulary.json: {"dtypes": as dtypes_json(), "spellings": {OP: {LIBRARY: NAME}}}. The
+// workers read it, which cannot ask the program.
+std::string vocabulary_json();
+
 }  // namespace fusesmith::graph

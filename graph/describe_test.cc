@@ -36,6 +36,10 @@ TEST(Describe, SchemaIsCommitted) { expect_file(kDocs + "case.schema.json", case
 
 TEST(Describe, OpTableIsCommitted) { expect_file(kDocs + "ops.md", op_table_markdown()); }
 
+TEST(Describe, VocabularyIsCommitted) {
+  expect_file(std::string(FUSESMITH_SOURCE_DIR) + "/python/fusesmith/vocabulary.json", vocabulary_json());
+}
+
 TEST(Describe, FillTableIsCommitted) {
   const std::string begin = "<!-- fills: written by graph_test -->\n", end = "<!-- end of fills -->\n";
   const std::string text = contents(kDocs + "case.md");
@@ -95,6 +99,10 @@ TEST(Describe, OpsJsonListsEveryOp) {
     return std::find_if(ops.begin(), ops.end(), [&](const auto& one) { return one.at("name") == op; })
         ->at("outputs");
   };
+  EXPECT_EQ(std::find_if(ops.begin(), ops.end(), [](const auto& op) { return op.at("name") == "mish"; })
+                ->at("spelling")
+                .dump(),
+            R"({"jax":"jax.nn.mish","onnx":"Mish","torch":"F.mish"})");
   EXPECT_EQ(outputs_of("var_mean"), 2);
   EXPECT_EQ(outputs_of("chunk"), "chunks");
   EXPECT_EQ(outputs_of("layer_norm_backward"), 3);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -18,21 +20,38 @@ inline constexpr std::array<Dtype, 5> kDtypes = {Dtype::f32, Dtype::f16, Dtype::
                                                  Dtype::boolean};
 inline constexpr std::array<Dtype, 3> kFloatDtypes = {Dtype::f32, Dtype::f16, Dtype::bf16};
 
-// The word used in files and reports: "f32", "f16", "bf16", "i32", "bool".
-std::string_view name(Dtype dtype);
+struct DtypeInfo {
+  std::string_view name;  // the word used in files and reports
+  int bytes;              // of one element
+  int precision;          // bits of the significand with its hidden one; 0 for integers
+  int min_exponent;       // of the smallest normal number
+  double max_finite;
+};
+
+// One row for each dtype, in the order of kDtypes. `list dtypes` prints it, and Python reads it from
+// python/fusesmith/vocabulary.json.
+inline constexpr DtypeInfo kDtypeInfos[] = {
+    {"f32", 4, 24, -126, 3.4028234663852886e38},
+    {"f16", 2, 11, -14, 65504.0},
+    {"bf16", 2, 8, -126, 3.3895313892515355e38},
+    {"i32", 4, 0, 0, 2147483647.0},
+    {"bool", 1, 0, 0, 1.0},
+};
+static_assert(std::size(kDtypeInfos) == kDtypes.size());
+
+constexpr const DtypeInfo& info(Dtype dtype) { return kDtypeInfos[static_cast<size_t>(dtype)]; }
+constexpr std::string_view name(Dtype dtype) { return info(dtype).name; }
 std::optional<Dtype> parse_dtype(std::string_view text);
 
-// Bytes of one element.
-int size_of(Dtype dtype);
-bool is_float(Dtype dtype);
-inline bool is_16_bit(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
-
-// p, the bits of the significand with its hidden one (f32 24, f16 11, bf16 8). Unit roundoff is 2^-p.
-int precision(Dtype dtype);
+constexpr int size_of(Dtype dtype) { return info(dtype).bytes; }
+constexpr int precision(Dtype dtype) { return info(dtype).precision; }
+constexpr bool is_float(Dtype dtype) { return precision(dtype) > 0; }
+// A float dtype that is less precise than f32, in which ops compute.
+constexpr bool is_narrow(Dtype dtype) { return is_float(dtype) && precision(dtype) < precision(Dtype::f32); }
+constexpr int min_exponent(Dtype dtype) { return info(dtype).min_exponent; }
+constexpr double max_finite(Dtype dtype) { return info(dtype).max_finite; }
+// 2^-p, p being the precision.
 double unit_roundoff(Dtype dtype);
-// The exponent of the smallest normal number (f32 and bf16 -126, f16 -14).
-int min_exponent(Dtype dtype);
-double max_finite(Dtype dtype);
 
 // Nearest-even rounding of a real number to the storage dtype, without double rounding; identity on i32 and
 // bool.

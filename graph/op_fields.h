@@ -50,6 +50,20 @@ struct SeveralOutputs {
   std::string_view attribute = {};
 };
 
+// How libraries write an op that they compute as it is: the name of a function of its operands, in their
+// order, that takes none of the op's attributes. Empty where a library has none. An op declares it as
+// `spelling`; workers, exported PyTorch and the importers follow it (python/fusesmith/vocabulary.json).
+struct Spelling {
+  std::string_view torch = {};  // of the modules torch, F (torch.nn.functional) and aten (torch.ops.aten)
+  std::string_view onnx = {};   // the operator
+  std::string_view jax = {};    // of the modules jnp (jax.numpy), lax (jax.lax) and jax
+};
+template <class Op>
+constexpr Spelling spelling_of() {
+  if constexpr (requires { Op::spelling; }) return Op::spelling;
+  return {};
+}
+
 // The trait `inner_errors`: true where rounding errors of inner values (statistics, exponentials, inner
 // products) may be large against the output, so that its bound may be too loose to judge by. The error of a
 // single sum, product or function is as small as its inputs allow.

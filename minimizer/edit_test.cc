@@ -112,7 +112,7 @@ TEST(Edit, ChangeDtypeStopsAtCasts) {
   EXPECT_EQ(bf16->graph.type(*bf16->graph.find("half")).dtype, Dtype::f16);
   const auto all = apply_edit(masked_mix(), ChangeDtype{"", Dtype::f32});
   ASSERT_TRUE(all.has_value());
-  for (ValueId v = 0; v < all->graph.value_count(); ++v) EXPECT_FALSE(is_16_bit(all->graph.type(v).dtype));
+  for (ValueId v = 0; v < all->graph.value_count(); ++v) EXPECT_FALSE(is_narrow(all->graph.type(v).dtype));
 }
 
 TEST(Edit, ChangeDtypeKeepsTheValuesOfLiterals) {

@@ -82,7 +82,7 @@ Measure measure(const Case& test_case) {
   }
   for (ValueId v = 0; v < graph.value_count(); ++v) {
     m.elements += element_count(graph.type(v));
-    m.narrow += is_16_bit(graph.type(v).dtype) ? 1 : 0;
+    m.narrow += is_narrow(graph.type(v).dtype) ? 1 : 0;
   }
   const auto add_data = [&](const auto& source) {
     m.data += data_complexity(source.fill);

@@ -48,7 +48,7 @@ double half_ulp(Dtype dtype, double v) {
 }
 
 double error_before_store(Dtype dtype, bool computed, double v, double e) {
-  if (!computed || !is_16_bit(dtype) || !std::isfinite(v)) return e;
+  if (!computed || !is_narrow(dtype) || !std::isfinite(v)) return e;
   return e + f32_rounding(v, e);
 }
 
@@ -63,7 +63,7 @@ void pass_on_element(Dtype dtype, bool computed, bool rounded, double relative, 
                      double& e) {
   if (!std::isfinite(v) || std::isinf(e)) return;
   if (relative > 0 && !exact_at_any_scale(v, e)) e += relative * (std::fabs(v) + e) + absolute;
-  if (rounded && is_16_bit(dtype)) {
+  if (rounded && is_narrow(dtype)) {
     const Interval stored = stored_interval(dtype, computed, v, e);
     v = round_to(dtype, v);
     e = stored.lo == stored.hi ? 0 : std::fmax(stored.hi - v, v - stored.lo);

@@ -63,7 +63,7 @@ bool round_block(Dtype dtype, double* __restrict v, double* __restrict e) {
 }  // namespace
 
 bool pass_on_block(Dtype dtype, bool rounded, double* v, double* e) {
-  return rounded && is_16_bit(dtype) ? round_block(dtype, v, e) : keep_in_f32(v, e);
+  return rounded && is_narrow(dtype) ? round_block(dtype, v, e) : keep_in_f32(v, e);
 }
 
 }  // namespace fusesmith::oracle

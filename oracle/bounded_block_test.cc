@@ -53,7 +53,7 @@ TEST_P(BoundedBlocks, AreWhatTheirElementsAre) {
     }
   }
   EXPECT_GT(in_blocks, 2000U);
-  EXPECT_EQ(rounds > 10000, rounded && is_16_bit(dtype));
+  EXPECT_EQ(rounds > 10000, rounded && is_narrow(dtype));
 }
 
 // A tensor with ordinary and special elements, longer than a block.

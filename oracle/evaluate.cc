@@ -326,7 +326,7 @@ void collect_roundings(const Node& node, const TensorType& type, const Types& in
                           found);
     }
   }
-  if (inner && computes(node.op) && is_16_bit(type.dtype)) {
+  if (inner && computes(node.op) && is_narrow(type.dtype)) {
     // A cast to the dtype that its input has anyway asks for no rounding: compilers never see it.
     const bool narrows = std::holds_alternative<Cast>(node.op) && inputs[0].dtype != type.dtype;
     found.push_back({name, type.dtype, narrows});

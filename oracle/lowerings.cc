@@ -37,7 +37,7 @@ std::optional<Graph> built(Builder& b, ValueId output) {
 
 std::optional<Graph> einsum_sum_first(const Op& op, TypeSpan inputs) {
   const auto* einsum = std::get_if<Einsum>(&op);
-  if (!einsum || !is_16_bit(inputs[0].dtype)) return std::nullopt;
+  if (!einsum || !is_narrow(inputs[0].dtype)) return std::nullopt;
   const auto labels = parse_equation(einsum->equation);
   if (!labels.ok()) return std::nullopt;
   Builder b;
@@ -49,7 +49,7 @@ std::optional<Graph> einsum_sum_first(const Op& op, TypeSpan inputs) {
 }
 
 std::optional<Graph> linear_bias_after(const Op& op, TypeSpan inputs) {
-  if (!std::holds_alternative<Linear>(op) || inputs.size() < 3 || !is_16_bit(inputs[0].dtype))
+  if (!std::holds_alternative<Linear>(op) || inputs.size() < 3 || !is_narrow(inputs[0].dtype))
     return std::nullopt;
   Builder b;
   const ValueId x = b.input("x", inputs[0], Constant{0}), weight = b.input("weight", inputs[1], Constant{0}),
@@ -62,7 +62,7 @@ std::optional<Graph> linear_bias_after(const Op& op, TypeSpan inputs) {
 ValueId one(Builder& b, Dtype dtype) { return b.input("one", {dtype, {}}, Constant{1}); }
 
 std::optional<Graph> div_by_reciprocal(const Op& op, TypeSpan inputs) {
-  if (!std::holds_alternative<Div>(op) || !is_16_bit(inputs[0].dtype)) return std::nullopt;
+  if (!std::holds_alternative<Div>(op) || !is_narrow(inputs[0].dtype)) return std::nullopt;
   Builder b;
   const ValueId x = b.input("x", inputs[0], Constant{0}), y = b.input("y", inputs[1], Constant{0});
   const ValueId reciprocal = b.node(Div{}, {one(b, inputs[1].dtype), y}, "reciprocal");
@@ -70,7 +70,7 @@ std::optional<Graph> div_by_reciprocal(const Op& op, TypeSpan inputs) {
 }
 
 std::optional<Graph> rsqrt_of_root(const Op& op, TypeSpan inputs) {
-  if (!std::holds_alternative<Rsqrt>(op) || !is_16_bit(inputs[0].dtype)) return std::nullopt;
+  if (!std::holds_alternative<Rsqrt>(op) || !is_narrow(inputs[0].dtype)) return std::nullopt;
   Builder b;
   const ValueId x = b.input("x", inputs[0], Constant{0}), unit = one(b, inputs[0].dtype);
   return built(b, b.node(Div{}, {unit, b.node(Sqrt{}, {x}, "root")}, "reciprocal"));
@@ -79,7 +79,7 @@ std::optional<Graph> rsqrt_of_root(const Op& op, TypeSpan inputs) {
 // As Llama defines it (LlamaRMSNorm of Hugging Face's transformers casts before the product).
 std::optional<Graph> rms_norm_weight_after(const Op& op, TypeSpan inputs) {
   const auto* norm = std::get_if<RmsNorm>(&op);
-  if (!norm || inputs.size() < 2 || !is_16_bit(inputs[0].dtype)) return std::nullopt;
+  if (!norm || inputs.size() < 2 || !is_narrow(inputs[0].dtype)) return std::nullopt;
   Builder b;
   const ValueId x = b.input("x", inputs[0], Constant{0}), weight = b.input("weight", inputs[1], Constant{0});
   return built(b, b.node(Mul{}, {b.node(*norm, {x}, "normalised"), weight}, "product"));

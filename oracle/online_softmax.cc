@@ -5,7 +5,7 @@ namespace fusesmith::oracle {
 void declare_online_softmax(Contract& contract, const std::string& p, const std::string& product,
                             Dtype p_dtype, double rescales, double exp) {
   contract.unnormalised.push_back(product);
-  if (is_16_bit(p_dtype)) {
+  if (is_narrow(p_dtype)) {
     contract.deviations.push_back({Deviation::Kind::move, p, p_dtype, unit_roundoff(p_dtype),
                                    "probabilities are rounded before their normalisation"});
   }
@@ -16,7 +16,7 @@ void declare_online_softmax(Contract& contract, const std::string& p, const std:
 void declare_online_attention(Contract& contract, const Node& node, Dtype dtype, double rescales,
                               double exp) {
   const auto& op = std::get<Sdpa>(node.op);
-  if (is_16_bit(dtype) && !op.upcast) {
+  if (is_narrow(dtype) && !op.upcast) {
     const bool both = op.scale_on == Sdpa::ScaleOn::both;
     const auto drop = [&](const char* inner) {
       contract.deviations.push_back(

@@ -24,7 +24,7 @@ struct Kind {
 
 Kind kind_of(Dtype dtype, bool computed) {
   const bool f16 = dtype == Dtype::f16;
-  return {computed && is_16_bit(dtype),
+  return {computed && is_narrow(dtype),
           f16 ? 0x1p-24 : 0x1p-126,
           f16 ? 0x1p-25 : 0x1p-100,
           max_finite(dtype) * (1 + unit_roundoff(dtype) / 2),

@@ -56,7 +56,7 @@ bool is_exact(OpClass op_class) {
 // several).
 double allowed_error(const OpCase& one, Dtype dtype) {
   const bool composite = info(one.op).op_class == OpClass::composite;
-  return 2e-5 + (is_16_bit(dtype) ? unit_roundoff(dtype) * (composite ? 30 : 1) : 0);
+  return 2e-5 + (is_narrow(dtype) ? unit_roundoff(dtype) * (composite ? 30 : 1) : 0);
 }
 
 void expect_near(const OpCase& one, const Tensor& got, const op_tests::Values& want) {

@@ -22,7 +22,7 @@ double tolerance(Dtype dtype) { return dtype == Dtype::f32 ? 1e-4 : dtype == Dty
 bool has_narrow_cast(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
     const auto* cast = std::get_if<Cast>(&node.op);
-    return cast && is_16_bit(cast->dtype);
+    return cast && is_narrow(cast->dtype);
   });
 }
 

@@ -193,7 +193,7 @@ void declare_node(Contract& contract, const Graph& graph, const Node& node, cons
     }
   }
   const auto inside = remote.rounded_inside.find(std::string(info(node.op).name));
-  if (inside != remote.rounded_inside.end() && is_16_bit(dtype)) {
+  if (inside != remote.rounded_inside.end() && is_narrow(dtype)) {
     const bool softmax = std::holds_alternative<Softmax>(node.op);
     contract.deviations.push_back(
         {Deviation::Kind::add,

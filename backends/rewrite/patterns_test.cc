@@ -108,7 +108,7 @@ TEST_P(PatternLaws, DeclaresDeviationsOfInnerValues) {
   for_each_recipe(GetParam()->examples, [&](const Graph& graph) {
     const auto regions = rewrite(graph, {});
     for (const Deviation& deviation : regions[0].region.contract.deviations) {
-      EXPECT_TRUE(is_16_bit(deviation.dtype));
+      EXPECT_TRUE(is_narrow(deviation.dtype));
       const std::string node = deviation.value.substr(0, deviation.value.find('/'));
       const auto value = graph.find(node);
       ASSERT_TRUE(value) << deviation.value;

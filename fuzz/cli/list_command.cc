@@ -1,4 +1,4 @@
-// The `list` command: the lists of ops, patterns, backends and faults of this build, and what
+// The `list` command: the lists of ops, dtypes, patterns, backends and faults of this build, and what
 // campaigns cover.
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -29,7 +29,7 @@ struct ListFlags {
 
 using Json = nlohmann::ordered_json;
 
-// Rows of columns; the heading's words are the JSON keys. Cells are strings or bools.
+// Rows of columns; the heading's words are the JSON keys. Cells are strings, bools or numbers.
 using Rows = std::vector<std::vector<Json>>;
 
 Rows op_rows() {
@@ -86,10 +86,23 @@ void add_op_details(Json& items) {
     items[i]["arity"] = ops[i]["inputs"];
     items[i]["class"] = ops[i]["class"];
     items[i]["attribute_details"] = ops[i]["attributes"];
-    for (const char* key : {"operands", "outputs"}) {
+    for (const char* key : {"operands", "outputs", "spelling"}) {
       if (ops[i].contains(key)) items[i][key] = ops[i][key];
     }
   }
+}
+
+Rows dtype_rows() {
+  Rows rows = {{}};
+  for (const Json& dtype : Json::parse(dtypes_json())) {
+    std::vector<Json> row;
+    for (const auto& [key, value] : dtype.items()) {
+      if (rows.size() == 1) rows[0].emplace_back(key);
+      row.push_back(value);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 struct Listing {
@@ -102,6 +115,7 @@ struct Listing {
 const std::vector<Listing>& all_listings() {
   static const std::vector<Listing> listings = {
       {"ops", op_rows, "", add_op_details},
+      {"dtypes", dtype_rows},
       {"patterns", pattern_rows},
       {"backends", backend_rows},
       {"faults", fault_rows,
@@ -125,6 +139,7 @@ std::string json_text(const Listing& listing, const Rows& rows) {
 std::string cell_text(const Json& cell) {
   if (cell.is_null()) return "";
   if (cell.is_boolean()) return cell.get<bool>() ? "yes" : "no";
+  if (cell.is_number()) return number_text(cell.get<double>());
   return cell.get<std::string>();
 }
 
@@ -148,8 +163,8 @@ FlagTable ListFlags::table() {
   FlagTable table;
   table.command = "list";
   table.shows = true;
-  table.doc = "list ops, patterns, backends or faults of this build, or the coverage of campaigns.";
-  table.positional = {"ops|patterns|backends|faults|coverage [WORKDIR...]", &what, 1};
+  table.doc = "list ops, dtypes, patterns, backends or faults of this build, or the coverage of campaigns.";
+  table.positional = {"ops|dtypes|patterns|backends|faults|coverage [WORKDIR...]", &what, 1};
   table.flags.push_back(wide_flag(wide));
   table.flags.push_back({.name = "json",
                          .target = &json,

@@ -18,6 +18,7 @@ constexpr TorchHelper kHelpers[] = {
     {"widened", R"(def widened(x):
     return x if x.dtype == torch.float64 else x.float()
 )"},
+    {"aten", "aten = torch.ops.aten\n"},
     {"cast", R"(def cast(x, dtype):
     """An explicit cast, except in the reference in f64, which rounds nothing."""
     return x if x.dtype == torch.float64 else x.to(dtype)
@@ -63,32 +64,31 @@ std::string reduced(std::string_view function, In in, const Shape& axes, bool ke
   return call(function, {in[0], "dim=" + python_shape(axes), "keepdim=" + flag(keepdims)});
 }
 
+// Ops without a function of their own below.
+template <class T>
+requires(!spelling_of<T>().torch.empty()) std::string code(const T&, In in, Helpers& helpers) {
+  constexpr std::string_view function = spelling_of<T>().torch;
+  if (function.starts_with("aten.")) helpers.insert("aten");
+  return call(function, in.names);
+}
+
 std::string code(const Einsum& op, In in, Helpers&) {
   return call("torch.einsum", {python_quoted(op.equation), in[0], in[1]});
 }
 std::string code(const Matmul& op, In in, Helpers&) {
   return call("torch.matmul", {in[0] + (op.transpose_a ? ".mT" : ""), in[1] + (op.transpose_b ? ".mT" : "")});
 }
-std::string code(const Linear&, In in, Helpers&) { return call("F.linear", in.names); }
 std::string code(const Add&, In in, Helpers&) { return in[0] + " + " + in[1]; }
 std::string code(const Sub&, In in, Helpers&) { return in[0] + " - " + in[1]; }
 std::string code(const Mul&, In in, Helpers&) { return in[0] + " * " + in[1]; }
 std::string code(const Div&, In in, Helpers&) { return in[0] + " / " + in[1]; }
-std::string code(const Maximum&, In in, Helpers&) { return call("torch.maximum", in.names); }
 std::string code(const Scale& op, In in, Helpers&) {
   return in[0] + (op.inverse ? " / " : " * ") + rounded_number(Dtype::f32, op.factor);
 }
-std::string code(const Relu&, In in, Helpers&) { return call("F.relu", in.names); }
 std::string code(const Gelu& op, In in, Helpers&) {
   return call("F.gelu",
               {in[0], op.form == Gelu::Form::erf ? "approximate=\"none\"" : "approximate=\"tanh\""});
 }
-std::string code(const Silu&, In in, Helpers&) { return call("F.silu", in.names); }
-std::string code(const Sigmoid&, In in, Helpers&) { return call("torch.sigmoid", in.names); }
-std::string code(const Tanh&, In in, Helpers&) { return call("torch.tanh", in.names); }
-std::string code(const Exp&, In in, Helpers&) { return call("torch.exp", in.names); }
-std::string code(const Sqrt&, In in, Helpers&) { return call("torch.sqrt", in.names); }
-std::string code(const Rsqrt&, In in, Helpers&) { return call("torch.rsqrt", in.names); }
 std::string code(const Softcap& op, In in, Helpers& helpers) {
   helpers.insert({"widened", "softcap"});
   return call("softcap", {in[0], rounded_number(Dtype::f32, op.cap)});
@@ -172,7 +172,6 @@ std::string code(const Arange& op, In, Helpers&) {
   return call("torch.arange", {integer(op.start), integer(op.start + op.count * op.step), integer(op.step),
                                "dtype=torch.int32", "device=DEVICE"});
 }
-std::string code(const Where&, In in, Helpers&) { return call("torch.where", in.names); }
 // PyTorch refuses a number beyond the dtype instead of writing an infinity.
 std::string code(const MaskedFill& op, In in, Helpers&) {
   return call(in[0] + ".masked_fill",
@@ -246,14 +245,14 @@ std::string_view torch_dtype(Dtype dtype) {
 
 bool has_torch_code(const Op& op) {
   const auto* attention = std::get_if<Sdpa>(&op);
-  return attention ? attention->softcap == 0 && attention->scale_on == Sdpa::ScaleOn::scores
-                   : !is_defined(op);
+  if (attention) return attention->softcap == 0 && attention->scale_on == Sdpa::ScaleOn::scores;
+  return !is_defined(op) || std::visit([]<class T>(const T&) { return !spelling_of<T>().torch.empty(); }, op);
 }
 
 std::string torch_code(const Op& op, const TorchOperands& operands, std::set<std::string_view>& helpers) {
   return std::visit(
       [&]<class T>(const T& x) -> std::string {
-        if constexpr (DefinedOp<T>)
+        if constexpr (DefinedOp<T> && spelling_of<T>().torch.empty())
           return check(false, "torch_code: an op that a formula defines"), "";
         else
           return code(x, operands, helpers);

@@ -39,7 +39,7 @@ std::string to_string(const NodeArithmetic& arithmetic) {
 
 std::vector<NodeArithmetic> possible_arithmetic(const SumTree& tree, graph::Dtype operands, bool tf32) {
   std::vector<NodeArithmetic> all;
-  const bool is_narrow = graph::is_16_bit(operands);
+  const bool is_narrow = graph::is_narrow(operands);
   std::vector<Reads> reads = {Reads::kept};
   if (tf32 && !is_narrow) {
     reads = {Reads::tf32_nearest, Reads::tf32_nearest_away, Reads::tf32_truncated, Reads::kept};

@@ -125,7 +125,7 @@ bool is_rounded(const Graph& graph, ValueId value) {
 
 bool is_narrowing_cast(const Graph& graph, ValueId value) {
   const Node& node = node_of(graph, *graph.producer(value));
-  return std::holds_alternative<Cast>(node.op) && is_16_bit(graph.type(value).dtype) &&
+  return std::holds_alternative<Cast>(node.op) && is_narrow(graph.type(value).dtype) &&
          graph.type(node.inputs[0]).dtype != graph.type(value).dtype;
 }
 

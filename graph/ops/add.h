@@ -11,6 +11,7 @@ struct Add {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Add&) const = default;
 
+  static constexpr Spelling spelling{.torch = "torch.add", .onnx = "Add", .jax = "jnp.add"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

@@ -13,6 +13,7 @@ struct Div {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Div&) const = default;
 
+  static constexpr Spelling spelling{.torch = "torch.div", .onnx = "Div", .jax = "jnp.divide"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

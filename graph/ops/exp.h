@@ -14,6 +14,7 @@ struct Exp {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Exp&) const = default;
 
+  static constexpr Spelling spelling{.torch = "torch.exp", .onnx = "Exp", .jax = "jnp.exp"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

@@ -12,6 +12,7 @@ struct Linear {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Linear&) const = default;
 
+  static constexpr Spelling spelling{.torch = "F.linear"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto magnitude = magnitude_rules::sum_of_products;

@@ -12,6 +12,7 @@ struct Maximum {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Maximum&) const = default;
 
+  static constexpr Spelling spelling{.torch = "torch.maximum", .onnx = "Max", .jax = "jnp.maximum"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

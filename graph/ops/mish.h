@@ -13,6 +13,7 @@ struct Mish {
   bool operator==(const Mish&) const = default;
 
   static constexpr Operand operands[] = {{"x"}};
+  static constexpr Spelling spelling{.torch = "F.mish", .onnx = "Mish", .jax = "jax.nn.mish"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   // With w = exp(x), tanh(log(1 + w)) = ((1 + w)^2 - 1) / ((1 + w)^2 + 1), which is 1 in f32 from x = 20 on.

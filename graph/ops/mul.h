@@ -11,6 +11,7 @@ struct Mul {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Mul&) const = default;
 
+  static constexpr Spelling spelling{.torch = "torch.mul", .onnx = "Mul", .jax = "jnp.multiply"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

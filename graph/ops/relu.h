@@ -10,6 +10,7 @@ struct Relu {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Relu&) const = default;
 
+  static constexpr Spelling spelling{.torch = "F.relu", .onnx = "Relu"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

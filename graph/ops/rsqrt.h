@@ -14,6 +14,7 @@ struct Rsqrt {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Rsqrt&) const = default;
 
+  static constexpr Spelling spelling{.torch = "torch.rsqrt", .jax = "lax.rsqrt"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

@@ -11,6 +11,7 @@ struct Sigmoid {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Sigmoid&) const = default;
 
+  static constexpr Spelling spelling{.torch = "torch.sigmoid", .onnx = "Sigmoid", .jax = "jax.nn.sigmoid"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

@@ -11,6 +11,7 @@ struct Silu {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Silu&) const = default;
 
+  static constexpr Spelling spelling{.torch = "F.silu", .jax = "jax.nn.silu"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

@@ -14,6 +14,7 @@ struct SiluBackward {
   bool operator==(const SiluBackward&) const = default;
 
   static constexpr Operand operands[] = {{"dy"}, {"x"}};
+  static constexpr Spelling spelling{.torch = "aten.silu_backward"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   Vars define(const Vars& in) const {

@@ -13,6 +13,7 @@ struct Sqrt {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Sqrt&) const = default;
 
+  static constexpr Spelling spelling{.torch = "torch.sqrt", .onnx = "Sqrt", .jax = "jnp.sqrt"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

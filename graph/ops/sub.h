@@ -11,6 +11,7 @@ struct Sub {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Sub&) const = default;
 
+  static constexpr Spelling spelling{.torch = "torch.sub", .onnx = "Sub", .jax = "jnp.subtract"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

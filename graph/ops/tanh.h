@@ -10,6 +10,7 @@ struct Tanh {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Tanh&) const = default;
 
+  static constexpr Spelling spelling{.torch = "torch.tanh", .onnx = "Tanh", .jax = "jnp.tanh"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

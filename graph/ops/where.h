@@ -13,6 +13,7 @@ struct Where {
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Where&) const = default;
 
+  static constexpr Spelling spelling{.torch = "torch.where", .onnx = "Where", .jax = "jnp.where"};
   static constexpr auto outputs = OutputCount::one;
   static constexpr bool inner_errors = false;
   static constexpr auto work = work_rules::per_output_element;

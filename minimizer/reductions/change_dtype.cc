@@ -10,7 +10,7 @@ std::vector<Edits> propose_change_dtype(const Situation& now) {
   std::vector<Edits> groups;
   std::vector<bool> seen(static_cast<size_t>(graph.value_count()), false);
   for (ValueId v = 0; v < graph.value_count(); ++v) {
-    if (!is_16_bit(graph.type(v).dtype) || seen[static_cast<size_t>(v)]) continue;
+    if (!is_narrow(graph.type(v).dtype) || seen[static_cast<size_t>(v)]) continue;
     const std::vector<bool> group = dtype_group(graph, v);
     for (size_t i = 0; i < group.size(); ++i) seen[i] = seen[i] || group[i];
     groups.push_back({ChangeDtype{graph.name(v), Dtype::f32}});

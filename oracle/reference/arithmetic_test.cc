@@ -53,7 +53,7 @@ std::vector<double> operands(Dtype dtype, Rng& rng, size_t n) {
 // 16-bit results pass through f32: a neighbour is allowed only where v lies within one f32 rounding of the
 // boundary between both.
 bool near_tie(Dtype dtype, double v, double a, double b) {
-  return is_16_bit(dtype) && std::fabs(v - (a + b) / 2) <= 1.001 * kU * std::fabs(v) + 0x1p-149;
+  return is_narrow(dtype) && std::fabs(v - (a + b) / 2) <= 1.001 * kU * std::fabs(v) + 0x1p-149;
 }
 
 TEST(Arithmetic, CorrectRoundingAloneIsLawful) {

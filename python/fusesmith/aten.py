@@ -6,6 +6,7 @@ Python numbers: torch computes `x + 0.1` in f32 and rounds once, so that such a 
 import math
 
 from .errors import Error
+from .vocabulary import epsilon, spelled
 
 LOWERINGS = {}
 
@@ -42,15 +43,6 @@ def dropout(g, given):
     if given.get("train") and given.p:
         raise Error("dropout in training mode draws random numbers: call .eval()")
     return given.input
-
-
-UNARY = {"relu": "relu", "silu": "silu", "sigmoid": "sigmoid", "tanh": "tanh", "exp": "exp", "sqrt": "sqrt",
-         "rsqrt": "rsqrt"}
-
-
-@lowers(*UNARY)
-def unary(g, given):
-    return g.op(UNARY[g.called], given.self)
 
 
 @lowers("gelu")
@@ -118,7 +110,7 @@ def layer_norm(g, given):
 def rms_norm(g, given):
     eps = given.eps
     if eps is None:  # torch takes the epsilon of the dtype that it computes in
-        eps = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}[g.dtype_of(given.input)]
+        eps = epsilon(g.dtype_of(given.input))
     return g.op("rms_norm", *norm_inputs(g, given), eps=eps)
 
 
@@ -310,3 +302,12 @@ def attention(g, given):
 def embedding(g, given):
     only(given, scale_grad_by_freq=False, sparse=False)
     return g.op("gather", given.weight, given.indices)
+
+
+def positional(op):
+    """The lowering of an operator whose tensors are the operands of the op, in their order."""
+    return lambda g, given: g.op(op, *filter(g.is_tensor, given.values()))
+
+
+for _op, _function in spelled("torch").items():
+    LOWERINGS.setdefault(_function.rpartition(".")[2], positional(_op))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from .errors import Error, did_you_mean
 from .graph import Graph
 from .kernel import input_count
-from .ops import FLOATS, description, is_integer
+from .ops import description, is_integer
 from .sizes import Draw, sizes_of_shape
 from .templates import op_graphs
+from .vocabulary import FLOATS
 
 
 class GraphSubject:

@@ -14,8 +14,8 @@ import re
 
 from . import ops
 from .errors import Error, did_you_mean, quoted
+from .vocabulary import DTYPES
 
-DTYPES = ("f32", "f16", "bf16", "i32", "bool")
 TYPE = re.compile(r"(\w+)\[([\w+*/ ,-]*)\]$")
 NAME = re.compile(r"[A-Za-z0-9_.\-/]{1,64}$")
 FILLS = {"i32": {"constant": {"value": 0}}, "bool": {"bernoulli": {"p": 0.5}}}

@@ -2,8 +2,7 @@
 
 from .errors import Error, did_you_mean, quoted
 from .program import binary, ops
-
-FLOATS = ("f32", "f16", "bf16")
+from .vocabulary import FLOATS
 
 
 def is_integer(value):

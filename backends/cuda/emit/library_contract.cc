@@ -39,7 +39,7 @@ void declare(const Op& op, const TensorType& type, const Types& inputs, const st
 // Measured on an H200 with cuDNN 9.14: interleaved rows (inner > 1) and long ones. 128 elements were within
 // the bound of f32 exponentials, 1000 were not (docs/benchmarks.md).
 bool cudnn_rounds_exponentials(Dtype dtype, int64_t n, int64_t inner) {
-  return is_16_bit(dtype) && n > 1 && (inner > 1 || n > 128);
+  return is_narrow(dtype) && n > 1 && (inner > 1 || n > 128);
 }
 
 void declare_library_roundings(const Graph& graph, Region& region) {

@@ -73,7 +73,7 @@ std::optional<LtGemm> oriented(const FusedGemm& gemm, const Line& row, const Lin
   // If the lines of a matrix are not aligned, the library rounds a bf16 product before it adds the bias (CUDA
   // 13.0, observed with lines of odd length): a rounding inside linear that the graph does not have.
   const bool aligned = lt.a.leading % 8 == 0 && lt.b.leading % 8 == 0 && lt.d.leading % 8 == 0;
-  if (gemm.bias && is_16_bit(lt.dtype) && !aligned) return std::nullopt;
+  if (gemm.bias && is_narrow(lt.dtype) && !aligned) return std::nullopt;
   return lt;
 }
 

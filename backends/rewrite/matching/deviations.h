@@ -12,7 +12,7 @@ inline void drop_rounding(Contract& contract, const Graph& graph, int n) {
   const Node& node = graph.nodes()[static_cast<size_t>(n)];
   const Dtype dtype = graph.type(node.first_output).dtype;
   const OpClass op_class = info(node.op).op_class;
-  if (!is_16_bit(dtype) || op_class == OpClass::movement || op_class == OpClass::select ||
+  if (!is_narrow(dtype) || op_class == OpClass::movement || op_class == OpClass::select ||
       std::holds_alternative<Cast>(node.op)) {
     return;
   }

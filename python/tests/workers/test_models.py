@@ -20,6 +20,7 @@ import onnx
 import onnx_runner
 import package  # noqa: F401 (finds fusesmith)
 from fusesmith.graph import Graph
+from fusesmith.vocabulary import FLOATS
 from import_case import as_dtype, literal
 from import_model import walk
 from onnx import TensorProto, helper, numpy_helper
@@ -27,7 +28,7 @@ from onnx_import import IMPORTS
 from onnx_reader import prepared
 from protocol import Type
 from recorded_cases import LAWFUL, judged, program, write_recorded
-from test_workers import FLOATS, SAMPLES, sample_data
+from test_workers import SAMPLES, sample_data
 
 
 def sample_graph(number, op, attributes, inputs, outputs, dtype):

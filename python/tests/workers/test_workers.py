@@ -16,9 +16,9 @@ import workers  # finds the modules of the workers
 # isort: split
 import numpy as np
 from client import Worker, to_f64, to_storage
+from fusesmith.vocabulary import FLOATS
 from protocol import Type
 
-FLOATS = ("f32", "f16", "bf16")
 ATTENTION = {"scale_on": "scores", "upcast": False, "mask": "none", "alignment": "top_left", "scale": 0,
              "grouped_heads": False, "window": 0, "softcap": 0}
 QKV = ["T[2,2,4,8]", "T[2,2,6,8]", "T[2,2,6,8]"]

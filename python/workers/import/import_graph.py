@@ -4,8 +4,9 @@ import re
 from collections import Counter
 
 import numpy as np
+import package  # noqa: F401 (finds fusesmith)
+from fusesmith.vocabulary import FLOATS
 from import_case import as_dtype, case_graph, constant_fill, cut, literal, made_by, type_text
-from onnx_values import FLOATS
 
 LONGEST_NAME = 64
 # Operators whose results are never negative: as inputs of a part, they are not normally distributed.

@@ -8,6 +8,8 @@ import json
 import math
 
 import numpy as np
+import package  # noqa: F401 (finds fusesmith)
+from fusesmith.vocabulary import spelled
 from import_graph import Unmapped
 
 IMPORTS = {}
@@ -45,14 +47,6 @@ def smaller(g, a, b):
 
 
 # --- elementwise
-
-UNARY = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Exp": "exp", "Sqrt": "sqrt"}
-
-
-@imports(*UNARY)
-def unary(g, node):
-    return g.op(UNARY[node.op], g.value(node.inputs[0]))
-
 
 @imports("Identity")
 def identity(g, node):
@@ -235,3 +229,13 @@ def own_function(g, node):
     if node.attributes["op"] == "index_copy":
         g.limit_index(values[1], g.shape(node.inputs[node.attributes["operands"][0]])[attributes["axis"]])
     return g.add(node.attributes["op"], values, attributes)
+
+
+# --- operators that are one op of ours
+
+def positional(op):
+    return lambda g, node: g.op(op, *map(g.value, node.inputs))
+
+
+for _op, _operator in spelled("onnx").items():
+    IMPORTS.setdefault(_operator, positional(_op))

@@ -3,10 +3,9 @@
 import math
 
 import numpy as np
+from fusesmith.vocabulary import smallest_normal
 from import_graph import Unmapped
 from onnx_import import imports, negated, number_like, product, scaled
-
-SMALLEST_NORMAL = {"f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126}
 
 
 @imports("MatMul")
@@ -128,7 +127,7 @@ def lp_normalization(g, node):
     two = node.attributes.get("p", 2) == 2
     parts = g.op("mul", x, x) if two else g.op("maximum", x, negated(g, x))
     size = g.op("reduce_sum", parts, axes=[axis], keepdims=True)
-    smallest = number_like(g, SMALLEST_NORMAL[g.dtypes[x]], node.inputs[0])
+    smallest = number_like(g, smallest_normal(g.dtypes[x]), node.inputs[0])
     size = g.op("maximum", g.op("sqrt", size) if two else size, smallest)
     return g.op("div", x, size)
 

@@ -11,7 +11,6 @@ from onnx_reader import array_of, opset_of
 # Integers of 64 bits are indices and sizes; where they are data, the case has them as i32.
 DTYPES = {TensorProto.FLOAT: "f32", TensorProto.FLOAT16: "f16", TensorProto.BFLOAT16: "bf16",
           TensorProto.INT32: "i32", TensorProto.INT64: "i32", TensorProto.BOOL: "bool"}
-FLOATS = ("f32", "f16", "bf16")
 MOST_FOLDED = 1 << 16  # elements of a constant that is computed here
 MOST_ELEMENTS = 1 << 27  # of a tensor in a case
 SMALL = 1 << 12  # elements of a constant that shape inference looks into

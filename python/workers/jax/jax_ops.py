@@ -11,6 +11,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
+from fusesmith.vocabulary import spelled, spelled_functions
 from jax import lax
 from program import number, simple
 
@@ -173,7 +174,7 @@ def sdpa(node, types):
     q, k, v = types[:3]
     fits = len(q.shape) <= 4 and k.shape == v.shape and q.dtype != "f16" and not node["softcap"]
     run = dot_product_attention(node, types) if fits else composed_attention(node, types)
-    if not node["upcast"] or not q.is_16_bit:
+    if not node["upcast"] or not q.is_narrow:
         return run
 
     def widened(*operands):
@@ -238,24 +239,17 @@ def composed_attention(node, types):
     return run
 
 
+SPELLED = spelled_functions("jax", {"jnp": jnp, "lax": lax, "jax": jax})
+
 LOWERINGS = {
+    **{op: simple(in_f32(function) if spelled("jax")[op].startswith("jax.nn.") else function)
+       for op, function in SPELLED.items()},
     "einsum": lambda node, _types: lambda a, b: jnp.einsum(node["equation"], a, b),
     "matmul": matmul,
     "linear": linear,
-    "add": simple(jnp.add),
-    "sub": simple(jnp.subtract),
-    "mul": simple(jnp.multiply),
-    "div": simple(jnp.divide),
-    "maximum": simple(jnp.maximum),
     "scale": scale,
     "relu": simple(jax.nn.relu),
     "gelu": gelu,
-    "silu": simple(in_f32(jax.nn.silu)),
-    "sigmoid": simple(in_f32(jax.nn.sigmoid)),
-    "tanh": simple(jnp.tanh),
-    "exp": simple(jnp.exp),
-    "sqrt": simple(jnp.sqrt),
-    "rsqrt": simple(lax.rsqrt),
     "softcap": softcap,
     "softmax": softmax,
     "layer_norm": layer_norm,
@@ -281,7 +275,6 @@ LOWERINGS = {
     "gather": simple(lambda table, indices: jnp.take(table, indices, axis=0)),
     "index_copy": index_copy,
     "arange": arange,
-    "where": simple(jnp.where),
     "masked_fill": masked_fill,
     "causal_mask": causal_mask,
     "rope": rope,

@@ -100,11 +100,12 @@ def lower(b, graph, node, in_f32):
     types = [graph.types[name] for name in names]
     targets = graph.outputs_of(node)
     b.owner, since = node["name"], len(b.made)
-    narrow = next((kind.dtype for kind in types if kind.is_16_bit), None)
-    wide = narrow and node["op"] != "cast" and (
-        node.get("upcast") or (node["op"], narrow) in in_f32 or rounds_in_between(node, narrow, types))
+    narrow = next((kind.dtype for kind in types if kind.is_narrow), None)
+    composed = narrow and (node.get("upcast") or node["name"] in graph.definitions or
+                           rounds_in_between(node, narrow, types))
+    wide = node["op"] != "cast" and (composed or (node["op"], narrow) in in_f32)
     if wide:
-        names = [b.cast(name, "f32") if kind.is_16_bit else name for name, kind in zip(names, types, strict=True)]
+        names = [b.cast(name, "f32") if kind.is_narrow else name for name, kind in zip(names, types, strict=True)]
     dtype = "f32" if wide or not narrow else narrow
     made = onnx_ops.LOWERINGS[node["op"]](b, node, names, types, dtype)
     if wide:

@@ -9,6 +9,7 @@ onnx_model.py decides where `dtype` is f32 instead of the graph's 16 bits: a low
 import math
 
 import numpy as np
+from fusesmith.vocabulary import spelled
 from program import number
 
 ALL = np.iinfo(np.int64).max
@@ -273,22 +274,13 @@ def repeat_heads(b, name, shape, heads):
 SEVERAL_ROUNDINGS = ("silu", "rsqrt", "softcap", "var_mean", "rope")
 
 LOWERINGS = {
+    **{op: one(operator) for op, operator in spelled("onnx").items()},
     "einsum": lambda b, node, names, types, dtype: [b.node("Einsum", names, equation=node["equation"])],
     "matmul": matmul,
     "linear": linear,
-    "add": one("Add"),
-    "sub": one("Sub"),
-    "mul": one("Mul"),
-    "div": one("Div"),
-    "maximum": one("Max"),
     "scale": scale,
-    "relu": one("Relu"),
     "gelu": gelu,
     "silu": silu,
-    "sigmoid": one("Sigmoid"),
-    "tanh": one("Tanh"),
-    "exp": one("Exp"),
-    "sqrt": one("Sqrt"),
     "rsqrt": rsqrt,
     "softcap": softcap,
     "softmax": lambda b, node, names, types, dtype: [b.node("Softmax", names, axis=node["axis"])],
@@ -315,7 +307,6 @@ LOWERINGS = {
     "gather": one("Gather", axis=0),
     "index_copy": index_copy,
     "arange": arange,
-    "where": one("Where"),
     "masked_fill": masked_fill,
     "causal_mask": causal_mask,
     "rope": rope,

@@ -18,6 +18,7 @@ import sys
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "protocol"))
 
 from protocol import (
+    NARROW,
     Executor,
     Unavailable,
     Unsupported,
@@ -108,7 +109,7 @@ class OrtExecutor(Executor):
             raise error
         node = next(node for node in self.graph.nodes if node["name"] == found["node"])
         dtypes = [self.graph.types[name].dtype for name in node.get("inputs", [])]
-        narrow = next((dtype for dtype in dtypes if dtype in ("f16", "bf16")), None)
+        narrow = next((dtype for dtype in dtypes if dtype in NARROW), None)
         if narrow is None or (node["op"], narrow) in self.in_f32:
             raise Unsupported(f"{found['op']} in {dtypes[0] if dtypes else 'i32'} has no CPU kernel") from error
         self.in_f32.add((node["op"], narrow))

@@ -15,6 +15,7 @@ import sys
 import traceback
 
 import package
+from fusesmith.vocabulary import FLOATS, NARROW
 
 # A campaign starts one worker for each of its jobs: each computes with one thread, unless the user says otherwise.
 for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -62,11 +63,11 @@ class Type:
 
     @property
     def is_float(self):
-        return self.dtype in ("f32", "f16", "bf16")
+        return self.dtype in FLOATS
 
     @property
-    def is_16_bit(self):
-        return self.dtype in ("f16", "bf16")
+    def is_narrow(self):
+        return self.dtype in NARROW
 
 
 class Graph:

@@ -9,8 +9,10 @@ import math
 import numpy as np
 import torch
 import torch.nn.functional as F
+from fusesmith.vocabulary import spelled_functions
 from program import number, simple
 
+MODULES = {"torch": torch, "F": F, "aten": torch.ops.aten}
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "bool": torch.bool}
 
 
@@ -218,23 +220,11 @@ def cast(node, _types):
 
 
 LOWERINGS = {
+    **{op: simple(function) for op, function in spelled_functions("torch", MODULES).items()},
     "einsum": einsum,
     "matmul": matmul,
-    "linear": simple(F.linear),
-    "add": simple(torch.add),
-    "sub": simple(torch.sub),
-    "mul": simple(torch.mul),
-    "div": simple(torch.div),
-    "maximum": simple(torch.maximum),
     "scale": scale,
-    "relu": simple(F.relu),
     "gelu": gelu,
-    "silu": simple(F.silu),
-    "sigmoid": simple(torch.sigmoid),
-    "tanh": simple(torch.tanh),
-    "exp": simple(torch.exp),
-    "sqrt": simple(torch.sqrt),
-    "rsqrt": simple(torch.rsqrt),
     "softcap": softcap,
     "softmax": lambda node, _types: lambda x: F.softmax(x, node["axis"]),
     "layer_norm": layer_norm,
@@ -260,7 +250,6 @@ LOWERINGS = {
     "gather": gather,
     "index_copy": index_copy,
     "arange": arange,
-    "where": simple(torch.where),
     "masked_fill": masked_fill,
     "causal_mask": causal_mask,
     "rope": rope,
