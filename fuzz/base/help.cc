@@ -30,10 +30,11 @@ std::string help_text(const FlagTable& table, Offer offer) {
   if (offer == Offer::this_build)
     std::erase_if(flags, [](const Flag& flag) { return !flag.missing.empty(); });
   std::string text =
-      in_columns("fusesmith " + std::string(table.command) + ": " + std::string(table.doc), 0) +
-      "\n\nUsage: fusesmith " + std::string(table.command) + " [FLAGS]";
-  if (table.positional.target) text += " " + std::string(table.positional.name);
-  text += "\n";
+      in_columns("fusesmith " + std::string(table.command) + ": " + std::string(table.doc), 0) + "\n\n";
+  std::string call = "fusesmith " + std::string(table.command) + " [FLAGS]";
+  if (table.positional.target) call += " " + std::string(table.positional.name);
+  const std::string usage = "Usage: ";
+  text += usage + in_columns(call, usage.size()) + "\n";
   if (!table.details.empty()) text += "\n" + in_columns(table.details, 0) + "\n";
   text += "\nFlags (--name=value or --name value):\n";
   size_t width = 0;

@@ -12,6 +12,7 @@
 #include "fuzz/base/interrupt.h"
 #include "fuzz/base/table.h"
 #include "fuzz/campaign/campaign_run.h"
+#include "fuzz/campaign/guided_choices.h"
 #include "fuzz/campaign/summary.h"
 #include "fuzz/generate/generator.h"
 #include "fuzz/run/backends.h"

@@ -1,4 +1,4 @@
-// BackendKernel: the product or sum of a graph of one node on a backend, as find_order (oracle/order/) calls
+// BackendKernel: the product or sum of a graph of one node on a backend, as find_order (order.h) calls
 // it.
 #pragma once
 

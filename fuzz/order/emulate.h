@@ -1,6 +1,7 @@
 // Computes sums along a known tree with a known arithmetic, bit for bit as the kernel does.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <span>
 #include <vector>
@@ -21,5 +22,8 @@ struct Operands {
 // The accumulators, [rows, columns], in f32: before any epilogue and before they are rounded to the dtype of
 // the result.
 std::vector<float> emulate(const SumTree& tree, const NodeArithmetic& arithmetic, const Operands& operands);
+
+// Whether an emulated result is that of the kernel: the same number, or both NaN.
+inline bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 }  // namespace fusesmith::fuzz

@@ -1,9 +1,9 @@
 #include "fuzz/order/order.h"
 
 #include <algorithm>
-#include <cmath>
 #include <random>
 
+#include "fuzz/order/emulate.h"
 #include "fuzz/order/reveal.h"
 
 namespace fusesmith::fuzz {
@@ -11,9 +11,6 @@ namespace {
 
 constexpr int64_t kTrials =
     5;  // products on which every possible arithmetic is tried: one of each kind of data
-
-// The same stored number; zeros of both signs are equal.
-bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 struct Comparison {
   int64_t elements = 0, equal = 0;

@@ -1,8 +1,8 @@
 #include "fuzz/order/order_proof.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "fuzz/order/emulate.h"
 #include "fuzz/order/product_region.h"
 
 namespace fusesmith::fuzz {
@@ -30,8 +30,6 @@ std::vector<float> emulated_sums(const ProductRegion& product, const BackendOrde
   }
   return sums;
 }
-
-bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 std::string text_of(const BackendOrder& order) {
   std::string text = to_string(order.parts.front().report.order.tree);

@@ -232,14 +232,6 @@ TEST_F(CampaignFilesTest, StatusGoesOn) {
   EXPECT_FALSE(parse_stats(to_json(stats))->status);
 }
 
-TEST(RecentRate, IsThatOfTheLastHalfMinute) {
-  RecentRate rate;
-  EXPECT_EQ(rate.add(0, 0), 0);
-  EXPECT_EQ(rate.add(10, 100), 10);
-  for (int second = 11; second <= 100; ++second) rate.add(second, 100 + (second - 10) * 2);
-  EXPECT_NEAR(rate.add(101, 100 + 91 * 2), 2, 1e-9);
-}
-
 TEST_F(CampaignFilesTest, TotalRunsCountsEarlierCalls) {
   ASSERT_EQ(fuzz({"--runs=5", "--total_runs=8"}).code, kClean);
   EXPECT_EQ(stats()["cases"], 5);
