@@ -46,6 +46,9 @@ struct Arithmetic {
   };
   Variance variance = Variance::two_pass;
   double exp = 2;  // glibc documents 1 ulp for expf, erff and logf, 2 for tanhf; an ulp is at most 2 u
+  // Relative error of the argument of an exponential, in units of u: of exp by base 2, 1.5 (x log2(e) is
+  // rounded, and log2(e) is off by 0.22 u), so that the error grows with |x|.
+  double exp_argument = 0;
   double erf = 2;
   double tanh = 4;
   double log = 2;
@@ -70,6 +73,8 @@ struct Arithmetic {
   // own. 0: the order is unknown.
   double sum_height = 0;
   RowSums row_sums;
+  // The relative error of exp(x), in units of u. e^d - 1 <= 1.001 d, since d = u exp_argument |x| is small.
+  double exp_at(double x) const { return exp + 1.001 * exp_argument * std::fabs(x); }
   bool operator==(const Arithmetic&) const = default;
 };
 

@@ -270,9 +270,10 @@ void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole
 
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
   ReferenceMemo memo;
-  BackendVerdict verdict = judge_regions(graph, execution,
-                                         {options.minimal_deviations, false, options.sample, nullptr,
-                                          is_large(graph) ? nullptr : &memo, execution.coarsest});
+  BackendVerdict verdict =
+      judge_regions(graph, execution,
+                    {options.minimal_deviations, false, options.sample, nullptr,
+                     is_large(graph) ? nullptr : &memo, execution.coarsest, execution.foreign});
   if (execution.disagreement) {
     RegionVerdict& region = verdict.regions.at(execution.disagreement->region);
     region = disagreeing(graph, *execution.disagreement, std::move(region));
@@ -293,7 +294,8 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
                                     options.sample,
                                     candidate.trace,
                                     nullptr,
-                                    baseline.coarsest};
+                                    baseline.coarsest,
+                                    baseline.foreign};
   region_options.sample.seed = test_case.seed;
   ReferenceMemo memo;
   if (!is_large(graph)) region_options.memo = &memo;
@@ -301,6 +303,7 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   verdict.baseline = judge_regions(graph, baseline, region_options);
   region_options.other = baseline.trace;
   region_options.coarsest = candidate.coarsest;
+  region_options.foreign = candidate.foreign;
   mark_disagreement(test_case, baseline, options.find_issue, verdict.baseline, verdict);
   verdict.candidate.backend = candidate.backend;
   verdict.candidate.regions = judge_each(graph, candidate.plan->regions.size(), [&](size_t r) {

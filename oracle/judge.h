@@ -21,6 +21,8 @@ struct Execution {
   // A region within its bounds is `inconclusive` if its median resolution is larger; and if this is finite, a
   // scalar function is, if an element is off by more than kCoarsest.
   double coarsest = kInfinity;
+  bool foreign =
+      false;  // code of others: what is outside its bounds is explained (oracle/known_arithmetic.h)
 };
 
 struct JudgeOptions {

@@ -85,16 +85,40 @@ std::optional<Graph> rms_norm_weight_after(const Op& op, TypeSpan inputs) {
   return built(b, b.node(Mul{}, {b.node(*norm, {x}, "normalised"), weight}, "product"));
 }
 
+std::optional<Graph> silu_of_sigmoid(const Op& op, TypeSpan inputs) {
+  if (!std::holds_alternative<Silu>(op) || !is_narrow(inputs[0].dtype)) return std::nullopt;
+  Builder b;
+  const ValueId x = b.input("x", inputs[0], Constant{0});
+  return built(b, b.node(Mul{}, {x, b.node(Sigmoid{}, {x}, "sigmoid")}, "product"));
+}
+
+std::optional<Graph> softmax_of_parts(const Op& op, TypeSpan inputs) {
+  const auto* softmax = std::get_if<Softmax>(&op);
+  if (!softmax || !is_narrow(inputs[0].dtype)) return std::nullopt;
+  Builder b;
+  const Shape axes = {softmax->axis};
+  const ValueId x = b.input("x", inputs[0], Constant{0});
+  const ValueId difference = b.node(Sub{}, {x, b.node(ReduceMax{axes, true}, {x}, "maximum")}, "difference");
+  const ValueId e = b.node(Exp{}, {difference}, "exponentials");
+  return built(b, b.node(Div{}, {e, b.node(ReduceSum{axes, true}, {e}, "sum")}, "quotient"));
+}
+
 constexpr Lowering kLowerings[] = {
     {"einsum.sum_first", "axes of one operand alone are summed, and the sums rounded, before the product",
-     einsum_sum_first, false},
-    {"einsum.sum_first_in_16_bits", "the same, and every partial sum is rounded, too", einsum_sum_first,
-     true},
-    {"linear.bias_after", "the product is rounded before the bias is added", linear_bias_after, false},
-    {"div.reciprocal", "a product with the rounded reciprocal of the divisor", div_by_reciprocal, false},
-    {"rsqrt.of_root", "the reciprocal of the rounded square root", rsqrt_of_root, false},
+     einsum_sum_first, false, "PyTorch"},
+    {"einsum.sum_first_in_16_bits", "the same, and every partial sum is rounded, too", einsum_sum_first, true,
+     ""},
+    {"linear.bias_after", "the product is rounded before the bias is added", linear_bias_after, false,
+     "PyTorch"},
+    {"div.reciprocal", "a product with the rounded reciprocal of the divisor", div_by_reciprocal, false,
+     "XLA"},
+    {"rsqrt.of_root", "the reciprocal of the rounded square root", rsqrt_of_root, false, "PyTorch"},
     {"rms_norm.weight_after", "the normalised value is rounded before the product with the weight",
-     rms_norm_weight_after, false},
+     rms_norm_weight_after, false, "LlamaRMSNorm of Hugging Face's transformers"},
+    {"silu.of_sigmoid", "the sigmoid is rounded before the product with x", silu_of_sigmoid, false,
+     "models that are exported to ONNX"},
+    {"softmax.of_parts", "differences, exponentials and their sum are rounded", softmax_of_parts, false,
+     "code of an array library"},
 };
 
 }  // namespace
@@ -105,6 +129,25 @@ const Lowering* find_lowering(std::string_view name) {
   const auto* const found = std::find_if(std::begin(kLowerings), std::end(kLowerings),
                                          [&](const Lowering& lowering) { return name == lowering.name; });
   return found == std::end(kLowerings) ? nullptr : found;
+}
+
+bool allow_lowering(Contract& contract, const Graph& graph, const Node& node, const Lowering& lowering) {
+  Types types;
+  for (const ValueId v : node.inputs) types.push_back(graph.type(v));
+  if (!lowering.graph(node.op, types)) return false;
+  const Dtype dtype = graph.type(node.first_output).dtype;
+  contract.deviations.push_back({Deviation::Kind::lower, node.name, dtype, 0, lowering.doc, lowering.name});
+  return true;
+}
+
+bool allow_inner_roundings(Contract& contract, const Graph& graph, const Node& node, int count) {
+  const Dtype dtype = graph.type(node.first_output).dtype;
+  if (!is_narrow(dtype)) return false;
+  const bool softmax = std::holds_alternative<Softmax>(node.op);
+  contract.deviations.push_back(
+      {Deviation::Kind::add, graph.name(node.first_output) + (softmax ? kExponentials : kInner), dtype,
+       count * unit_roundoff(dtype), "values inside the op are rounded to its dtype"});
+  return true;
 }
 
 }  // namespace fusesmith::oracle

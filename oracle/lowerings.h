@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "graph/graph.h"
+#include "oracle/contract.h"
 
 namespace fusesmith::oracle {
 
@@ -19,10 +20,16 @@ struct Lowering {
   // rounding that the op lacks.
   std::optional<Graph> (*graph)(const Op& op, TypeSpan inputs);
   bool narrow_sums;  // reduce_sum rounds each partial sum to the dtype
+  const char* who;   // a published definition, or libraries, that compute so; empty: a loss that none intends
 };
 
 std::span<const Lowering> lowerings();
 // Null if there is none of this name.
 const Lowering* find_lowering(std::string_view name);
+
+// Adds to the contract that the node may be computed so. Whether that is possible, and changes anything.
+bool allow_lowering(Contract& contract, const Graph& graph, const Node& node, const Lowering& lowering);
+// Adds that so many values inside the op may be rounded to its 16-bit dtype.
+bool allow_inner_roundings(Contract& contract, const Graph& graph, const Node& node, int count);
 
 }  // namespace fusesmith::oracle

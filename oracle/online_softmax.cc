@@ -33,4 +33,10 @@ void declare_online_attention(Contract& contract, const Node& node, Dtype dtype,
                          rescales, exp);
 }
 
+double most_rescales(const Graph& graph, const Node& attention) {
+  constexpr int64_t kSmallestKeyBlock = 16;
+  const TensorType& v = graph.type(attention.inputs[2]);
+  return static_cast<double>((v.shape[v.shape.size() - 2] - 1) / kSmallestKeyBlock);
+}
+
 }  // namespace fusesmith::oracle

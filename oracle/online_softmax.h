@@ -14,5 +14,7 @@ void declare_online_softmax(Contract& contract, const std::string& p, const std:
 
 // The same for a node of op sdpa with results of `dtype`, whose scores also stay in f32.
 void declare_online_attention(Contract& contract, const Node& node, Dtype dtype, double rescales, double exp);
+// How often a kernel of unknown blocks may rescale: once for each block of 16 keys.
+double most_rescales(const Graph& graph, const Node& attention);
 
 }  // namespace fusesmith::oracle

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/op_traits.h"
+#include "oracle/known_arithmetic.h"
 #include "oracle/sampling.h"
 
 namespace fusesmith::oracle {
@@ -239,6 +240,49 @@ class RegionJudge {
     const bool only_special = best.outside == 0;
     verdict.verdict = only_special ? VerdictClass::exceptional : VerdictClass::defect;
     verdict.symptom = only_special ? best.special_symptom : Symptom::out_of_bounds;
+    if (options_.foreign) explain(verdict, strict);
+  }
+
+  // How it is judged with another contract.
+  RegionVerdict judged_with(const Contract& contract, const RegionVerdict& verdict) const {
+    Region granted = region_;
+    granted.contract = contract;
+    RegionJudgeOptions options = options_;
+    options.memo = nullptr;  // has what the contract of the region gives
+    options.foreign = options.strict_policy = options.minimal_deviations = false;
+    RegionVerdict judged = verdict;
+    judged.symptom = Symptom::none;
+    judged.loose = 0;
+    judged.deviations.clear();
+    RegionJudge(graph_, granted, trace_, options).run(judged);
+    return judged;
+  }
+
+  static Within within(const RegionVerdict& judged) {
+    if (judged.outside > 0 || !judged.declared) return Within::no;
+    const double sharp = std::max(kCoarsest / 16, 4 * unit_roundoff(judged.dtype));
+    const bool is_sharp = judged.verdict != VerdictClass::inconclusive && judged.resolution.median <= sharp;
+    return is_sharp ? Within::sharply : Within::loosely;
+  }
+
+  // An excuse makes the verdict that of a kernel that declares it: `inconclusive` where its bounds say too
+  // little.
+  void explain(RegionVerdict& verdict, const Comparison& strict) const {
+    const auto found = explain_by_arithmetic(
+        graph_, region_, options_.minimal_deviations,
+        [&](const Contract& contract) { return within(judged_with(contract, verdict)); });
+    verdict.unexplained = !found && options_.minimal_deviations;
+    if (!found) return;
+    if (found->is_excuse) {
+      verdict = judged_with(found->contract, verdict);
+      if (verdict.verdict != VerdictClass::inconclusive) verdict.verdict = VerdictClass::precision_policy;
+      if (options_.strict_policy) {
+        verdict.verdict = VerdictClass::precision_policy;
+        fill(verdict, strict);
+        verdict.symptom = Symptom::declared_rounding;
+      }
+    }
+    verdict.arithmetic = found->diagnoses;
   }
 
   const Graph& graph_;

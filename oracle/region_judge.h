@@ -19,6 +19,9 @@ struct RegionJudgeOptions {
   ReferenceMemo* memo = nullptr;
   // As in Execution.
   double coarsest = kInfinity;
+  // The region is computed by code of others: if it is outside its bounds, a customary arithmetic with which
+  // it is within them is found, and with `minimal_deviations` any known one.
+  bool foreign = false;
 };
 
 RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t region, const Trace& trace,

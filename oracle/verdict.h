@@ -27,6 +27,15 @@ struct ElementEvidence {
 };
 
 // Of a region, `identical` means that both backends read and left the same bits.
+// What a kernel of others may have done that its contract does not say (oracle/known_arithmetic.h).
+struct Diagnosis {
+  std::string name;         // "rms_norm.weight_after"
+  std::string says;         // what it does
+  std::string declaration;  // that grants it, as attributes of a Python function have it
+  bool customary = false;   // published, or done by a widely used library; else a loss that none intends
+  bool operator==(const Diagnosis&) const = default;
+};
+
 struct RegionVerdict {
   size_t region = 0;  // index in the plan
   std::string name;   // the name of its last output
@@ -47,7 +56,11 @@ struct RegionVerdict {
   int64_t exact = 0;                  // elements with exactly one correct bit pattern (e = 0)
   int64_t loose = 0;  // elements of which the bound says little: e is above 1/16 of the values beside them
   ElementEvidence worst;
-  bool inherited = false;  // the baseline passed with the same inputs and outputs, bit for bit
+  // With all of these, the region is within its bounds. Where all are customary, it is `precision_policy`,
+  // and the figures are those with them; else it fails.
+  std::vector<Diagnosis> arithmetic;
+  bool unexplained = false;  // it fails, and no known arithmetic explains it
+  bool inherited = false;    // the baseline passed with the same inputs and outputs, bit for bit
 
   bool sampled() const { return elements < all_elements; }
   // What a signature names it by: the pattern that formed it, else its op.

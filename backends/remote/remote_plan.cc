@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "oracle/arithmetic_keys.h"
 #include "oracle/lowerings.h"
 #include "oracle/online_softmax.h"
 
@@ -16,8 +17,6 @@ using Json = nlohmann::json;
 
 constexpr double kLargestError = 0x1p14;  // of a function, in units of 2^-24: relative 2^-10
 constexpr int kMostRoundedInside = 4;
-// A kernel with a running maximum rescales at most once for each block of so many keys.
-constexpr int64_t kSmallestKeyBlock = 16;
 
 struct Refused {
   std::string what;
@@ -27,54 +26,18 @@ struct Refused {
   throw Refused{place + ": " + what};
 }
 
-// The functions whose errors a contract may state.
-const std::map<std::string, double Arithmetic::*>& function_errors() {
-  static const std::map<std::string, double Arithmetic::*> errors = {
-      {"exp", &Arithmetic::exp},
-      {"erf", &Arithmetic::erf},
-      {"tanh", &Arithmetic::tanh},
-      {"log", &Arithmetic::log},
-      {"rsqrt", &Arithmetic::rsqrt},
-      {"div", &Arithmetic::div},
-      {"sqrt", &Arithmetic::sqrt},
-      {"sigmoid_absolute", &Arithmetic::sigmoid_absolute},
-      {"erf_absolute", &Arithmetic::erf_absolute},
-  };
-  return errors;
-}
-
-const std::map<std::string, bool Arithmetic::*>& flags() {
-  static const std::map<std::string, bool Arithmetic::*> all = {
-      {"tf32", &Arithmetic::tf32},
-      {"flushes_subnormals", &Arithmetic::flushes_subnormals},
-      {"norms_scale_and_shift", &Arithmetic::norms_scale_and_shift},
-      {"means_of_quotients", &Arithmetic::means_of_quotients},
-  };
-  return all;
-}
-
-const std::map<std::string, Arithmetic::Variance>& variances() {
-  using Variance = Arithmetic::Variance;
-  static const std::map<std::string, Variance> forms = {
-      {"two_pass", Variance::two_pass},
-      {"welford", Variance::welford},
-      {"moments", Variance::moments},
-      {"two_pass_or_welford", Variance::two_pass_or_welford}};
-  return forms;
-}
-
 std::string granted_text(const Arithmetic& arithmetic) {
   const Arithmetic usual;
   std::string text;
   const auto add = [&](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
-  for (const auto& [key, error] : function_errors()) {
+  for (const auto& [key, error] : oracle::function_errors()) {
     if (arithmetic.*error > usual.*error) add(key + " " + number_text(arithmetic.*error));
   }
   if (!text.empty()) text += " (units of 2^-24)";
-  for (const auto& [key, flag] : flags()) {
+  for (const auto& [key, flag] : oracle::arithmetic_flags()) {
     if (arithmetic.*flag && !(usual.*flag)) add(key);
   }
-  for (const auto& [key, form] : variances()) {
+  for (const auto& [key, form] : oracle::variance_forms()) {
     if (form == arithmetic.variance && form != usual.variance) add("variance " + key);
   }
   return text;
@@ -84,18 +47,18 @@ std::string granted_text(const Arithmetic& arithmetic) {
 Arithmetic parse_arithmetic(const Json& json, const std::string& place, Arithmetic arithmetic = {}) {
   if (!json.is_object()) refuse(place, "expected an object");
   for (const auto& [key, value] : json.items()) {
-    const auto function = function_errors().find(key);
-    const auto flag = flags().find(key);
-    if (function != function_errors().end()) {
+    const auto function = oracle::function_errors().find(key);
+    const auto flag = oracle::arithmetic_flags().find(key);
+    if (function != oracle::function_errors().end()) {
       if (!value.is_number() || !(value >= 0.0) || !(value <= kLargestError))
         refuse(place + "." + key, "expected a number between 0 and 2^14, in units of 2^-24");
       arithmetic.*function->second = value.get<double>();
-    } else if (flag != flags().end()) {
+    } else if (flag != oracle::arithmetic_flags().end()) {
       if (!value.is_boolean()) refuse(place + "." + key, "expected true or false");
       arithmetic.*flag->second = value.get<bool>();
     } else if (key == "variance") {
-      const auto form = variances().find(value.is_string() ? value.get<std::string>() : "");
-      if (form == variances().end())
+      const auto form = oracle::variance_forms().find(value.is_string() ? value.get<std::string>() : "");
+      if (form == oracle::variance_forms().end())
         refuse(place + ".variance", "expected two_pass, welford, two_pass_or_welford or moments");
       arithmetic.variance = form->second;
     } else {
@@ -176,30 +139,12 @@ RemoteContract parse_contract(const Json& json, const std::string& place) {
   return contract;
 }
 
-double rescales(const Graph& graph, const Node& attention) {
-  const TensorType& v = graph.type(attention.inputs[2]);
-  const int64_t blocks = (v.shape[v.shape.size() - 2] - 1) / kSmallestKeyBlock;
-  return static_cast<double>(blocks);
-}
-
 void declare_node(Contract& contract, const Graph& graph, const Node& node, const RemoteContract& remote) {
-  Types types;
-  for (const ValueId v : node.inputs) types.push_back(graph.type(v));
-  const Dtype dtype = graph.type(node.first_output).dtype;
-  for (const oracle::Lowering* lowering : remote.lowerings) {
-    if (lowering->graph(node.op, types)) {
-      contract.deviations.push_back(
-          {Deviation::Kind::lower, node.name, dtype, 0, lowering->doc, lowering->name});
-    }
-  }
+  for (const oracle::Lowering* lowering : remote.lowerings)
+    oracle::allow_lowering(contract, graph, node, *lowering);
   const auto inside = remote.rounded_inside.find(std::string(info(node.op).name));
-  if (inside != remote.rounded_inside.end() && is_narrow(dtype)) {
-    const bool softmax = std::holds_alternative<Softmax>(node.op);
-    contract.deviations.push_back(
-        {Deviation::Kind::add,
-         graph.name(node.first_output) + (softmax ? oracle::kExponentials : oracle::kInner), dtype,
-         inside->second * unit_roundoff(dtype), "values inside the op are rounded to its dtype"});
-  }
+  if (inside != remote.rounded_inside.end())
+    oracle::allow_inner_roundings(contract, graph, node, inside->second);
 }
 
 // The contract of a region, once its nodes are known.
@@ -213,7 +158,7 @@ void declare(Region& region, const Graph& graph, const RemoteContract& remote) {
     const Node& node = graph.nodes()[static_cast<size_t>(n)];
     if (remote.online_softmax && std::holds_alternative<Sdpa>(node.op))
       oracle::declare_online_attention(region.contract, node, graph.type(node.first_output).dtype,
-                                       rescales(graph, node), attention.exp);
+                                       oracle::most_rescales(graph, node), attention.exp);
     declare_node(region.contract, graph, node, remote);
   }
 }

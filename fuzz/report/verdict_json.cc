@@ -54,6 +54,12 @@ Json to_json(const RegionVerdict& region) {
                {"inherited", region.inherited},
                {"worst", to_json(region.worst)}};
   if (region.resolution.elements > 0) json["resolution"] = to_json(region.resolution);
+  for (const Diagnosis& one : region.arithmetic)
+    json["arithmetic"].push_back({{"name", one.name},
+                                  {"says", one.says},
+                                  {"declaration", one.declaration},
+                                  {"customary", one.customary}});
+  if (region.unexplained) json["unexplained"] = true;
   return json;
 }
 

@@ -77,7 +77,35 @@ std::string worst_text(const Verdict& verdict) {
          (verdict.steps > 1 ? " at step " + std::to_string(verdict.step) : "");
 }
 
+// "the product is rounded before the bias is added, as PyTorch does".
+std::string says_text(const RegionVerdict& region) {
+  std::string text;
+  for (const Diagnosis& one : region.arithmetic) text += (text.empty() ? "" : "; ") + one.says;
+  return text;
+}
+
+// "lowerings = ["linear.bias_after"]".
+std::string declarations_text(const RegionVerdict& region) {
+  std::string text;
+  for (const Diagnosis& one : region.arithmetic) text += (text.empty() ? "" : " and ") + one.declaration;
+  return text;
+}
+
+// Of the first region that customary arithmetic explains; empty if there is none.
+std::string customary_sentence(const Verdict& verdict) {
+  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
+    for (const RegionVerdict& region : backend->regions) {
+      if (region.arithmetic.empty() || region.verdict != VerdictClass::precision_policy) continue;
+      return unequal_text(verdict) + "; " + place(region) + " of " + backend->backend +
+             " is right if it is meant to be computed so: " + says_text(region) + ". To say so, declare " +
+             declarations_text(region) + (verdict.finding ? "; the policy is strict." : ".");
+    }
+  }
+  return "";
+}
+
 std::string policy_sentence(const Verdict& verdict) {
+  if (std::string customary = customary_sentence(verdict); !customary.empty()) return customary;
   std::string drops;
   bool declared = true;
   for (const BackendVerdict* backend : {&verdict.baseline, &verdict.candidate}) {
@@ -262,7 +290,13 @@ std::string plain_sentence(const Verdict& verdict) {
   if (verdict.signature && verdict.signature->symptom == Symptom::bad_reply)
     return "The reply of the worker is wrong: " + verdict.reason + ".";
   const std::string why = evidence.empty() ? verdict.reason : evidence;
-  return "No correct execution gives this result" + (why.empty() ? "" : ": " + why) + ".";
+  const RegionVerdict* failing = verdict.failing();
+  if (failing && !failing->arithmetic.empty())
+    return "Wrong, unless it is meant that " + says_text(*failing) + " (declare " +
+           declarations_text(*failing) + "): " + why + ".";
+  return (failing && failing->unexplained ? "No known arithmetic gives this result"
+                                          : "No correct execution gives this result") +
+         (why.empty() ? "" : ": " + why) + ".";
 }
 
 }  // namespace

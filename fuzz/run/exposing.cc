@@ -265,8 +265,10 @@ bool can_expose(std::string_view backend) {
   return kind && kind->compiles;
 }
 
+bool is_foreign(std::string_view backend) { return worker_kind(backend) != nullptr; }
+
 double coarsest_resolution(std::string_view backend) {
-  return worker_kind(backend) ? kCoarsest : std::numeric_limits<double>::infinity();
+  return is_foreign(backend) ? kCoarsest : std::numeric_limits<double>::infinity();
 }
 
 bool is_opaque(const CaseRun& run) {

@@ -39,6 +39,8 @@ bool can_expose(std::string_view backend);
 // The coarsest resolution with which a backend of this name is right: kCoarsest for workers, whose contracts
 // are guesses about code of others, and none for backends of ours.
 double coarsest_resolution(std::string_view backend);
+// Whether a backend of this name runs code of others.
+bool is_foreign(std::string_view backend);
 
 // Whether the verdict is inconclusive for such a backend, whose program is one region of several nodes.
 bool is_opaque(const CaseRun& run);

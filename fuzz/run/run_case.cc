@@ -112,12 +112,13 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
     put_stand_ins(test_case.graph, test_case.stand_ins, fused_run.trace);
     if (options.on_step) options.on_step(step, base_run.trace, fused_run.trace);
     begin(Stage::judge, BackendRole::candidate, options);
-    Verdict verdict = judge(test_case,
-                            {std::string(baseline.name()), &run.baseline->plan(), &base_run.trace,
-                             base_run.disagreement, coarsest_resolution(baseline.name())},
-                            {std::string(candidate.name()), &run.candidate->plan(), &fused_run.trace,
-                             fused_run.disagreement, coarsest_resolution(candidate.name())},
-                            options.judge);
+    Verdict verdict =
+        judge(test_case,
+              {std::string(baseline.name()), &run.baseline->plan(), &base_run.trace, base_run.disagreement,
+               coarsest_resolution(baseline.name()), is_foreign(baseline.name())},
+              {std::string(candidate.name()), &run.candidate->plan(), &fused_run.trace,
+               fused_run.disagreement, coarsest_resolution(candidate.name()), is_foreign(candidate.name())},
+              options.judge);
     verdict.step = step;
     verdict.steps = test_case.steps;
     const double difference = verdict.max_difference;

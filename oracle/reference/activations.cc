@@ -102,7 +102,7 @@ Bounded reference(const Sigmoid&, BoundedSpan in, const TensorType& out, const A
     if (x == 0 && dx == 0) return Smooth{0.5, 0, 0, 0};
     const double y = sigmoid(x);
     const double rest = sigmoid(-x);
-    const double computing = y * (rest * arithmetic.exp + (1 + arithmetic.div) + 1) * kU;
+    const double computing = y * (rest * arithmetic.exp_at(x) + (1 + arithmetic.div) + 1) * kU;
     const double curvature = std::fmin(0.1, y * rest * std::exp(dx));  // |(log y (1 - y))'| <= 1
     return Smooth{y, y * rest, curvature, computing + absolute + arithmetic.smallest};
   });
@@ -122,7 +122,7 @@ Bounded reference(const Silu&, BoundedSpan in, const TensorType& out, const Arit
     }
     const double s = sigmoid(x), rest = sigmoid(-x);
     const double computing =
-        absolute + std::fabs(x * s) * (rest * arithmetic.exp + (1 + arithmetic.div) + 2) * kU;
+        absolute + std::fabs(x * s) * (rest * arithmetic.exp_at(x) + (1 + arithmetic.div) + 2) * kU;
     const double curvature = std::fmin(0.5, s * rest * std::exp(dx) * (2 + std::fabs(x) + dx));
     return Smooth{x * s, s * (1 + x * rest), curvature, computing + underflow(x, arithmetic)};
   });
@@ -170,7 +170,7 @@ Bounded reference(const Exp&, BoundedSpan in, const TensorType& out, const Arith
     const double y = std::exp(x);
     if (std::isinf(x) || (std::isinf(y) && x - dx > 89)) return Smooth{y, 0, 0, 0};
     const bool exact = x + dx <= -105 || (x == 0 && dx == 0);
-    return Smooth{y, y, std::exp(x + dx), exact ? 0 : kU * arithmetic.exp * y + arithmetic.smallest};
+    return Smooth{y, y, std::exp(x + dx), exact ? 0 : kU * arithmetic.exp_at(x) * y + arithmetic.smallest};
   });
 }
 

@@ -124,13 +124,14 @@ Element max_of(const Row& row) {
   return {v, std::isinf(v) ? 0 : std::fmax(hi - v, v - lo)};
 }
 
-// How far each t_i = x_i - max may be off.
-std::vector<double> shifts_of(const Row& row, double max) {
+// How far each t_i = x_i - max may be off, with what the exponential adds to its argument.
+std::vector<double> shifts_of(const Row& row, double max, double exp_argument) {
   const Element top = max_of(row);
   std::vector<double> shifts;
   for (size_t k = 0; k < row.x.size(); ++k) {
     const double t = row.x[k] - max;
-    shifts.push_back(t == -kInfinity ? 0 : row.dx[k] + kU * (std::fabs(t) + row.dx[k] + top.e));
+    shifts.push_back(
+        t == -kInfinity ? 0 : row.dx[k] + kU * (1 + exp_argument) * (std::fabs(t) + row.dx[k] + top.e));
   }
   return shifts;
 }
@@ -168,7 +169,8 @@ Element log_sum_exp_of(const Row& row, const Arithmetic& arithmetic) {
   const double added = arithmetic.row_sums.height(n) * kU, v = std::log(sum);
   if (!(added < 0.5)) return {max + v, kInfinity};
   const double relative = (1 + arithmetic.exp * kU) * (1 + added / (1 - added)) - 1 + n * arithmetic.smallest;
-  const double before_log = rise_of(row, max, shifts_of(row, max), sum) - std::log1p(-relative);
+  const double before_log =
+      rise_of(row, max, shifts_of(row, max, arithmetic.exp_argument), sum) - std::log1p(-relative);
   const double e = before_log + arithmetic.log * kU * (v + before_log) + (n + 8 * v) * 0x1p-53;
   return {max + v, std::isnan(e) ? kInfinity : e};
 }

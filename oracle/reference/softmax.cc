@@ -68,7 +68,8 @@ void softmax_row(Row& row, const Arithmetic& arithmetic) {
   if (is_exact(row, max)) return exact_row(row, max);
   const double reach = reach_of_maximum(row, max);
   const auto shift = [&](size_t i) {
-    return row.t[i] == -kInfinity ? 0 : row.dx[i] + kU * (std::fabs(row.t[i]) + row.dx[i] + reach);
+    const double argument = (1 + arithmetic.exp_argument) * (std::fabs(row.t[i]) + row.dx[i] + reach);
+    return row.t[i] == -kInfinity ? 0 : row.dx[i] + kU * argument;
   };
   double sum = 0, low = 0, high = 0, weighted = 0, widest = 0;
   for (size_t i = 0; i < n; ++i) {

@@ -52,6 +52,9 @@ class Result:
     resolution: float | None = None
     coarsest_resolution: float | None = None
     sampled: tuple | None = None  # of cases of which a sample was judged: elements judged, and all elements
+    # What the kernel does beyond its contract where that is customary: (what it does, what would declare it) -> number
+    # of cases that are right for this reason alone.
+    arithmetic: dict = field(default_factory=dict)
     granted: str = ""  # what the contract of the kernel grants beyond the usual errors (docs/workers.md)
 
     @property
@@ -87,6 +90,7 @@ def make_result(kernel, subject, cases, judged, missing, keep, judge_alone, argu
     shares = [region["worst_share"] for entry in judged for region in entry["regions"] if not entry["finding"]]
     result.worst_share = max((number(share) for share in shares), default=0.0)
     add_resolution(result, judged)
+    result.arithmetic = customary_arithmetic(judged)
     result.sampled = sampled_elements(judged)
     result.granted = next((text for entry in judged for text in entry.get("granted", {}).values()), "")
     if not findings:
@@ -118,6 +122,15 @@ def add_resolution(result, judged):
     if cases:
         result.resolution = statistics.median_low(resolution for resolution, _ in cases)
         result.coarsest_resolution = max((resolution for resolution, right in cases if right), default=None)
+
+
+def customary_arithmetic(judged):
+    counts = collections.Counter()
+    for entry in judged:
+        if entry["verdict"] == "precision_policy":
+            counts.update({(one["says"], one["declaration"]) for region in entry["regions"]
+                           for one in region.get("arithmetic", [])})
+    return dict(counts.most_common())
 
 
 def sampled_elements(judged):
@@ -199,6 +212,9 @@ def report(result):
         head = f"was not judged for {result.subject} in {judged} cases: {result.verdict}"
     left = result.runs - judged
     yield f"{result.kernel} {head}."
+    for (says, declaration), count in result.arithmetic.items():
+        yield from textwrap.wrap(f"In {count} of these it is right only if it is meant to be computed so: {says}. "
+                                 f"To say so, give the function the attribute {declaration}.", COLUMNS)
     if left:
         yield from textwrap.wrap(f"{left} more were not judged: {result.left or 'unknown'}", COLUMNS)
     if result.findings:

@@ -6,7 +6,8 @@ import re
 from tree.sources import CPP, PYTHON, TEST_FILE, blank
 
 # Who may include what of this tree. folder/ means all below it, folder/* only the files directly in it.
-CONTRACT_TYPES = ["oracle/contract.h", "oracle/plan.h", "oracle/lowerings.h", "oracle/online_softmax.h"]
+CONTRACT_TYPES = ["oracle/contract.h", "oracle/plan.h", "oracle/lowerings.h", "oracle/online_softmax.h",
+                  "oracle/arithmetic_keys.h"]
 ALLOWED = {
     "graph": ["graph/"],
     "oracle": ["oracle/", "graph/"],

@@ -1,0 +1,41 @@
+#include "oracle/arithmetic_keys.h"
+
+namespace fusesmith::oracle {
+
+const std::map<std::string, double Arithmetic::*>& function_errors() {
+  static const std::map<std::string, double Arithmetic::*> errors = {
+      {"exp", &Arithmetic::exp},
+      {"exp_argument", &Arithmetic::exp_argument},
+      {"erf", &Arithmetic::erf},
+      {"tanh", &Arithmetic::tanh},
+      {"log", &Arithmetic::log},
+      {"rsqrt", &Arithmetic::rsqrt},
+      {"div", &Arithmetic::div},
+      {"sqrt", &Arithmetic::sqrt},
+      {"sigmoid_absolute", &Arithmetic::sigmoid_absolute},
+      {"erf_absolute", &Arithmetic::erf_absolute},
+  };
+  return errors;
+}
+
+const std::map<std::string, bool Arithmetic::*>& arithmetic_flags() {
+  static const std::map<std::string, bool Arithmetic::*> all = {
+      {"tf32", &Arithmetic::tf32},
+      {"flushes_subnormals", &Arithmetic::flushes_subnormals},
+      {"norms_scale_and_shift", &Arithmetic::norms_scale_and_shift},
+      {"means_of_quotients", &Arithmetic::means_of_quotients},
+  };
+  return all;
+}
+
+const std::map<std::string, Arithmetic::Variance>& variance_forms() {
+  using Variance = Arithmetic::Variance;
+  static const std::map<std::string, Variance> forms = {
+      {"two_pass", Variance::two_pass},
+      {"welford", Variance::welford},
+      {"moments", Variance::moments},
+      {"two_pass_or_welford", Variance::two_pass_or_welford}};
+  return forms;
+}
+
+}  // namespace fusesmith::oracle

@@ -1,0 +1,209 @@
+#include "oracle/known_arithmetic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "oracle/arithmetic_keys.h"
+#include "oracle/lowerings.h"
+#include "oracle/online_softmax.h"
+
+namespace fusesmith::oracle {
+namespace {
+
+using Grant = std::function<bool(const Graph&, const Region&, Contract&)>;
+
+const Node& node_of(const Graph& graph, int n) { return graph.nodes()[static_cast<size_t>(n)]; }
+
+// Changes the arithmetic of the region and those of single ops; whether any changed.
+template <class Change>
+bool change_arithmetic(Contract& contract, Change change) {
+  const Contract before = contract;
+  change(contract.arithmetic);
+  for (auto& [op, arithmetic] : contract.arithmetic_of) change(arithmetic);
+  return contract != before;
+}
+
+Grant lowering(const Lowering& how) {
+  return [&how](const Graph& graph, const Region& region, Contract& contract) {
+    bool any = false;
+    for (const int n : region.nodes) any |= allow_lowering(contract, graph, node_of(graph, n), how);
+    return any;
+  };
+}
+
+Grant flag(bool Arithmetic::*member) {
+  return [member](const Graph&, const Region&, Contract& contract) {
+    return change_arithmetic(contract, [&](Arithmetic& arithmetic) { arithmetic.*member = true; });
+  };
+}
+
+Grant variance(Arithmetic::Variance form) {
+  return [form](const Graph&, const Region&, Contract& contract) {
+    return change_arithmetic(contract, [&](Arithmetic& arithmetic) { arithmetic.variance = form; });
+  };
+}
+
+bool online_attention(const Graph& graph, const Region& region, Contract& contract) {
+  bool any = false;
+  for (const int n : region.nodes) {
+    const Node& node = node_of(graph, n);
+    if (!std::holds_alternative<Sdpa>(node.op)) continue;
+    declare_online_attention(contract, node, graph.type(node.first_output).dtype, most_rescales(graph, node),
+                             contract.arithmetic.exp);
+    any = true;
+  }
+  return any;
+}
+
+Grant inner_roundings(int count) {
+  return [count](const Graph& graph, const Region& region, Contract& contract) {
+    bool any = false;
+    for (const int n : region.nodes) {
+      const Node& node = node_of(graph, n);
+      if (info(node.op).op_class != OpClass::movement)
+        any |= allow_inner_roundings(contract, graph, node, count);
+    }
+    return any;
+  };
+}
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+void add_customary(std::vector<KnownArithmetic>& all) {
+  const auto add = [&](std::string name, const std::string& says, const std::string& who,
+                       std::string declaration, Grant grant, bool is_definition = false) {
+    all.push_back({{std::move(name), says + ", as " + who, std::move(declaration), true},
+                   std::move(grant),
+                   is_definition});
+  };
+  for (const Lowering& how : lowerings()) {
+    if (*how.who)
+      add(how.name, how.doc, how.who + std::string(" does"), "lowerings = [" + quoted(how.name) + "]",
+          lowering(how), true);
+  }
+  add("attention.online", "probabilities are rounded before they are normalised, and scores stay in f32",
+      "FlashAttention (arXiv:2205.14135) does", "attention = \"online\"", online_attention, true);
+  add("exp.base_2", "exp(x) is computed by base 2, with an error that grows with |x|",
+      "Triton and CUDA's __expf do", "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5}",
+      [](const Graph&, const Region&, Contract& contract) {
+        return change_arithmetic(contract, [](Arithmetic& arithmetic) {
+          arithmetic.exp = std::max(arithmetic.exp, 4.0);
+          arithmetic.exp_argument = std::max(arithmetic.exp_argument, 1.5);
+        });
+      });
+  add("variance.welford", "the variance is computed in one pass", "kernels with Welford's algorithm do",
+      "arithmetic = {\"variance\": \"welford\"}", variance(Arithmetic::Variance::welford));
+  add("variance.moments", "the variance is E[x^2] - E[x]^2", "kernels that sum x and x^2 do",
+      "arithmetic = {\"variance\": \"moments\"}", variance(Arithmetic::Variance::moments));
+  add("norms_scale_and_shift", "a norm is computed as x * scale + shift", "PyTorch does",
+      "arithmetic = {\"norms_scale_and_shift\": True}", flag(&Arithmetic::norms_scale_and_shift));
+  add("means_of_quotients", "a mean is a sum of quotients, or of products with the rounded 1 / n",
+      "numpy and PyTorch do", "arithmetic = {\"means_of_quotients\": True}",
+      flag(&Arithmetic::means_of_quotients));
+  add("flushes_subnormals", "numbers below 2^-126 are zeros", "oneDNN and XLA do",
+      "arithmetic = {\"flushes_subnormals\": True}", flag(&Arithmetic::flushes_subnormals));
+}
+
+void add_losses(std::vector<KnownArithmetic>& all) {
+  const auto add = [&](std::string name, std::string says, std::string declaration, Grant grant) {
+    all.push_back({{std::move(name), std::move(says), std::move(declaration), false}, std::move(grant)});
+  };
+  for (const Lowering& how : lowerings()) {
+    if (!*how.who) add(how.name, how.doc, "lowerings = [" + quoted(how.name) + "]", lowering(how));
+  }
+  add("tf32", "operands of products are rounded to tf32", "arithmetic = {\"tf32\": True}",
+      flag(&Arithmetic::tf32));
+  for (const int count : {1, 2, 4}) {
+    const std::string times = count == 1 ? "one value" : std::to_string(count) + " values";
+    add("rounded_inside." + std::to_string(count), times + " inside the op may be rounded to its dtype",
+        "rounded_inside = {OP: " + std::to_string(count) + "}", inner_roundings(count));
+  }
+}
+
+bool grant_all(const std::vector<const KnownArithmetic*>& chosen, const Graph& graph, const Region& region,
+               Contract& contract) {
+  bool any = false;
+  for (const KnownArithmetic* one : chosen) any |= one->grant(graph, region, contract);
+  return any;
+}
+
+// The least error with which the region is within its bounds, up to a factor of 1.2.
+std::optional<Explained> explain_by_function(const Region& region, const IsWithin& within) {
+  constexpr double kMost = 4096, kPrecise = 1.2;
+  for (const auto& [key, member] : function_errors()) {
+    const auto with = [&, at = member](double error) {
+      Contract contract = region.contract;
+      change_arithmetic(contract,
+                        [&](Arithmetic& arithmetic) { arithmetic.*at = std::max(arithmetic.*at, error); });
+      return contract;
+    };
+    if (within(with(kMost)) == Within::no) continue;
+    double low = 1, high = kMost;
+    while (high / low > kPrecise) {
+      const double middle = std::sqrt(low * high);
+      (within(with(middle)) == Within::no ? low : high) = middle;
+    }
+    const double least = std::ceil(high);
+    const std::string units = number_text(least);
+    return Explained{{{key, key + " may be wrong by " + units + " units of 2^-24",
+                       "arithmetic = {" + quoted(key) + ": " + units + "}", false}},
+                     with(least)};
+  }
+  return std::nullopt;
+}
+
+std::vector<Diagnosis> diagnoses_of(const std::vector<const KnownArithmetic*>& chosen) {
+  std::vector<Diagnosis> diagnoses;
+  for (const KnownArithmetic* one : chosen) diagnoses.push_back(one->diagnosis);
+  return diagnoses;
+}
+
+}  // namespace
+
+const std::vector<KnownArithmetic>& known_arithmetics() {
+  static const std::vector<KnownArithmetic> all = [] {
+    std::vector<KnownArithmetic> made;
+    add_customary(made);
+    add_losses(made);
+    return made;
+  }();
+  return all;
+}
+
+std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region& region, bool all,
+                                               const IsWithin& within) {
+  using Chosen = std::vector<const KnownArithmetic*>;
+  const auto explained_by = [&](const Chosen& chosen, bool as_excuse) -> std::optional<Explained> {
+    Contract contract = region.contract;
+    if (!grant_all(chosen, graph, region, contract)) return std::nullopt;
+    const Within found = within(contract);
+    const bool definitions =
+        std::all_of(chosen.begin(), chosen.end(), [](const auto* one) { return one->is_definition; });
+    if (found == Within::no || (as_excuse && !definitions && found != Within::sharply)) return std::nullopt;
+    return Explained{diagnoses_of(chosen), std::move(contract), as_excuse};
+  };
+  Chosen customary;
+  for (const KnownArithmetic& one : known_arithmetics()) {
+    if (!one.diagnosis.customary) continue;
+    if (auto found = explained_by({&one}, true)) return found;
+    Contract contract = region.contract;
+    if (one.grant(graph, region, contract)) customary.push_back(&one);
+  }
+  // Two forms of the variance are alternatives; the wider one is the later.
+  std::erase_if(customary, [](const auto* one) { return one->diagnosis.name == "variance.welford"; });
+  if (auto found = customary.size() > 1 ? explained_by(customary, true) : std::nullopt) {
+    for (size_t i = customary.size(); i-- > 0 && customary.size() > 1;) {
+      Chosen fewer = customary;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (auto without = explained_by(fewer, true)) customary = std::move(fewer), found = std::move(without);
+    }
+    return found;
+  }
+  if (!all) return std::nullopt;
+  for (const KnownArithmetic& one : known_arithmetics()) {
+    if (auto found = explained_by({&one}, false)) return found;
+  }
+  return explain_by_function(region, within);
+}
+
+}  // namespace fusesmith::oracle

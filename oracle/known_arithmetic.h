@@ -1,0 +1,42 @@
+// Arithmetics that kernels of others are known to use beyond what their contracts say. If a region of such a
+// kernel is outside its bounds, the judge looks for one with which it is within them, so that a verdict says
+// what the kernel does, and what to declare if it is meant to.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "oracle/plan.h"
+#include "oracle/verdict.h"
+
+namespace fusesmith::oracle {
+
+struct KnownArithmetic {
+  Diagnosis diagnosis;
+  // Grants it to the contract of a region. Whether it can apply there.
+  std::function<bool(const Graph& graph, const Region& region, Contract& contract)> grant;
+  // It says where which roundings happen, so that the bounds with it are those of a definition. Others widen
+  // the bounds of an op, and are an excuse only where these stay sharp.
+  bool is_definition = false;
+};
+
+// In the order in which they are tried: the customary ones first.
+const std::vector<KnownArithmetic>& known_arithmetics();
+
+struct Explained {
+  std::vector<Diagnosis> diagnoses;  // all of which are needed
+  Contract contract;                 // that grants them
+  bool is_excuse = false;            // they are customary, and either definitions or sharp
+};
+
+enum class Within : uint8_t { no, loosely, sharply };
+using IsWithin = std::function<Within(const Contract& contract)>;  // of the region with this contract
+
+// What explains the region: one excuse, else several customary arithmetics together, else, with `all`, any
+// one, or the least error of a function that suffices. Nothing if no arithmetic of the list explains it.
+std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region& region, bool all,
+                                               const IsWithin& within);
+
+}  // namespace fusesmith::oracle

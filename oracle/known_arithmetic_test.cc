@@ -1,0 +1,140 @@
+// Kernels of others that compute otherwise than their contracts say: what the judge says that they do.
+#include "oracle/known_arithmetic.h"
+
+#include <gtest/gtest.h>
+
+#include "oracle/region_judge.h"
+#include "oracle/test_support.h"
+
+namespace fusesmith::oracle {
+namespace {
+
+using namespace testing_support;
+
+// One node on these operands, which a kernel of others computed as `y`.
+RegionVerdict verdict_on(const Op& op, const std::vector<Tensor>& operands, const std::vector<float>& y,
+                         const Contract& contract = {}) {
+  Builder b;
+  std::vector<ValueId> inputs;
+  Trace trace;
+  for (const Tensor& operand : operands) {
+    inputs.push_back(b.input("x" + std::to_string(inputs.size()), operand.type, Normal{}));
+    trace.values.push_back(std::make_shared<Tensor>(operand));
+  }
+  b.output(b.node(op, inputs, "y"));
+  const Graph graph = *b.build();
+  trace.values.push_back(std::make_shared<Tensor>(from_f32(y, graph.type(graph.outputs()[0]))));
+  Plan plan;
+  plan.regions = {make_region(graph, {0})};
+  plan.regions[0].contract = contract;
+  RegionJudgeOptions options;
+  options.foreign = true;
+  return judge_region(graph, plan, 0, trace, options);
+}
+
+std::string names(const RegionVerdict& verdict) {
+  std::string text;
+  for (const Diagnosis& one : verdict.arithmetic) text += (text.empty() ? "" : " ") + one.name;
+  return text;
+}
+
+constexpr int64_t kRows = 6, kWidth = 64;
+
+Tensor normal_data(Dtype dtype, double mean, uint64_t seed = 3) {
+  Rng random(seed);
+  return make_tensor({dtype, {kRows, kWidth}}, [&](int64_t) { return mean + random.normal(); });
+}
+
+struct Row {
+  double mean = 0, variance = 0;
+};
+
+// In f32, from the sums of x and of its squares.
+Row moments_of(const float* x) {
+  float sum = 0, squares = 0;
+  for (int64_t i = 0; i < kWidth; ++i) sum += x[i], squares += x[i] * x[i];
+  const float mean = sum / kWidth;
+  return {mean, squares / kWidth - mean * mean};
+}
+
+// `factor` stands for a mistake.
+std::vector<float> layer_norm_by_moments(const Tensor& x, double factor = 1) {
+  const std::vector<float> values = to_f32(x);
+  std::vector<float> y;
+  for (int64_t r = 0; r < kRows; ++r) {
+    const Row row = moments_of(values.data() + r * kWidth);
+    const auto scale = static_cast<float>(1 / std::sqrt(row.variance * factor + 1e-5));
+    for (int64_t i = 0; i < kWidth; ++i)
+      y.push_back((values[static_cast<size_t>(r * kWidth + i)] - static_cast<float>(row.mean)) * scale);
+  }
+  return y;
+}
+
+// Its errors are as small as those of a running variance, which is tried first.
+TEST(KnownArithmetic, AVarianceOfOnePassIsNamed) {
+  const Tensor x = normal_data(Dtype::f32, 12);
+  RegionVerdict verdict = verdict_on(LayerNorm{1e-5}, {x}, layer_norm_by_moments(x));
+  EXPECT_EQ(name(verdict.verdict), "precision_policy");
+  EXPECT_EQ(names(verdict), "variance.welford");
+  EXPECT_EQ(verdict.symptom, Symptom::none);
+  // The unbiased variance is not excused.
+  verdict = verdict_on(LayerNorm{1e-5}, {x}, layer_norm_by_moments(x, kWidth / (kWidth - 1.0)));
+  EXPECT_EQ(name(verdict.verdict), "defect");
+  EXPECT_TRUE(verdict.unexplained) << names(verdict);
+}
+
+// The bounds of moments say little of rows whose mean is large: they explain, and excuse nothing.
+TEST(KnownArithmetic, ABoundThatSaysLittleIsNoExcuse) {
+  const Tensor x = normal_data(Dtype::f32, 3000);
+  const RegionVerdict verdict = verdict_on(LayerNorm{1e-5}, {x}, layer_norm_by_moments(x));
+  EXPECT_EQ(name(verdict.verdict), "defect");
+  EXPECT_EQ(names(verdict).rfind("variance.", 0), 0u) << names(verdict);
+}
+
+TEST(KnownArithmetic, AnExpByBase2IsNamed) {
+  const Tensor x =
+      make_tensor({Dtype::f32, {400}}, [](int64_t i) { return -80 + 0.4 * static_cast<double>(i); });
+  std::vector<float> y;
+  for (const float value : to_f32(x)) y.push_back(std::exp2(value * 1.442695040888963F));
+  RegionVerdict verdict = verdict_on(Exp{}, {x}, y);
+  EXPECT_EQ(name(verdict.verdict), "precision_policy");
+  EXPECT_EQ(names(verdict), "exp.base_2");
+  y[250] *= 1 + 60 * static_cast<float>(kU);  // at 20: more than 1.5 |x| + 4
+  verdict = verdict_on(Exp{}, {x}, y);
+  EXPECT_EQ(name(verdict.verdict), "defect");
+}
+
+TEST(KnownArithmetic, TheLeastErrorOfAFunctionIsNamed) {
+  const Tensor x = normal_data(Dtype::f32, 0);
+  std::vector<float> y;
+  for (const float value : to_f32(x))
+    y.push_back(static_cast<float>(std::exp(double{value}) * (1 + 30 * kU)));
+  const RegionVerdict verdict = verdict_on(Exp{}, {x}, y);
+  EXPECT_EQ(name(verdict.verdict), "defect");
+  ASSERT_EQ(names(verdict), "exp");
+  EXPECT_FALSE(verdict.arithmetic[0].customary);
+  const std::string& declaration = verdict.arithmetic[0].declaration;
+  EXPECT_TRUE(declaration.starts_with("arithmetic = {\"exp\": 3")) << declaration;
+}
+
+TEST(KnownArithmetic, NothingIsNamedOfAnotherFunction) {
+  const Tensor x = normal_data(Dtype::f32, 0);
+  std::vector<float> y;
+  for (const float value : to_f32(x)) y.push_back(std::exp(value) + 0.01F);
+  const RegionVerdict verdict = verdict_on(Exp{}, {x}, y);
+  EXPECT_EQ(name(verdict.verdict), "defect");
+  EXPECT_EQ(names(verdict), "");
+  EXPECT_TRUE(verdict.unexplained);
+}
+
+TEST(KnownArithmetic, EveryOneHasItsOwnNameAndADeclaration) {
+  std::set<std::string> names;
+  for (const KnownArithmetic& one : known_arithmetics()) {
+    EXPECT_TRUE(names.insert(one.diagnosis.name).second) << one.diagnosis.name;
+    EXPECT_FALSE(one.diagnosis.says.empty());
+    EXPECT_NE(one.diagnosis.declaration.find(" = "), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace fusesmith::oracle
