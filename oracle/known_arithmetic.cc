@@ -71,18 +71,29 @@ std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
 void add_customary(std::vector<KnownArithmetic>& all) {
   const auto add = [&](std::string name, const std::string& says, const std::string& who,
-                       std::string declaration, Grant grant, bool is_definition = false) {
+                       std::string declaration, Grant grant, bool needs_sharpness = false) {
     all.push_back({{std::move(name), says + ", as " + who, std::move(declaration), true},
                    std::move(grant),
-                   is_definition});
+                   needs_sharpness});
   };
   for (const Lowering& how : lowerings()) {
     if (*how.who)
       add(how.name, how.doc, how.who + std::string(" does"), "lowerings = [" + quoted(how.name) + "]",
-          lowering(how), true);
+          lowering(how));
   }
   add("attention.online", "probabilities are rounded before they are normalised, and scores stay in f32",
       "FlashAttention (arXiv:2205.14135) does", "attention = \"online\"", online_attention, true);
+  add("logsumexp.rounded_inside", "the sum of exponentials and its logarithm are rounded", "PyTorch does",
+      "rounded_inside = {\"logsumexp\": 2}",
+      [](const Graph& graph, const Region& region, Contract& contract) {
+        bool any = false;
+        for (const int n : region.nodes) {
+          const Node& node = node_of(graph, n);
+          if (std::holds_alternative<LogSumExp>(node.op))
+            any |= allow_inner_roundings(contract, graph, node, 2);
+        }
+        return any;
+      });
   add("exp.base_2", "exp(x) is computed by base 2, with an error that grows with |x|",
       "Triton and CUDA's __expf do", "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5}",
       [](const Graph&, const Region&, Contract& contract) {
@@ -92,9 +103,9 @@ void add_customary(std::vector<KnownArithmetic>& all) {
         });
       });
   add("variance.welford", "the variance is computed in one pass", "kernels with Welford's algorithm do",
-      "arithmetic = {\"variance\": \"welford\"}", variance(Arithmetic::Variance::welford));
+      "arithmetic = {\"variance\": \"welford\"}", variance(Arithmetic::Variance::welford), true);
   add("variance.moments", "the variance is E[x^2] - E[x]^2", "kernels that sum x and x^2 do",
-      "arithmetic = {\"variance\": \"moments\"}", variance(Arithmetic::Variance::moments));
+      "arithmetic = {\"variance\": \"moments\"}", variance(Arithmetic::Variance::moments), true);
   add("norms_scale_and_shift", "a norm is computed as x * scale + shift", "PyTorch does",
       "arithmetic = {\"norms_scale_and_shift\": True}", flag(&Arithmetic::norms_scale_and_shift));
   add("means_of_quotients", "a mean is a sum of quotients, or of products with the rounded 1 / n",
@@ -127,9 +138,23 @@ bool grant_all(const std::vector<const KnownArithmetic*>& chosen, const Graph& g
   return any;
 }
 
+constexpr double kMostError = 4096;
+
 // The least error with which the region is within its bounds, up to a factor of 1.2.
+template <class With>
+double least_error(const With& with, const IsWithin& within) {
+  double low = 1, high = kMostError;
+  while (high / low > 1.2) {
+    const double middle = std::sqrt(low * high);
+    (within(with(middle)) < Within::loosely ? low : high) = middle;
+  }
+  return std::ceil(high);
+}
+
+// Of all functions, the one that needs the least error.
 std::optional<Explained> explain_by_function(const Region& region, const IsWithin& within) {
-  constexpr double kMost = 4096, kPrecise = 1.2;
+  std::optional<Explained> best;
+  double least = kMostError + 1;
   for (const auto& [key, member] : function_errors()) {
     const auto with = [&, at = member](double error) {
       Contract contract = region.contract;
@@ -137,19 +162,16 @@ std::optional<Explained> explain_by_function(const Region& region, const IsWithi
                         [&](Arithmetic& arithmetic) { arithmetic.*at = std::max(arithmetic.*at, error); });
       return contract;
     };
-    if (within(with(kMost)) == Within::no) continue;
-    double low = 1, high = kMost;
-    while (high / low > kPrecise) {
-      const double middle = std::sqrt(low * high);
-      (within(with(middle)) == Within::no ? low : high) = middle;
-    }
-    const double least = std::ceil(high);
-    const std::string units = number_text(least);
-    return Explained{{{key, key + " may be wrong by " + units + " units of 2^-24",
+    if (within(with(kMostError)) < Within::loosely) continue;
+    const double error = least_error(with, within);
+    if (error >= least) continue;
+    least = error;
+    const std::string units = number_text(error);
+    best = Explained{{{key, key + " may be wrong by " + units + " units of 2^-24",
                        "arithmetic = {" + quoted(key) + ": " + units + "}", false}},
-                     with(least)};
+                     with(error)};
   }
-  return std::nullopt;
+  return best;
 }
 
 std::vector<Diagnosis> diagnoses_of(const std::vector<const KnownArithmetic*>& chosen) {
@@ -176,10 +198,12 @@ std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region&
   const auto explained_by = [&](const Chosen& chosen, bool as_excuse) -> std::optional<Explained> {
     Contract contract = region.contract;
     if (!grant_all(chosen, graph, region, contract)) return std::nullopt;
-    const Within found = within(contract);
-    const bool definitions =
-        std::all_of(chosen.begin(), chosen.end(), [](const auto* one) { return one->is_definition; });
-    if (found == Within::no || (as_excuse && !definitions && found != Within::sharply)) return std::nullopt;
+    const bool needs_sharpness =
+        std::any_of(chosen.begin(), chosen.end(), [](const auto* one) { return one->needs_sharpness; });
+    const Within needed = !as_excuse        ? Within::loosely
+                          : needs_sharpness ? Within::sharply
+                                            : Within::undecided;
+    if (within(contract) < needed) return std::nullopt;
     return Explained{diagnoses_of(chosen), std::move(contract), as_excuse};
   };
   Chosen customary;

@@ -17,9 +17,8 @@ struct KnownArithmetic {
   Diagnosis diagnosis;
   // Grants it to the contract of a region. Whether it can apply there.
   std::function<bool(const Graph& graph, const Region& region, Contract& contract)> grant;
-  // It says where which roundings happen, so that the bounds with it are those of a definition. Others widen
-  // the bounds of an op, and are an excuse only where these stay sharp.
-  bool is_definition = false;
+  // The bounds with it may allow a mistake, so that it is an excuse only where they stay sharp.
+  bool needs_sharpness = false;
 };
 
 // In the order in which they are tried: the customary ones first.
@@ -28,10 +27,15 @@ const std::vector<KnownArithmetic>& known_arithmetics();
 struct Explained {
   std::vector<Diagnosis> diagnoses;  // all of which are needed
   Contract contract;                 // that grants them
-  bool is_excuse = false;            // they are customary, and either definitions or sharp
+  bool is_excuse = false;            // they are customary, and sharp where that is needed
 };
 
-enum class Within : uint8_t { no, loosely, sharply };
+enum class Within : uint8_t {
+  no,
+  undecided,  // the bounds say nothing of what failed
+  loosely,
+  sharply
+};
 using IsWithin = std::function<Within(const Contract& contract)>;  // of the region with this contract
 
 // What explains the region: one excuse, else several customary arithmetics together, else, with `all`, any

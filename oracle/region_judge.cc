@@ -258,19 +258,21 @@ class RegionJudge {
     return judged;
   }
 
-  static Within within(const RegionVerdict& judged) {
+  static Within within(const RegionVerdict& judged, bool was_special) {
     if (judged.outside > 0 || !judged.declared) return Within::no;
+    if (judged.verdict == VerdictClass::inconclusive)
+      return was_special ? Within::undecided : Within::loosely;  // anything explains a NaN
     const double sharp = std::max(kCoarsest / 16, 4 * unit_roundoff(judged.dtype));
-    const bool is_sharp = judged.verdict != VerdictClass::inconclusive && judged.resolution.median <= sharp;
-    return is_sharp ? Within::sharply : Within::loosely;
+    return judged.resolution.median <= sharp ? Within::sharply : Within::loosely;
   }
 
   // An excuse makes the verdict that of a kernel that declares it: `inconclusive` where its bounds say too
   // little.
   void explain(RegionVerdict& verdict, const Comparison& strict) const {
-    const auto found = explain_by_arithmetic(
-        graph_, region_, options_.minimal_deviations,
-        [&](const Contract& contract) { return within(judged_with(contract, verdict)); });
+    const auto found =
+        explain_by_arithmetic(graph_, region_, options_.minimal_deviations, [&](const Contract& contract) {
+          return within(judged_with(contract, verdict), verdict.verdict == VerdictClass::exceptional);
+        });
     verdict.unexplained = !found && options_.minimal_deviations;
     if (!found) return;
     if (found->is_excuse) {

@@ -52,7 +52,7 @@ def kahan_sum(x):
     for i in range(x.shape[-1]):
         y = x[..., i] - lost
         new = total + y
-        total, lost = new, (new - total) - y
+        total, lost = new, ((new - total) - y).nan_to_num(0, 0, 0)
     return total
 
 
@@ -185,7 +185,8 @@ RIGHT = {
                 "in f64": lambda x: torch.sigmoid(x.double()).to(x.dtype)},
     "silu": {"library": F.silu, "quotient": stored(lambda x: x / (1 + torch.exp(-x))),
              "product": stored(lambda x: x * torch.sigmoid(x))},
-    "gelu": {"library": F.gelu, "erf": stored(lambda x: 0.5 * x * (1 + torch.erf(x * math.sqrt(0.5)))),
+    # Not F.gelu: the error of its erf is absolute, and its results from -6 down are 0 (pytorch#187806).
+    "gelu": {"erf": stored(lambda x: 0.5 * x * (1 + torch.erf(x * math.sqrt(0.5)))),
              "in f64": lambda x: F.gelu(x.double()).to(x.dtype)},
     "tanh": {"library": torch.tanh, "in f64": lambda x: torch.tanh(x.double()).to(x.dtype)},
     "exp": {"library": torch.exp, "in f64": lambda x: torch.exp(x.double()).to(x.dtype)},
