@@ -72,7 +72,8 @@ TEST_F(SupervisionWithFaults, AKernelThatWritesWhereItsWorkerAnswersIsAFinding) 
   // The sanitizer reserves terabytes of addresses.
   const std::string limit = FUSESMITH_ADDRESS_SANITIZER ? "" : "ulimit -v 16000000;";
   for (const std::string fault : {"process_writes_to_socket", "process_writes_over_journal"}) {
-    ASSERT_EQ(fuzz("--runs=8 --jobs=2 --minimize=0 --faults=" + fault, fault, limit), kFindings) << err();
+    // The socket is that of the first thread. With two, it may have had its last case before.
+    ASSERT_EQ(fuzz("--runs=8 --jobs=1 --minimize=0 --faults=" + fault, fault, limit), kFindings) << err();
     EXPECT_EQ(stats(fault)["cases"], 8) << "the campaign went on";
     EXPECT_GT(stats(fault)["verdicts"]["crash"], 0);
     EXPECT_TRUE(stats(fault)["findings"].contains("crash-cpu_fused-graph-any-died"));
