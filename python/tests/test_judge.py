@@ -47,8 +47,19 @@ class RightKernels(unittest.TestCase):
     def test_a_declared_rounding_inside(self):
         result = self.check_right("declared_llama_rms_norm", "rms_norm", inputs=2, dtypes="bf16")
         self.assertIn("lower", result.granted)
-        undeclared = fusesmith.judge(kernel("llama_rms_norm"), "rms_norm", inputs=2, dtypes="bf16", runs=80)
-        self.assertFalse(undeclared.ok)
+
+    def test_a_customary_rounding_that_is_not_declared(self):
+        arguments = {"inputs": 2, "dtypes": "bf16", "runs": 80}
+        result = self.check_right("llama_rms_norm", "rms_norm", inputs=2, dtypes="bf16")
+        (says, declaration), count = next(iter(result.arithmetic.items()))
+        self.assertEqual(declaration, 'lowerings = ["rms_norm.weight_after"]')
+        self.assertIn("LlamaRMSNorm", says)
+        self.assertGreater(count, 10)
+        self.assertIn(f"In {count} of these it is right only if", str(result))
+        strict = fusesmith.judge(kernel("llama_rms_norm"), "rms_norm", policy="strict", **arguments)
+        self.assertFalse(strict.ok)
+        self.assertEqual(strict.verdict, "precision_policy")
+        self.assertIn("rms_norm.weight_after", strict.sentence)
 
     def test_gelu(self):
         self.check_right("gelu", "gelu", dtypes=("f32", "f16"))
