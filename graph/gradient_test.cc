@@ -223,6 +223,7 @@ TEST(Gradient, OfAnOpIsItsBackwardOp) {
   expect_same(Softmax{-1}, SoftmaxBackward{-1}, {1, -1}, {f({3, 8})});
   expect_same(Softmax{0}, SoftmaxBackward{0}, {1, -1}, {f({3, 8})});
   expect_same(LayerNorm{1e-3}, LayerNormBackward{1e-3}, {3, 0, 1}, {f({4, 9}), f({9}), f({9})});
+  expect_same(RmsNorm{1e-3}, RmsNormBackward{1e-3}, {2, 0, 1}, {f({4, 9}), f({9})});
 }
 
 TEST(Gradient, SaysWhatHasNoRule) {

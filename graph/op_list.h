@@ -35,6 +35,7 @@
 #include "graph/ops/relu.h"
 #include "graph/ops/reshape.h"
 #include "graph/ops/rms_norm.h"
+#include "graph/ops/rms_norm_backward.h"
 #include "graph/ops/roll.h"
 #include "graph/ops/rope.h"
 #include "graph/ops/rsqrt.h"
@@ -108,5 +109,6 @@
   X(Mish) \
   X(SiluBackward) \
   X(SoftmaxBackward) \
-  X(LayerNormBackward)
+  X(LayerNormBackward) \
+  X(RmsNormBackward)
 // clang-format on
