@@ -55,13 +55,15 @@ bool online_attention(const Graph& graph, const Region& region, Contract& contra
   return any;
 }
 
-Grant inner_roundings(int count) {
-  return [count](const Graph& graph, const Region& region, Contract& contract) {
+// In the nodes of this op; empty: of any.
+Grant inner_roundings(int count, std::string_view op = {}) {
+  return [count, op](const Graph& graph, const Region& region, Contract& contract) {
     bool any = false;
     for (const int n : region.nodes) {
       const Node& node = node_of(graph, n);
-      if (info(node.op).op_class != OpClass::movement)
-        any |= allow_inner_roundings(contract, graph, node, count);
+      const bool is_meant =
+          op.empty() ? info(node.op).op_class != OpClass::movement : info(node.op).name == op;
+      if (is_meant) any |= allow_inner_roundings(contract, graph, node, count);
     }
     return any;
   };
@@ -82,18 +84,9 @@ void add_customary(std::vector<KnownArithmetic>& all) {
           lowering(how));
   }
   add("attention.online", "probabilities are rounded before they are normalised, and scores stay in f32",
-      "FlashAttention (arXiv:2205.14135) does", "attention = \"online\"", online_attention, true);
+      "FlashAttention (arXiv:2205.14135) does", "attention = \"online\"", online_attention);
   add("logsumexp.rounded_inside", "the sum of exponentials and its logarithm are rounded", "PyTorch does",
-      "rounded_inside = {\"logsumexp\": 2}",
-      [](const Graph& graph, const Region& region, Contract& contract) {
-        bool any = false;
-        for (const int n : region.nodes) {
-          const Node& node = node_of(graph, n);
-          if (std::holds_alternative<LogSumExp>(node.op))
-            any |= allow_inner_roundings(contract, graph, node, 2);
-        }
-        return any;
-      });
+      "rounded_inside = {\"logsumexp\": 2}", inner_roundings(2, LogSumExp::info.name));
   add("exp.base_2", "exp(x) is computed by base 2, with an error that grows with |x|",
       "Triton and CUDA's __expf do", "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5}",
       [](const Graph&, const Region&, Contract& contract) {
