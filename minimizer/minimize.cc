@@ -27,10 +27,11 @@ class Engine {
     result_.signature = probe->signature;
     probe_ = std::move(*probe);
     signatures_.insert(probe_.signature);
-    extract();
+    if (!options_.fixed_graph) extract();
     for (bool smaller = true; smaller;) {
       smaller = false;
       for (const Reduction& reduction : all_reductions()) {
+        if (options_.fixed_graph && !reduction.keeps_graph) continue;
         while (reduce(reduction)) smaller = true;
       }
     }

@@ -26,6 +26,8 @@ struct Progress {
 struct MinimizeOptions {
   int64_t max_queries = 10000;  // calls of the predicate, its checks of the start and of the result included
   double max_seconds = 600;
+  // Only reductions that keep the graph: what fails computes this one, whatever graph it is given.
+  bool fixed_graph = false;
   std::function<void(const Progress&)> on_progress = nullptr;  // after every edit taken
   // Once for each other signature met on the way, with the first case that showed it: a finding of its own.
   std::function<void(const std::string& signature, const Case& test_case)> on_other = nullptr;

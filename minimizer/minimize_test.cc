@@ -61,6 +61,25 @@ MinimizeOptions with_queries(int64_t max_queries) {
   return options;
 }
 
+// What computes one graph is given only that one, with other sizes, dtypes and data.
+TEST(Minimize, AFixedGraphKeepsNodesAttributesAndNames) {
+  Builder b;
+  const ValueId x = b.input("activations", {Dtype::bf16, {8, 40}}, Normal{3, 2});
+  b.output(b.node(Softmax{0}, {b.node(Gelu{Gelu::Form::tanh}, {x}, "g")}, "probabilities"));
+  const Predicate fails = [](const Case& test_case) -> std::optional<Probe> {
+    const TensorType& type = test_case.graph.type(0);
+    if (type.shape.size() != 2 || type.shape[1] < 3) return {};
+    return failing(test_case, "wide");
+  };
+  MinimizeOptions options;
+  options.fixed_graph = true;
+  const Case start = case_of(b), smallest = minimize(start, fails, options).test_case;
+  EXPECT_EQ(smallest.graph.nodes(), start.graph.nodes());
+  EXPECT_EQ(smallest.graph.inputs()[0].name, "activations");
+  EXPECT_EQ(smallest.graph.type(0), (TensorType{Dtype::f32, {1, 3}}));
+  EXPECT_EQ(minimize(start, fails).test_case.graph.nodes().size(), 1u);  // without it, less is left
+}
+
 TEST(Minimize, LeavesThePatternAndOnes) {
   const MinimizeResult result = minimize(transformer_block(), tail_bug);
   ASSERT_TRUE(result.fails);

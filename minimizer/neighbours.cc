@@ -68,10 +68,13 @@ class Search {
 
   Neighbours run() {
     dtypes();
-    for (const Node& node : graph_.nodes()) attributes(node);
+    if (!options_.fixed_graph)
+      for (const Node& node : graph_.nodes()) attributes(node);
     sizes();
-    any_wrong_value_ = true;  // another op makes another value of the same mistake
-    for (const Node& node : graph_.nodes()) ops(node), permutations(node), equations(node);
+    any_wrong_value_ = true;  // other data, or another op, makes another value of the same mistake
+    magnitudes();
+    if (!options_.fixed_graph)
+      for (const Node& node : graph_.nodes()) ops(node), permutations(node), equations(node);
     result_.seconds = seconds();
     return std::move(result_);
   }
@@ -360,6 +363,19 @@ class Search {
       return std::find(together.axes.begin(), together.axes.end(), sizes.axes[0]) != together.axes.end();
     });
     result_.sizes.push_back(std::move(together));
+  }
+
+  void magnitudes() {
+    const Fails fails = [&](const Case& neighbour) -> std::optional<bool> {
+      if (!may_ask()) return {};
+      const Outcome outcome = ask(neighbour);
+      if (outcome != Outcome::fails && outcome != Outcome::passes) return {};
+      return outcome == Outcome::fails;
+    };
+    for (const Input& input : graph_.inputs()) {
+      if (auto rule = find_magnitude(case_, input.name, fails))
+        result_.magnitudes.push_back(std::move(*rule));
+    }
   }
 
   const Case& case_;

@@ -1,5 +1,5 @@
-// The neighbours of a failing case: cases that differ from it in one size, dtype, attribute or op. Those that
-// pass often say where the mistake is: "17 fails, 16 passes".
+// The neighbours of a failing case: cases that differ from it in one size, dtype, attribute or op, or in how
+// large the data of an input is. Those that pass often say where the mistake is: "17 fails, 16 passes".
 #pragma once
 
 #include <functional>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/case.h"
+#include "minimizer/magnitudes.h"
 #include "minimizer/size_rule.h"
 
 namespace fusesmith::minimizer {
@@ -43,6 +44,7 @@ struct ChoiceNeighbours {
 struct Neighbours {
   std::vector<SizeNeighbours> sizes;
   std::vector<ChoiceNeighbours> choices;
+  std::vector<MagnitudeRule> magnitudes;  // of inputs of which it decides
   int64_t queries = 0;
   double seconds = 0;
   bool exhausted = false;  // stopped by a limit: some were not tried
@@ -52,6 +54,7 @@ struct NeighbourOptions {
   int64_t max_queries = 1000;
   double max_seconds = 3;
   int64_t max_elements = 1 << 18;  // of a neighbour; or twice those of the case
+  bool fixed_graph = false;        // only other sizes, dtypes and data: as of MinimizeOptions
 };
 
 // For a case that fails. A neighbour that passes on data made like the case's is tried on normal data of two

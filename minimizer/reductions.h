@@ -31,6 +31,8 @@ struct Reduction {
   std::string_view doc;  // one line
   // Lists of edits to try, the biggest steps first. Each list is one candidate.
   std::vector<Edits> (*propose)(const Situation&);
+  // Whether nodes, attributes, axes and names stay: only sizes, dtypes, data, layouts and the policy change.
+  bool keeps_graph = false;
 };
 
 // One for each line of the list.

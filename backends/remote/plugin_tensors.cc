@@ -1,6 +1,7 @@
 #include "backends/remote/plugin_tensors.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace fusesmith::backends {
 namespace {
@@ -119,10 +120,11 @@ void PluginTensors::check(size_t i, std::span<const std::byte> now,
   if (i >= inputs_.size()) return;
   const size_t bytes = end - kGuardBytes;
   const size_t at = first_difference(now.subspan(kGuardBytes, bytes), loaded.subspan(kGuardBytes, bytes));
-  if (at < bytes) {
-    problems.push_back({"source_overwritten", named(i).name,
-                        static_cast<int64_t>(at) / static_cast<int64_t>(size_of(type.dtype))});
-  }
+  if (at == bytes) return;
+  const size_t width = static_cast<size_t>(size_of(type.dtype)), element = at / width;
+  uint64_t bits = 0;
+  std::memcpy(&bits, now.data() + kGuardBytes + element * width, width);
+  problems.push_back({"source_overwritten", named(i).name, static_cast<int64_t>(element), bits});
 }
 
 }  // namespace fusesmith::backends

@@ -6,6 +6,7 @@
 #include <fusesmith/plugin.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct NamedType {
 struct NoticedProblem {
   std::string kind, value;
   int64_t element = 0;
+  std::optional<uint64_t> bits = {};  // that the element has now
 };
 
 class PluginTensors {

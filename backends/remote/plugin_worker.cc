@@ -163,6 +163,7 @@ class PluginWorker {
     for (const NoticedProblem& problem : problems) {
       reply["problems"].push_back(
           {{"kind", problem.kind}, {"value", problem.value}, {"element", problem.element}});
+      if (problem.bits) reply["problems"].back()["bits"] = *problem.bits;
     }
     return reply;
   }

@@ -1,6 +1,7 @@
 #include "backends/remote/remote_backend.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 #include "backends/remote/remote_plan.h"
@@ -78,6 +79,15 @@ std::optional<Disagreement::Kind> problem_kind(const Json& name) {
   return {};
 }
 
+// The element with this bit pattern, given as an integer that is not negative.
+std::optional<double> element_of_bits(const Json& bits, Dtype dtype) {
+  if (!bits.is_number_unsigned()) return {};
+  Tensor element(TensorType{dtype, {}});
+  const auto pattern = bits.get<uint64_t>();  // little-endian, as the protocol is
+  std::memcpy(element.bytes.data(), &pattern, std::min(element.bytes.size(), sizeof pattern));
+  return element.value(0);
+}
+
 class RemoteProgram : public Program {
  public:
   RemoteProgram(Graph graph, Plan plan, std::unique_ptr<WorkerProcess> worker,
@@ -131,7 +141,7 @@ class RemoteProgram : public Program {
     trace.values.resize(static_cast<size_t>(graph_.value_count()));
     for (const ValueId v : wanted_) trace.values[static_cast<size_t>(v)] = take(reply, v);
     if (!reply.tensors.empty()) refuse("'" + reply.tensors.begin()->first + "' is no output of a region");
-    notice(reply.header);
+    notice(reply.header, inputs);
     return trace;
   }
 
@@ -149,7 +159,7 @@ class RemoteProgram : public Program {
   }
 
   // What the worker says that it noticed about the program.
-  void notice(const Json& header) {
+  void notice(const Json& header, std::span<const TensorPtr> inputs) {
     const auto problems = header.find("problems");
     if (problems == header.end() || noticed_) return;
     if (!problems->is_array()) refuse("\"problems\" is no list");
@@ -163,6 +173,11 @@ class RemoteProgram : public Program {
     Disagreement found{*kind, region_of(*value), *value};
     if (first.value("element", Json()).is_number_integer()) found.element = first["element"].get<int64_t>();
     found.element = std::clamp<int64_t>(found.element, 0, element_count(graph_.type(*value)) - 1);
+    if (const auto now = element_of_bits(first.value("bits", Json()), graph_.type(*value).dtype);
+        now && static_cast<size_t>(*value) < inputs.size()) {
+      found.first = inputs[static_cast<size_t>(*value)]->value(found.element);
+      found.second = *now;
+    }
     noticed_ = found;
   }
 

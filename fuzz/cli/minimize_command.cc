@@ -9,6 +9,8 @@
 #include "fuzz/base/interrupt.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/findings/shrinking.h"
+#include "fuzz/findings/snippet_of.h"
+#include "fuzz/report/finding_json.h"
 #include "fuzz/report/neighbours_text.h"
 #include "fuzz/report/verdict_text.h"
 #include "fuzz/run/case_files.h"
@@ -42,6 +44,16 @@ std::string beside(const std::string& file, const char* ending) {
 }
 
 Json size_json(const Measure& size) { return {{"nodes", size.nodes}, {"elements", size.elements}}; }
+
+// What the result is judged to be, as `replay` says it, and lines that show it.
+Json judged_result(const Shrunk& shrunk, const std::string& output, const Judging& judging,
+                   std::string_view commit) {
+  const CaseRun& run = shrunk.seen.run;
+  return {{"judged", judged_json(output, run.verdict)},
+          {"sentence", sentence(run.verdict)},
+          {"snippet", snippet_of(shrunk.result.test_case, run, judging.candidate,
+                                 environment_of({judging.candidate}, commit))}};
+}
 
 Json json_of(const Shrunk& shrunk, const std::string& file, const std::string& output,
              const std::vector<std::string>& others, const Neighbours& neighbours) {
@@ -119,8 +131,9 @@ Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const
   if (const auto problem = write_file(output, to_json(result.test_case)))
     return {kCannotWrite, {}, problem->what};
   const Neighbours neighbours = neighbours_within(shrunk, judging, flags.max_seconds, stop);
-  return {kFindings, json_of(shrunk, file, output, others, neighbours),
-          text_of(shrunk, neighbours, output, flags, console)};
+  Json json = json_of(shrunk, file, output, others, neighbours);
+  if (flags.json) json.update(judged_result(shrunk, output, judging, console.commit));
+  return {kFindings, std::move(json), text_of(shrunk, neighbours, output, flags, console)};
 }
 
 // One file of several, or the only one; its JSON goes into `cases`. Throws Interrupted.

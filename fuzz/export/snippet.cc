@@ -5,69 +5,16 @@
 
 #include "backends/remote/remote_backend.h"
 #include "backends/remote/script_call.h"
-#include "fuzz/export/script.h"
+#include "fuzz/export/function_snippet.h"
+#include "fuzz/export/snippet_parts.h"
 #include "fuzz/export/torch_graph.h"
 #include "fuzz/report/verdict_text.h"
-#include "graph/element_index.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr std::string_view kTorch = "torch:", kOrt = "ort:";
-
-struct Sources {
-  std::vector<std::string> names;
-  std::vector<Tensor> tensors;
-};
-
-// Nothing if they are too large.
-std::optional<Sources> sources_of(const Case& test_case, const Identifiers& names) {
-  int64_t elements = 0;
-  for (const Input& input : test_case.graph.inputs()) elements += element_count(input.type);
-  for (const State& state : test_case.graph.states()) elements += element_count(state.type);
-  if (test_case.steps > 1 || elements > kMostSnippetElements) return {};
-  Sources sources{{}, make_inputs(test_case)};
-  for (const State& state : test_case.graph.states())
-    sources.tensors.push_back(materialize(state.fill, state.type, test_case.seed, state.name, 0));
-  for (size_t i = 0; i < sources.tensors.size(); ++i)
-    sources.names.push_back(names.of(static_cast<ValueId>(i)));
-  return sources;
-}
-
-// "[1.5, nan, -0.0]", which Python reads as the same elements.
-std::string elements_list(const Tensor& tensor) {
-  std::vector<std::string> words;
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    const double value = tensor.value(i);
-    words.push_back(value == 0 && std::signbit(value)              ? "-0.0"
-                    : tensor.type.dtype == Dtype::boolean && value ? "True"
-                    : tensor.type.dtype == Dtype::boolean          ? "False"
-                                                                   : stored_text(tensor.type.dtype, value));
-  }
-  return "[" + comma_separated(words) + "]";
-}
-
-bool has_special(const Sources& sources) {
-  for (const Tensor& tensor : sources.tensors) {
-    for (int64_t i = 0; i < tensor.size(); ++i) {
-      if (!std::isfinite(tensor.value(i))) return true;
-    }
-  }
-  return false;
-}
-
-std::string imports(const Sources& sources, const SnippetFacts& facts) {
-  const bool special =
-      facts.element && !(std::isfinite(facts.element->low) && std::isfinite(facts.element->high));
-  return special || has_special(sources) ? "from math import inf, nan\n\n" : "";
-}
-
-std::string lawful_text(const ShownElement& element) {
-  if (std::isnan(element.low)) return "only nan is correct";
-  if (element.low == element.high) return "only " + number_text(element.low) + " is correct";
-  return "correct is " + number_text(element.low) + " to " + number_text(element.high);
-}
+constexpr std::string_view kTorch = "torch:", kOrt = "ort:", kPython = "python:";
 
 // The function `show`, which prints the results of a run, and whether the element is one of the correct ones.
 // `tuple`: results are several tensors even if there is one output.
@@ -77,8 +24,7 @@ std::string show_text(const Graph& graph, const SnippetFacts& facts, bool tuple)
   const ShownElement& element = *facts.element;
   const auto& outputs = graph.outputs();
   const auto at = std::find(outputs.begin(), outputs.end(), element.value) - outputs.begin();
-  const Shape index = unravelled(element.element, graph.type(element.value).shape);
-  const std::string place = index.empty() ? "" : to_string(index);
+  const std::string place = place_of(graph, element);
   const std::string low = number_text(element.low), high = number_text(element.high);
   return start + "    element = results" +
          (tuple || outputs.size() > 1 ? "[" + std::to_string(at) + "]" : "") + place +
@@ -102,12 +48,12 @@ std::string torch_snippet(const Case& test_case, const std::string& backend, con
                                          "nan",         "cast", "widened",         "softcap", "rope",
                                          "hidden_keys", "show", "nan_without_keys"};
   Identifiers names(test_case.graph, taken_in_script(kTaken));
-  const auto sources = sources_of(test_case, names);
+  const auto sources = snippet_sources(test_case, names);
   if (!sources) return "";
   const TorchWriter writer(test_case.graph, names);
   const auto [mode, options] = torch_mode(backend);
   const bool on_gpu = options.find("+cuda+") != std::string::npos;
-  std::string text = imports(*sources, facts) + "import torch\nimport torch.nn.functional as F\n";
+  std::string text = snippet_imports(*sources, facts) + "import torch\nimport torch.nn.functional as F\n";
   if (options.find("+emulate_precision_casts+") != std::string::npos)
     text += "import torch._inductor.config\n\ntorch._inductor.config.emulate_precision_casts = True\n";
   text += std::string("DEVICE = \"") + (on_gpu ? "cuda" : "cpu") + "\"\n\n\n" +
@@ -165,7 +111,7 @@ std::string session_text(const std::string& indent, const std::string& name, con
 std::string onnx_snippet(const Case& test_case, const SnippetFacts& facts) {
   const Graph& graph = test_case.graph;
   const Identifiers names(graph);
-  const auto sources = sources_of(test_case, names);
+  const auto sources = snippet_sources(test_case, names);
   if (!sources) return "";
   for (ValueId value = 0; value < graph.source_count(); ++value)
     if (numpy_dtype(graph.type(value).dtype).empty()) return "";
@@ -174,7 +120,7 @@ std::string onnx_snippet(const Case& test_case, const SnippetFacts& facts) {
   const std::string model = model_text(graph);
   if (model.empty() || model.find("\"\"\"") != std::string::npos || model.find('\\') != std::string::npos)
     return "";
-  std::string text = imports(*sources, facts) +
+  std::string text = snippet_imports(*sources, facts) +
                      "import numpy as np\nimport onnx.parser\nimport onnxruntime as ort\n\n"
                      "model = onnx.parser.parse_model(\"\"\"\n" +
                      model + "\"\"\")\ninputs = {\n";
@@ -203,6 +149,7 @@ std::string onnx_snippet(const Case& test_case, const SnippetFacts& facts) {
 
 std::string snippet(const Case& test_case, const std::string& backend, const SnippetFacts& facts) {
   if (backend.starts_with(kTorch)) return torch_snippet(test_case, backend, facts);
+  if (backend.starts_with(kPython)) return function_snippet(test_case, backend.substr(kPython.size()), facts);
   return backend.starts_with(kOrt) ? onnx_snippet(test_case, facts) : "";
 }
 

@@ -18,10 +18,11 @@ inline constexpr int64_t kMostSnippetElements = 64;
 struct SnippetFacts {
   std::optional<ShownElement> element = {};  // of an output: the lines say whether the library's is correct
   std::vector<std::string> left_out = {};    // optimizers of ONNX Runtime without which the case passes
+  std::string libraries = {};                // of the backend, with versions, as environment_of says it
 };
 
-// Of workers of PyTorch and of ONNX Runtime. Empty: of another backend, of a case that is too large or has
-// several steps, or if the library cannot express it.
+// Of workers of PyTorch and of ONNX Runtime, and of a Python function. Empty: of another backend, of a case
+// that is too large or has several steps, or if the library cannot express it.
 std::string snippet(const Case& test_case, const std::string& backend, const SnippetFacts& facts = {});
 
 }  // namespace fusesmith::fuzz

@@ -43,6 +43,23 @@ TEST(Snippet, RunsACaseWithPyTorchAlone) {
   EXPECT_THAT(snippet(softmax(Dtype::f32, 2), "torch:eager"), Not(HasSubstr("torch.compile")));
 }
 
+TEST(Snippet, CallsAFunctionOnLiterals) {
+  const Case test_case = softmax(Dtype::bf16, 2);
+  SnippetFacts facts{ShownElement{test_case.graph.outputs()[0], 1, std::nan(""), 0.5, 0.5, 0.5}};
+  EXPECT_EQ(snippet(test_case, "python:/home/me/my_softmax.py:softmax", facts),
+            "import ml_dtypes\nimport numpy as np\nfrom my_softmax import softmax\n\n"
+            "x = np.array([-0.0, -0.0], ml_dtypes.bfloat16).reshape((1, 2))\n"
+            "print(softmax(x))\n"
+            "# y[0,1] is nan; only 0.5 is correct\n");
+  facts.libraries = "cpu, numpy 2.4.6, torch 2.11.0";
+  EXPECT_THAT(
+      snippet(test_case, "python:kernels.py:Norms.softmax", facts),
+      testing::AllOf(HasSubstr("from kernels import Norms\n"), HasSubstr("print(Norms.softmax(x))"),
+                     HasSubstr("x = torch.tensor([-0.0, -0.0], dtype=torch.bfloat16).reshape((1, 2))")));
+  EXPECT_EQ(snippet(test_case, "python:my-kernels.py:softmax", facts), "");
+  EXPECT_EQ(snippet(test_case, "plugin:softmax.so", facts), "");
+}
+
 TEST(Snippet, SaysWhetherAnElementIsCorrect) {
   const Case test_case = softmax(Dtype::f32, 2);
   const ValueId y = test_case.graph.outputs()[0];

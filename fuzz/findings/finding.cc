@@ -7,9 +7,9 @@
 #include "backends/remote/worker_names.h"
 #include "fuzz/base/clock.h"
 #include "fuzz/base/table.h"
-#include "fuzz/export/snippet.h"
 #include "fuzz/findings/ablations.h"
 #include "fuzz/findings/finding_record.h"
+#include "fuzz/findings/snippet_of.h"
 #include "fuzz/report/finding_json.h"
 #include "fuzz/report/finding_markdown.h"
 #include "fuzz/run/case_files.h"
@@ -66,25 +66,6 @@ std::string known_issue(const JudgedCase& judged) {
   return issue->text() + (issue->filed.empty() || issue->why.empty() ? "" : ". " + issue->why);
 }
 
-// The judge's evidence, if it is an output and its interval is that of the case's inputs, whatever program
-// computes it.
-std::optional<ShownElement> judged_element(const JudgedCase& judged) {
-  const CaseRun& run = judged.seen.run;
-  const RegionVerdict* failing = run.verdict.failing();
-  if (!failing || is_disagreement(*failing)) return {};
-  const Graph& graph = judged.test_case.graph;
-  const auto value = graph.find(failing->worst.value);
-  const Region* region = failing_plan_region(run);
-  const auto is_source = [&](ValueId input) { return input < graph.source_count(); };
-  const auto is_output = [&](ValueId output) {
-    return std::find(graph.outputs().begin(), graph.outputs().end(), output) != graph.outputs().end();
-  };
-  if (!value || !is_output(*value) || !region) return {};
-  if (!std::all_of(region->inputs.begin(), region->inputs.end(), is_source)) return {};
-  const ElementEvidence& worst = failing->worst;
-  return ShownElement{*value, worst.element, worst.got, worst.want, worst.lo, worst.hi};
-}
-
 std::vector<std::string> left_out_optimizers(const std::vector<Ablation>& ablations) {
   for (const Ablation& one : ablations) {
     if (!one.left_out.empty()) return one.left_out;
@@ -101,9 +82,11 @@ void add_notes(FindingReport& report) {
   const std::string& other = verdict.signature->backend == verdict.candidate.backend
                                  ? verdict.baseline.backend
                                  : verdict.candidate.backend;
-  const SnippetFacts facts{judged_element(smallest), left_out_optimizers(report.ablations)};
-  report.snippet = snippet(smallest.test_case, verdict.signature->backend, facts);
-  if (report.snippet.empty()) report.snippet = snippet(smallest.test_case, other, facts);
+  const auto left_out = left_out_optimizers(report.ablations);
+  report.snippet = snippet_of(smallest.test_case, smallest.seen.run, verdict.signature->backend,
+                              report.environment, left_out);
+  if (report.snippet.empty())
+    report.snippet = snippet_of(smallest.test_case, smallest.seen.run, other, report.environment, left_out);
 }
 
 void add_ablations(FindingReport& report, const Judging& judging, const Stop& stop) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backends/remote/worker_names.h"
 #include "fuzz/base/clock.h"
 #include "fuzz/base/table.h"
 #include "fuzz/report/symptoms.h"
@@ -30,6 +31,16 @@ Judging without_options(Judging judging) {
   judging.options.skip_patterns.clear();
   judging.options.implicit_casts.reset();
   return judging;
+}
+
+// Whether a backend of the pair computes one graph, whatever graph it is given: a function or a plug-in of a
+// user. A smaller graph would then be another task, which nobody set it.
+bool has_fixed_graph(const Judging& judging) {
+  const auto is_fixed = [](const std::string& name) {
+    const auto* kind = backends::worker_kind(name);
+    return kind != nullptr && !kind->compiles;
+  };
+  return is_fixed(judging.baseline) || is_fixed(judging.candidate);
 }
 
 bool is_pass(const Verdict& verdict) {
@@ -111,6 +122,7 @@ Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judgin
   Verdict latest;  // of the last candidate that failed
   const Predicate fails = interestingness_test(by_case.quick(), stop, signature, trials_for(seen.rate),
                                                [&](const Verdict& verdict) { latest = verdict; });
+  options.fixed_graph |= has_fixed_graph(judging);
   if (on_other) options.on_other = [&](const std::string&, const Case& other) { on_other(latest, other); };
   Shrunk shrunk{minimize(with_options(start, judging.options), fails, options, probe_of(seen.run)), {}};
   const Stop hurry = [&] { return (stop && stop()) || seconds() >= kWithRuns * options.max_seconds; };
@@ -119,7 +131,8 @@ Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judgin
 }
 
 Neighbours neighbours_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
-                         const Stop& stop, const NeighbourOptions& options) {
+                         const Stop& stop, NeighbourOptions options) {
+  options.fixed_graph |= has_fixed_graph(judging);
   return find_neighbours(test_case, trial_of(seen, judging, stop), options);
 }
 

@@ -39,7 +39,7 @@ Trial trial_of(const Reproduction& seen, const Judging& judging, const Stop& sto
 
 // The neighbours of a minimized case that was seen to fail. Takes a few seconds at most.
 Neighbours neighbours_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
-                         const Stop& stop = {}, const NeighbourOptions& options = {});
+                         const Stop& stop = {}, NeighbourOptions options = {});
 
 // "31 nodes, 20480 elements -> 2 nodes, 96 elements; 120 queries in 0.4 s, failing in 7 of 20 runs".
 std::string shrink_text(const Shrunk& shrunk);

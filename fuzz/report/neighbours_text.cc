@@ -54,6 +54,18 @@ std::string size_line(const SizeNeighbours& sizes) {
          where + "; other sizes were not tried.\n";
 }
 
+std::string magnitude_line(const MagnitudeRule& rule) {
+  return "Fails iff " + rule.text() + " (" + short_number(rule.here) + " here), where '" + rule.input +
+         "' is scaled: holds for all " + std::to_string(rule.tried.size()) + " magnitudes tried, from " +
+         short_number(rule.tried.begin()->first) + " to " + short_number(rule.tried.rbegin()->first) + ".\n";
+}
+
+// Than dtypes.
+bool has_others(const Neighbours& neighbours) {
+  return std::any_of(neighbours.choices.begin(), neighbours.choices.end(),
+                     [](const ChoiceNeighbours& choices) { return !choices.what.starts_with("dtype"); });
+}
+
 bool some_not_applied(const Neighbours& neighbours) {
   const auto some = [](const auto& of) { return !of.not_applied.empty(); };
   return std::any_of(neighbours.sizes.begin(), neighbours.sizes.end(), some) ||
@@ -65,6 +77,7 @@ bool some_not_applied(const Neighbours& neighbours) {
 std::string neighbours_summary(const Neighbours& neighbours) {
   std::string text;
   for (const SizeNeighbours& sizes : neighbours.sizes) text += size_line(sizes);
+  for (const MagnitudeRule& rule : neighbours.magnitudes) text += magnitude_line(rule);
   for (const ChoiceNeighbours& choices : neighbours.choices) {
     if (choices.passing.empty()) continue;
     text += "Passes with " + choices.what + " " + list_text(choices.passing) + " instead of " +
@@ -72,7 +85,8 @@ std::string neighbours_summary(const Neighbours& neighbours) {
             ".\n";
   }
   if (text.empty() && neighbours.queries > 0)
-    text = std::string("Fails with every size, dtype, attribute and op that was tried") +
+    text = std::string("Fails with every size") +
+           (has_others(neighbours) ? ", dtype, attribute and op" : " and dtype") + " that was tried" +
            (some_not_applied(neighbours) ? " and for which the failing rewrite is applied.\n" : ".\n");
   if (neighbours.exhausted)
     text += "Not all neighbours were tried: the limit on cases or time was reached.\n";
@@ -88,18 +102,23 @@ std::string neighbours_markdown(const Neighbours& neighbours) {
                sizes_text({sizes.not_applied.begin(), sizes.not_applied.end()}),
                nearest ? std::to_string(*nearest) : ""});
   }
+  for (const MagnitudeRule& rule : neighbours.magnitudes)
+    table.add({"max |" + rule.input + "|", short_number(rule.here), rule.text(), "others", "", ""});
   for (const ChoiceNeighbours& choices : neighbours.choices) {
     table.add({choices.what, choices.value, list_text(choices.failing), list_text(choices.passing),
                list_text(choices.not_applied), choices.passing.empty() ? "" : choices.passing.front()});
   }
-  std::string text = "Each neighbour differs from the case in one size, dtype, attribute or op (" +
-                     counted(neighbours.queries, "case") + " judged in " + short_number(neighbours.seconds) +
-                     " s).\n\n" + neighbours_summary(neighbours);
+  std::string text =
+      "Each neighbour differs from the case in one size, dtype, attribute or op, or in the magnitude of an "
+      "input (" +
+      counted(neighbours.queries, "case") + " judged in " + short_number(neighbours.seconds) + " s).\n\n" +
+      neighbours_summary(neighbours);
   return table.empty() ? text : text + "\n" + table.markdown();
 }
 
 Json to_json(const Neighbours& neighbours) {
   Json json = {{"sizes", Json::array()},
+               {"magnitudes", Json::array()},
                {"choices", Json::array()},
                {"queries", neighbours.queries},
                {"exhausted", neighbours.exhausted},
@@ -114,6 +133,11 @@ Json to_json(const Neighbours& neighbours) {
                              {"nearest_passing", nearest ? Json(*nearest) : Json()},
                              {"fails_iff", sizes.rule ? sizes.rule->text() : ""}});
   }
+  for (const MagnitudeRule& rule : neighbours.magnitudes)
+    json["magnitudes"].push_back({{"input", rule.input},
+                                  {"here", rule.here},
+                                  {"tried", rule.tried.size()},
+                                  {"fails_iff", rule.text()}});
   for (const ChoiceNeighbours& choices : neighbours.choices) {
     json["choices"].push_back({{"what", choices.what},
                                {"value", choices.value},

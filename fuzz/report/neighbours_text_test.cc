@@ -14,8 +14,7 @@ SizeNeighbours sizes(std::vector<std::string> axes, SizeOutcomes tried, int64_t 
 TEST(NeighboursText, ARuleOrTheSizesTried) {
   Neighbours neighbours;
   neighbours.queries = 9;
-  EXPECT_EQ(neighbours_summary(neighbours),
-            "Fails with every size, dtype, attribute and op that was tried.\n");
+  EXPECT_EQ(neighbours_summary(neighbours), "Fails with every size and dtype that was tried.\n");
   neighbours.sizes = {sizes({"x axis 0"}, {{1, false}, {2, true}, {3, true}, {4, true}}, 2),
                       sizes({"x axis 1"}, {{16, false}, {17, true}, {32, false}, {33, true}}, 17),
                       sizes({"k axis 1", "v axis 0"}, {{1, true}, {2, true}}, 2),
@@ -31,6 +30,18 @@ TEST(NeighboursText, ARuleOrTheSizesTried) {
       "Fails only while k axis 1 = v axis 0, at every size tried.\n"
       "Passes with dtype f16 instead of f32, fails with bf16.\n"
       "Not all neighbours were tried: the limit on cases or time was reached.\n");
+}
+
+TEST(NeighboursText, AMagnitudeThatDecidesIsARule) {
+  Neighbours neighbours;
+  neighbours.magnitudes = {
+      {"x", 1000, 88.734, {}, {{0.5, false}, {88.7, false}, {88.734, true}, {1000, true}}}};
+  EXPECT_EQ(
+      neighbours_summary(neighbours),
+      "Fails iff max |x| >= 88.73 (1e+03 here), where 'x' is scaled: holds for all 4 magnitudes tried, from "
+      "0.5 to 1e+03.\n");
+  EXPECT_NE(neighbours_markdown(neighbours).find("max |x| >= 88.73"), std::string::npos);
+  EXPECT_EQ(to_json(neighbours)["magnitudes"][0]["fails_iff"], "max |x| >= 88.73");
 }
 
 TEST(NeighboursText, OneSizeThatFailsAloneIsNoLimit) {

@@ -220,8 +220,13 @@ std::string evidence_of(const RegionVerdict& region, const std::string& backend)
                       : region.symptom == Symptom::production_differs ? "in the production run"
                       : region.symptom == Symptom::source_overwritten ? "after the run"
                                                                       : "in another run";
-    // A worker tells where, but not which values.
-    const bool has_values = worst.want != worst.got;
+    // A worker may tell where, but not which values.
+    const bool has_values = number_text(worst.want) != number_text(worst.got);
+    if (region.symptom == Symptom::source_overwritten)
+      return where + " overwrites its input: " + element_text(worst) +
+             (has_values ? " is " + number_text(worst.got) + " after the run and " + number_text(worst.want) +
+                               " before it"
+                         : " differs after the run");
     return where + " is inconsistent: " + element_text(worst) + " " +
            (has_values ? "is " + number_text(worst.want) + ", but " + number_text(worst.got) : "differs") +
            " " + how;

@@ -23,6 +23,7 @@ std::vector<Edits> propose_change_dtype(const Situation& now) {
 
 }  // namespace
 
-const Reduction kChangeDtype{"change_dtype", "Store f32 instead of f16 and bf16.", propose_change_dtype};
+const Reduction kChangeDtype{"change_dtype", "Store f32 instead of f16 and bf16.", propose_change_dtype,
+                             true};
 
 }  // namespace fusesmith::minimizer

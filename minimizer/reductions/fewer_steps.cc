@@ -14,6 +14,6 @@ std::vector<Edits> propose_fewer_steps(const Situation& now) {
 
 }  // namespace
 
-const Reduction kFewerSteps{"fewer_steps", "Run fewer steps.", propose_fewer_steps};
+const Reduction kFewerSteps{"fewer_steps", "Run fewer steps.", propose_fewer_steps, true};
 
 }  // namespace fusesmith::minimizer

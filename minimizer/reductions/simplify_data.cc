@@ -116,6 +116,6 @@ std::vector<Edits> propose_simplify_data(const Situation& now) {
 
 const Reduction kSimplifyData{
     "simplify_data", "Replace literals by recipes, recipes by simpler ones, elements of literals by zero.",
-    propose_simplify_data};
+    propose_simplify_data, true};
 
 }  // namespace fusesmith::minimizer

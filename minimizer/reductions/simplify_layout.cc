@@ -79,6 +79,6 @@ std::vector<Edits> propose_simplify_layout(const Situation& now) {
 
 const Reduction kSimplifyLayout{"simplify_layout",
                                 "Store inputs and states densely, or with a simpler memory layout.",
-                                propose_simplify_layout};
+                                propose_simplify_layout, true};
 
 }  // namespace fusesmith::minimizer

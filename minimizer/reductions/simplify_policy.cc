@@ -38,6 +38,6 @@ std::vector<Edits> propose_simplify_policy(const Situation& now) {
 
 const Reduction kSimplifyPolicy{"simplify_policy",
                                 "Set tf32 and implicit casts to defaults, skip fewer rewrite patterns.",
-                                propose_simplify_policy};
+                                propose_simplify_policy, true};
 
 }  // namespace fusesmith::minimizer

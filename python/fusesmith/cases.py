@@ -3,13 +3,13 @@
 import json
 import os
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .errors import Error, did_you_mean
 from .graph import Graph
 from .kernel import input_count
 from .ops import description, is_integer
-from .sizes import Draw, sizes_of_shape
+from .sizes import DENSE, Draw, sizes_of_shape
 from .templates import op_graphs
 from .vocabulary import FLOATS
 
@@ -128,10 +128,13 @@ class Case:
     path: str
     dtype: str = ""
     data: str = ""
+    variants: tuple = ()  # what the kernel may not take: a number of axes of its inputs, for example
+    sizes: dict = field(default_factory=dict)  # by symbol
 
 
-def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills):
-    """Writes NNNN.json in `folder` and returns the Cases. All draws follow from `seed`."""
+def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, laid_out=False):
+    """Writes NNNN.json in `folder` and returns the Cases. All draws follow from `seed`. `laid_out`: whether some have
+    inputs that are not contiguous, or at odd addresses."""
     if isinstance(subject, str):
         return copy_case(folder, subject, runs, seed, policy)
     draw, chosen = Draw(seed, fills), Shapes(shapes, subject.graphs)
@@ -142,9 +145,10 @@ def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills):
         graph, sizes, dtype = drawn[i % len(drawn)]
         made = subject.concrete(graph, sizes, dtype)
         data = draw.fill_inputs(made, graph.chosen_fills)
+        memory = draw.lay_out(made) if laid_out else DENSE
         path = os.path.join(folder, f"{i:04}.json")
         made.save(path, seed=draw.random.getrandbits(32), policy=policy, comment=data)
-        cases.append(Case(path, dtype if is_drawn(graph) else "", data))
+        cases.append(Case(path, dtype if is_drawn(graph) else "", data, (graph.variant, memory), sizes))
     return cases
 
 

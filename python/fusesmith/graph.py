@@ -69,6 +69,7 @@ class Graph:
         self.inputs, self.states, self.nodes, self.outputs = [], [], [], []
         self._values = set()
         self.chosen_fills = set()  # inputs whose data the caller described
+        self.variant = ""  # what distinguishes it from other graphs of one op
 
     def _define(self, name):
         if not isinstance(name, str) or not NAME.match(name):
@@ -144,6 +145,11 @@ class Graph:
     def symbols(self):
         """The names of the sizes that are not numbers, in the order of the inputs."""
         return list(dict.fromkeys(s for given in self.inputs + self.states for s in Type(given["type"]).symbols))
+
+    @property
+    def rank(self):
+        """Axes of the first input."""
+        return len(Type(self.inputs[0]["type"]).dims) if self.inputs else 0
 
     def with_sizes(self, sizes, dtype):
         """A graph without symbols: those of types, of attributes and of the counts of fills, and the dtype T."""

@@ -3,21 +3,24 @@
 import os
 import shutil
 import tempfile
+from dataclasses import dataclass, replace
 
 from . import replay
-from .cases import check_dtypes, subject_of, write_cases
+from .cases import GraphSubject, check_dtypes, subject_of, write_cases
 from .errors import Error, JudgedAtImport
 from .kernel import Plugin, find_kernel
 from .ops import is_integer
 from .program import binary, check_interpreter
+from .refused import of_rank, refused_variants, without
 from .result import make_result
+from .sizes import STRIDED, UNALIGNED
 
 POLICIES = (None, "lawful", "strict")
 
 
-def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=200, policy=None, seed=1, *,
-          fills=None, inputs=None, run_timeout=10, time_limit=600, keep=None, baseline="cpu", sample="auto",
-          **attributes):
+def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz", runs=200, policy=None, seed=1, *,
+          fills=None, inputs=None, rank=None, repeat=1000, run_timeout=10, time_limit=600, keep=None, baseline="cpu",
+          sample="auto", **attributes):
     """Judges `fn` in a child process; returns a Result, which is printed as a report.
 
     fn                    a function at the top level of a .py file, a text FILE.py:FUNCTION, or plugin:PATH.so, a
@@ -29,6 +32,10 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=2
     policy                "strict": a rounding that the function drops or moves is a finding
     fills                 kinds of data to draw, of fusesmith.sizes.FILLS (default: all)
     inputs                how many inputs an op with optional ones gets (default: what `fn` requires)
+    repeat                how often a function without findings is called again on the inputs of one case, for two
+                          seconds at most: each call has to give the same bits
+    rank                  how many axes the first input of an op has (default: drawn; a number of axes for which `fn`
+                          always raises is left out)
     run_timeout           seconds that one call of `fn` may take
     time_limit            seconds after which no further case is begun
     keep                  folder for the failing case (default: a new one for temporary files)
@@ -45,16 +52,69 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "bf16"), shapes="fuzz", runs=2
     if sample not in ("auto", "off") and not (is_integer(sample) and sample >= 1):
         raise Error(f'sample is "auto", "off" or a number of indices, got {sample!r}')
     kernel, dtypes = find_kernel(fn), check_dtypes(dtypes)
-    how = replay.How(kernel.candidate, baseline, policy, run_timeout, str(sample), kernel.identity, kernel.folders)
+    if not is_integer(repeat) or repeat < 0:
+        raise Error(f"repeat is a number of calls, 0 or more, got {repeat!r}")
+    how = replay.How(kernel.candidate, baseline, policy, run_timeout, str(sample), kernel.identity,
+                     folders=kernel.folders)
     binary()
     if not isinstance(kernel, Plugin):
         check_interpreter()
     subject = subject_of(graph_or_case_or_op, attributes, kernel, inputs)
+    if rank is not None:
+        subject = of_one_rank(subject, rank)
+    drawn = Drawn(dtypes, shapes, runs, seed, fills, *((0, False) if isinstance(kernel, Plugin) else (repeat, True)))
+    result, refused = judge_subject(kernel, subject, drawn, how, time_limit, keep)
+    if refused:
+        subject = GraphSubject(without(subject.graphs, refused), subject.name)
+        drawn = replace(drawn, laid_out=drawn.laid_out and not {STRIDED, UNALIGNED} & set(refused))
+        result, _ = judge_subject(kernel, subject, drawn, how, time_limit, keep)
+        result.refused = refused
+    return result
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """How cases are drawn: arguments of `judge`."""
+
+    dtypes: tuple
+    shapes: object
+    runs: int
+    seed: int
+    fills: object
+    repeat: int
+    laid_out: bool  # whether some inputs are not contiguous, or at odd addresses
+
+
+def judge_subject(kernel, subject, drawn, how, time_limit, keep):
+    """The result, and the variants of the op that the kernel does not take: then the result is of no use."""
     folder = tempfile.mkdtemp(prefix=f"fusesmith-{kernel.name}-")
     try:
-        cases = write_cases(folder, subject, dtypes, shapes, runs, seed, None, fills)
+        cases = write_cases(folder, subject, drawn.dtypes, drawn.shapes, drawn.runs, drawn.seed, None, drawn.fills,
+                            drawn.laid_out)
         judged, left, refused = replay.run(folder, how, len(cases), time_limit)
-        return make_result(kernel, getattr(subject, "name", subject), cases, judged, (left, refused), keep,
-                           lambda path: replay.sentence(path, how), how.arguments)
+        if variants := refused_variants(judged, cases):
+            return None, variants
+        if drawn.repeat and judged and not any(entry["finding"] for entry in judged):
+            judged, how = repeated(judged, replace(how, repeat=drawn.repeat))
+        return make_result(kernel, getattr(subject, "name", subject), cases, judged, (left, refused), keep, how), {}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def repeated(judged, how):
+    """One case of the middle size again, with many calls of the kernel in place of one: what it says takes the place of
+    what was said of the case. How is that of a failure, if there is one."""
+    middle = sorted((entry["output_elements"], entry["file"]) for entry in judged)[len(judged) // 2][1]
+    folder = os.path.join(os.path.dirname(middle), "repeated")
+    os.makedirs(folder)
+    shutil.copy(middle, folder)
+    again, _, _ = replay.run(folder, how, 1, how.run_timeout)
+    if not again or not again[0]["finding"]:
+        return judged, replace(how, repeat=0)
+    return [entry for entry in judged if entry["file"] != middle] + [{**again[0], "file": middle}], how
+
+
+def of_one_rank(subject, rank):
+    if not isinstance(subject, GraphSubject):
+        raise Error("rank is of an op that is given by its name")
+    return GraphSubject(of_rank(subject.graphs, rank), subject.name)

@@ -16,6 +16,7 @@ from .program import binary, environment
 
 DEFAULT_TIMEOUT = 10  # what the program itself has
 POLL_SECONDS = 0.05
+CALLS_ALONE = 4  # of the kernel, for a case that is judged alone, before it is minimized
 LAST_WORDS = 2  # seconds that the program has to end after it was asked to
 
 SKIPPED = re.compile(r": skipped \d+ other files?$")  # what replay says of a folder, which is no problem of a case
@@ -31,6 +32,7 @@ class How:
     run_timeout: float = DEFAULT_TIMEOUT
     sample: str = "auto"
     identity: str | None = None  # of the function: the worker refuses another one of its name
+    repeat: int = 0  # calls of a Python function, on the inputs of the first call, that have to give the same bits
     folders: tuple = ()  # where the worker finds the modules that the kernel's file imports
 
     def arguments(self, path):
@@ -42,7 +44,8 @@ class How:
 
     def environment(self):
         return {**environment(self.folders), "FUSESMITH_JUDGING": "1", "FUSESMITH_CALLER": str(os.getpid()),
-                **({VARIABLE: self.identity} if self.identity else {})}
+                **({VARIABLE: self.identity} if self.identity else {}),
+                **({"FUSESMITH_REPEAT": str(self.repeat)} if self.repeat else {})}
 
 
 class Progress:
@@ -131,6 +134,23 @@ def parsed(out, err, status):
     if not cases:
         raise Error(lines[0] if lines else f"fusesmith replay ended with {status} and printed nothing")
     return cases, lines[0] if lines else None
+
+
+def minimized(path, how, output, seconds):
+    """The smallest case that fails like that of `path`, in the file `output`: what `minimize --json` says of it. None
+    if the case does not fail when it is judged alone, or if the program had to be ended."""
+    command = [binary(), "minimize", *how.arguments(path)[1:], f"--output={output}", f"--max_seconds={seconds:g}",
+               "--json"]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                               text=True, env=how.environment(), start_new_session=True)
+    try:
+        out, _ = process.communicate(timeout=2 * seconds + CALLS_ALONE * how.run_timeout)
+        reply = json.loads(out)
+    except (subprocess.TimeoutExpired, ValueError):
+        return None
+    finally:
+        stop(process)
+    return reply if reply.get("reproduced") and os.path.isfile(output) else None
 
 
 def sentence(path, how):

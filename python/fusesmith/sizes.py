@@ -10,11 +10,22 @@ from .graph import Type, concrete, elements, evaluate, symbols_of
 MAX_SIZE = 300
 MAX_ELEMENTS = 1 << 14  # of an input
 MAX_PRODUCT = 1 << 17  # of all sizes, which bounds the multiplications of a product and the elements of its result
+MANY_PRODUCTS = 1 << 20  # the same for products and attention that are larger than a tile along two axes
+LONG_ELEMENTS = 1 << 17  # of an input with a long axis
 POWERS = [2**i for i in range(9)]
 TILES = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256]
 PRIMES = [2, 3, 5, 7, 11, 13, 23, 37, 53, 61, 97, 101, 149, 197, 211, 269, 293]
 AWKWARD = sorted({size for size in [1, 6, 10, 12, 100, 200, 300, *PRIMES, *(p + d for p in POWERS for d in (-1, 0, 1)),
                                     *(t + d for t in TILES for d in (-1, 0, 1))] if 1 <= size <= MAX_SIZE})
+
+LONG = [511, 512, 513, 1000, 1024, 1025, 2048, 4095, 4096, 4097, 8192]
+LONGEST = [1 << 16, (1 << 16) + 1]
+ABOVE_A_TILE = [65, 80, 96, 100, 127, 128, 129, 160, 192]
+SMALL = [1, 2, 3, 4]
+HEADS = [40, 64, 72, 80, 96, 128, 256]  # of models
+# How inputs lie in memory, as what a kernel may not take is called.
+DENSE, UNALIGNED, STRIDED = "dense inputs", "inputs at odd addresses", "inputs that are not contiguous"
+PROFILES = {"awkward": 12, "long": 3, "equal": 1, "large": 4}  # how the sizes of a case are drawn -> weight
 
 # Name -> (weight, the fill that it draws). The names are what `fills=` of judge takes.
 FILLS = {
@@ -33,6 +44,10 @@ FILLS = {
 
 # Of masks: usually mixed, and so sparse or so dense that whole tiles have one value.
 MASKS = [0.5, 0.5, 0.5, 0.03, 0.97]
+
+
+def is_attention(graph):
+    return any(node["op"] == "sdpa" for node in graph.nodes)
 
 
 def normal(mean, stddev):
@@ -56,18 +71,79 @@ class Draw:
 
     def sizes(self, graph, allowed):
         """A size for each symbol; `allowed` maps some symbols to a list of sizes. Large tensors become smaller."""
-        sizes = {name: self.random.choice(allowed[name]) if name in allowed else self.size()
-                 for name in graph.symbols()}
+        names, given = graph.symbols(), {name: self.random.choice(sizes) for name, sizes in allowed.items()}
+        given = {name: given[name] for name in names if name in given}
+        if "E" in names and "D" in given and "E" not in given and is_attention(graph):
+            given["E"] = given["D"]  # who names a head size does not ask for values of another one
+        free = [name for name in names if name not in given]
+        profile = self.random.choices(list(PROFILES), PROFILES.values())[0]
+        drawn = getattr(self, f"{profile}_sizes")(graph, free)
+        return self.fitting(graph, {**drawn, **given}, free, profile)
+
+    def awkward_sizes(self, graph, free):
+        sizes = {name: self.size() for name in free}
+        if is_attention(graph) and "D" in free and self.random.random() < 0.5:
+            sizes["D"] = self.random.choice(HEADS)
+        return sizes
+
+    def long_sizes(self, graph, free):
+        """A long axis and tiny ones beside it."""
+        sizes = {name: self.random.choice(SMALL) for name in free}
+        if free:
+            longest = self.random.random() < 0.1
+            sizes[self.random.choice(free)] = self.random.choice(LONGEST if longest else LONG)
+        return sizes
+
+    def equal_sizes(self, graph, free):
+        size = self.size()
+        return dict.fromkeys(free, size)
+
+    def large_sizes(self, graph, free):
+        """More than a tile along two axes of a product, or along queries and keys: few batches and heads instead."""
+        inner = [name for name in free if name not in ("A", "B", "C", "H")]
+        if len(inner) < 3:
+            return self.awkward_sizes(graph, free)
+        sizes = {name: self.random.choice(SMALL[:2]) for name in free}
+        for name in inner:
+            sizes[name] = self.size(below=48)
+        above = [name for name in ("R", "S") if name in inner] if is_attention(graph) else self.random.sample(inner, 2)
+        for name in above:
+            sizes[name] = self.random.choice(ABOVE_A_TILE)
+        if is_attention(graph) and "D" in free:
+            sizes["D"] = self.random.choice(HEADS[:-1])
+        return sizes
+
+    def fitting(self, graph, sizes, free, profile):
+        """The sizes, of which free ones become smaller until the tensors, and their products, are small enough."""
+        most_elements = LONG_ELEMENTS if profile in ("long", "large") else MAX_ELEMENTS
+        most_products = {"large": MANY_PRODUCTS, "long": 2 * LONG_ELEMENTS}.get(profile, MAX_PRODUCT)
         while True:
             largest = max((given["type"] for given in graph.inputs), default="T[]",
                           key=lambda text: elements(concrete(text, sizes, "f32")))
-            too_large = elements(concrete(largest, sizes, "f32")) > MAX_ELEMENTS
+            too_large = elements(concrete(largest, sizes, "f32")) > most_elements
             names = Type(largest).symbols if too_large else list(sizes)
-            free = [name for name in names if name not in allowed and sizes[name] > 1]
-            if not free or not (too_large or math.prod(sizes.values()) > MAX_PRODUCT):
+            shrinking = [name for name in names if name in free and sizes[name] > 1]
+            if not shrinking or not (too_large or math.prod(sizes.values()) > most_products):
                 return sizes
-            shrunk = self.random.choice([name for name in free if sizes[name] > 8] or free)
+            if profile == "equal":  # all of them
+                size = self.size(below=max(1, sizes[shrinking[0]] // 2))
+                sizes = {**sizes, **dict.fromkeys(free, size)}
+                continue
+            small = SMALL[-1] if profile == "long" else 8
+            shrunk = self.random.choice([name for name in shrinking if sizes[name] > small] or shrinking)
             sizes[shrunk] = self.size(below=max(1, sizes[shrunk] // 2))
+
+    def lay_out(self, graph):
+        """In one case of ten, gives each input, or one of them, a layout in memory that is not usual. Returns what
+        distinguishes it."""
+        inputs = [given for given in graph.inputs if Type(given["type"]).dims]
+        if not inputs or self.random.random() > 0.1:
+            return DENSE
+        chosen = inputs if self.random.random() < 0.5 else [self.random.choice(inputs)]
+        for given in chosen:
+            given["layout"] = layout_of(self.random, len(Type(given["type"]).dims))
+        contiguous = all(is_contiguous(given["layout"], Type(given["type"]).dims) for given in chosen)
+        return UNALIGNED if contiguous else STRIDED
 
     def fill_inputs(self, graph, chosen):
         """Gives `graph` new data in the inputs but those of `chosen`; returns the name of the data. The first float
@@ -82,6 +158,28 @@ class Draw:
         for i, given in enumerate(drawn):
             given["fill"] = FILLS[name][1](self.random) if i == 0 or self.random.random() < 0.5 else normal(0, 1)
         return name if drawn else "as described"
+
+
+def layout_of(random_layout, rank):
+    """A transposed tensor, padded rows, an offset that leaves the first element unaligned, or all of them."""
+    kind = "offset" if rank == 1 else random_layout.choice(["order", "pad", "offset", "all"])
+    layout = {}
+    if kind in ("order", "all"):
+        order = list(range(rank))
+        layout["order"] = [*order[:-2], order[-1], order[-2]]
+    if kind in ("pad", "all"):
+        layout["pad"] = [0] * (rank - 1) + [random_layout.choice([1, 7, 8])]
+    if kind in ("offset", "all"):
+        layout["offset"] = random_layout.choice([1, 3, 8])
+    return layout
+
+
+def is_contiguous(layout, dims):
+    """Whether the elements follow each other in the order of their indices: axes of one element do not matter."""
+    if any(pad and math.prod(dims[:axis]) > 1 for axis, pad in enumerate(layout.get("pad", []))):
+        return False
+    order = [axis for axis in layout.get("order", []) if dims[axis] > 1]
+    return order == sorted(order)
 
 
 def sizes_of_shape(graph, shape):

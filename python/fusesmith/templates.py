@@ -4,11 +4,12 @@ In a type, `*` stands for one to three leading axes: `T[*,D]` is `T[D]`, `T[A,D]
 """
 
 from . import ops
+from .attention import attention_inputs
 from .errors import Error
 from .graph import Graph
 
 JUDGE = ("dtypes", "shapes", "runs", "policy", "seed", "fills", "inputs", "run_timeout", "time_limit", "keep",
-         "baseline", "sample")
+         "baseline", "sample", "rank")
 LEADING = ("A", "B", "C")
 MILD_WEIGHT = {"normal": {"mean": 1, "stddev": 0.1}}
 
@@ -49,15 +50,6 @@ def matmul_inputs(attributes):
     return [a, b]
 
 
-def attention_inputs(attributes):
-    """Keys are as many as queries under a causal mask, unless the caller says how the mask is aligned."""
-    mask = attributes.get("mask", "none")
-    keys = "R" if mask == "causal" and "alignment" not in attributes else "S"
-    heads, shared = ("2*H", "H") if attributes.get("grouped_heads") else ("H", "H")
-    types = [f"T[B,{heads},R,D]", f"T[B,{shared},{keys},D]", f"T[B,{shared},{keys},D]"]
-    return types + {"boolean": [f"bool[R,{keys}]"], "additive": [f"T[R,{keys}]"]}.get(mask, [])
-
-
 def einsum_inputs(attributes):
     operands = attributes.get("equation", "").partition("->")[0].split(",")
     return [f"T[{','.join(operand.strip())}]" for operand in operands]
@@ -79,7 +71,7 @@ def group_norm_inputs(attributes):
     return [f"T[N,{channels},L]", f"T[{channels}]", f"T[{channels}]"]
 
 
-SPECIAL = {"matmul": matmul_inputs, "sdpa": attention_inputs, "einsum": einsum_inputs, "group_norm": group_norm_inputs,
+SPECIAL = {"matmul": matmul_inputs, "einsum": einsum_inputs, "group_norm": group_norm_inputs,
            "rope": rope_inputs, "concat": concat_inputs,
            "chunk": lambda attributes: [f"T[N,{attributes['chunks']}*D]"],
            "permute": lambda attributes: [f"T[{','.join('ABCDEFGH'[:len(attributes.get('dims', ()))])}]"]}
@@ -97,10 +89,6 @@ def input_types(op, attributes):
     return INPUTS[op]
 
 
-def has_leading_axes(op, attributes):
-    return any("*" in text.replace("2*", "") for text in input_types(op, with_defaults(op, attributes)))
-
-
 def with_defaults(op, attributes):
     return {**ATTRIBUTES.get(op, {}), **attributes}
 
@@ -112,33 +100,44 @@ def least_rank(attributes):
     return max([1, *(axis + 1 if axis >= 0 else -axis for axis in flat)])
 
 
-def op_graph(op, attributes, count, leading):
-    """`count` inputs (None: all of them) and `leading` axes where the types have a `*`."""
-    attributes = with_defaults(op, attributes)
-    types = input_types(op, attributes)
+def op_graph(op, attributes, types, count, variant):
+    """One node with inputs of these types, of which it takes `count` (None: all)."""
     types = types if count is None else types[:count]
     ops.check_count(op, len(types))
-    axes = ",".join(LEADING[:leading])
     graph, names = Graph(), []
     for i, text in enumerate(types):
-        text = text.replace("*,", f"{axes}," if axes else "") if "[*," in text else text
         fill = MILD_WEIGHT if (op, i) in WEIGHTS else FILLS.get((op, i))
         name = ("q", "k", "v", "mask")[i] if op == "sdpa" else "x" if i == 0 else f"x{i}"
         names.append(graph.input(name, text, fill))
     made = getattr(graph, op)(*names, name="y", **attributes)
     graph.output(*([made] if isinstance(made, str) else made))
+    graph.variant = variant
     return graph
 
 
+def with_leading_axes(types, leading):
+    axes = ",".join(LEADING[:leading])
+    return [text.replace("*,", f"{axes}," if axes else "") if "[*," in text else text for text in types]
+
+
 def op_graphs(op, attributes, count):
-    """One graph for each number of leading axes that the op may have."""
+    """One graph for each number of leading axes that the op may have, and for each form of attention."""
     ops.check_attributes(op, with_defaults(op, attributes), JUDGE)
-    if not has_leading_axes(op, attributes):
-        return [op_graph(op, attributes, count, 0)]
+    attributes = with_defaults(op, attributes)
+    if op == "sdpa":
+        return [op_graph(op, attributes, types, count, variant) for variant, types in attention_inputs(attributes)]
+    types = input_types(op, attributes)
+    if not any("[*," in text for text in types):
+        return [op_graph(op, attributes, types, count, "")]
     trailing = 2 if op in ("matmul", "rope") else 1
-    least = max(0, least_rank(with_defaults(op, attributes)) - trailing)
+    least = max(0, least_rank(attributes) - trailing)
     if op in ("roll", "flip", "unsqueeze") or op in REDUCTIONS or "axis" in attributes or op == "matmul":
         ranks = range(least, 3)
     else:
         ranks = range(max(least, 1 if op == "linear" else 0), 4)
-    return [op_graph(op, attributes, count, leading) for leading in ranks]
+    return [op_graph(op, attributes, with_leading_axes(types, leading), count, axes_text(leading + trailing))
+            for leading in ranks]
+
+
+def axes_text(count):
+    return "1 axis" if count == 1 else f"{count} axes"

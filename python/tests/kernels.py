@@ -65,6 +65,37 @@ def softmax_with_narrow_sum(x):
     return (e / total[..., None]).astype(x.dtype)
 
 
+def softmax_without_the_tail(x):
+    whole = x.shape[-1] // 8 * 8 or x.shape[-1]
+    e = np.exp(x - x[..., :whole].max(-1, keepdims=True))
+    return e / e[..., :whole].sum(-1, keepdims=True)
+
+
+BUFFERS, CALLS = {}, []
+
+
+def returns_one_buffer(x):
+    buffer = BUFFERS.setdefault((x.shape, x.dtype), np.empty(x.shape, x.dtype))
+    buffer[...] = softmax(x)
+    return buffer
+
+
+def relu_that_ignores_strides(x):
+    dense = np.lib.stride_tricks.as_strided(x, x.shape, np.empty(x.shape, x.dtype).strides)
+    return np.maximum(dense, 0)
+
+
+def seldom_wrong(x):
+    CALLS.append(1)
+    return softmax(x) * np.float32(1 + (len(CALLS) % 500 == 499))
+
+
+def matrices_alone(a, b):
+    if a.ndim != 2:
+        raise ValueError("only matrices")
+    return matmul(a, b)
+
+
 def zeros(x):
     return np.zeros_like(x)
 

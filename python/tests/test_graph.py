@@ -1,6 +1,7 @@
 """The graph builder: what it writes, what the program reads, and what it refuses."""
 
 import json
+import math
 import os
 import subprocess
 import tempfile
@@ -111,11 +112,26 @@ class Draws(unittest.TestCase):
         draw, graph = drawing.Draw(1), graphs.op_graphs("sdpa", {}, None)[0]
         for _ in range(200):
             sizes = draw.sizes(graph, {"D": [64]})
-            product = 1
-            for size in sizes.values():
-                product *= size
-            self.assertLessEqual(product, drawing.MAX_PRODUCT)
+            self.assertLessEqual(math.prod(sizes.values()), drawing.MANY_PRODUCTS)
             self.assertEqual(sizes["D"], 64)
+
+    def test_sizes_that_models_have(self):
+        draw, norm = drawing.Draw(1), graphs.op_graphs("layer_norm", {}, None)[1]
+        rows = [draw.sizes(norm, {}) for _ in range(200)]
+        self.assertGreater(sum(sizes["D"] > 512 for sizes in rows), 5)
+        self.assertGreater(sum(sizes["D"] == sizes["A"] for sizes in rows), 5)
+        attention = graphs.op_graphs("sdpa", {}, None)
+        drawn = [draw.sizes(draw.random.choice(attention), {}) for _ in range(300)]
+        self.assertLess({40, 64, 80, 128}, {sizes["D"] for sizes in drawn})
+        self.assertGreater(sum(sizes["R"] > 64 and sizes["S"] > 64 and sizes["D"] > 32 for sizes in drawn), 5)
+        self.assertGreater(sum(sizes.get("E", sizes["D"]) != sizes["D"] for sizes in drawn), 5)
+        self.assertEqual(draw.sizes(attention[-1], {"D": [64]})["E"], 64)  # who names one size means both
+
+    def test_forms_of_attention(self):
+        grouped = {graph.variant for graph in graphs.op_graphs("sdpa", {"grouped_heads": True}, None)}
+        self.assertIn("12 query heads for each of k and v", grouped)
+        masks = {graph.inputs[3]["type"] for graph in graphs.op_graphs("sdpa", {"mask": "boolean"}, None)}
+        self.assertEqual(masks, {"bool[R,S]", "bool[B,1,R,S]", "bool[B,H,R,S]"})
 
     def test_shape_of_the_first_input(self):
         graph = graphs.op_graphs("rope", {}, None)[0]

@@ -1,5 +1,6 @@
 """Right kernels pass, wrong ones fail with the verdict, the evidence and a command that reproduces it."""
 
+import json
 import math
 import os
 import subprocess
@@ -186,6 +187,44 @@ class WrongKernels(unittest.TestCase):
         result = self.check_wrong("softmax_with_narrow_sum", ["defect"], dtypes="bf16")
         self.assertIn("bf16", result.region)
 
+    def test_the_smallest_case_its_rule_and_lines_that_run(self):
+        begun = time.monotonic()
+        result = fusesmith.judge(kernel("softmax_without_the_tail"), "softmax", dtypes="f32", fills=["normal"])
+        self.assertEqual(result.verdict, "defect", str(result))
+        self.assertLess(time.monotonic() - begun, 30)
+        self.assertTrue(result.smallest)
+        self.assertIn("Fails iff N mod 8 != 0 and N >= 9, where N is x axis", result.rule)
+        self.assertIn(result.rule[:40], str(result))
+        self.assertNotIn("Reduce to a smaller case", str(result))
+        with open(result.case, encoding="utf-8") as file:
+            nodes = json.load(file)["graph"]["nodes"]
+        self.assertEqual([(node["name"], node["op"]) for node in nodes], [("y", "softmax")])
+        lines = subprocess.run([interpreter(), "-c", result.snippet], capture_output=True, text=True,
+                               cwd=os.path.dirname(kernel("softmax").partition(":")[0]))
+        self.assertEqual(lines.returncode, 0, lines.stderr)
+        self.assertIn(f"{result.got:.4f}"[:5], lines.stdout)
+
+    def test_how_large_the_data_is(self):
+        result = self.check_wrong("softmax_without_max", ["exceptional"], dtypes="f32", fills=["large_mean"])
+        self.assertRegex(result.rule, r"Fails iff max \|x\| >= 88\.7")
+
+    def test_memory_that_is_used_again(self):
+        result = self.check_wrong("returns_one_buffer", ["defect"])
+        self.assertIn("changed the result y of the call before", result.sentence)
+
+    def test_inputs_that_are_not_contiguous(self):
+        result = self.check_wrong("relu_that_ignores_strides", ["defect"], "relu", dtypes="f32", runs=100)
+        self.assertIn("in memory with", result.inputs[0])
+        self.assertEqual(result.snippet, "")
+
+    def test_one_wrong_call_of_many(self):
+        result = fusesmith.judge(kernel("seldom_wrong"), "softmax", dtypes="f32", runs=3)
+        self.assertFalse(result.ok)
+        self.assertIn("on the same inputs gave other bits", result.sentence)
+        self.assertIn("FUSESMITH_REPEAT=1000", result.repro)
+        self.assertEqual(subprocess.run(result.repro, shell=True, capture_output=True).returncode, 77)
+        self.assertTrue(fusesmith.judge(kernel("seldom_wrong"), "softmax", dtypes="f32", runs=3, repeat=0).ok)
+
     def test_zeros_and_nan(self):
         self.assertEqual(self.check_wrong("zeros", ["defect"]).got, 0)
         self.check_wrong("not_numbers", ["exceptional"])
@@ -203,7 +242,7 @@ class WrongKernels(unittest.TestCase):
     def test_shape_and_dtype(self):
         self.check_wrong("too_short", ["defect"], runs=10)
         result = self.check_wrong("wrong_dtype", ["defect"], runs=1, shapes=[(9, 256)], dtypes="f32")
-        self.assertIn("wrong_dtype returned float64[9,256] for y, f32[9,256] expected", result.sentence)
+        self.assertIn("wrong_dtype returned float64[1,1] for y, f32[1,1] expected", result.sentence)
 
     def test_exception(self):
         result = self.check_wrong("raises", ["crash"], runs=10)
@@ -244,6 +283,18 @@ class WrongKernels(unittest.TestCase):
                 clock.return_value = seconds
                 progress.note(notes)
         self.assertEqual(progress.longest, 1)
+
+    def test_what_a_kernel_does_not_take(self):
+        result = fusesmith.judge(kernel("matrices_alone"), "matmul", dtypes="f32", runs=40)
+        self.assertTrue(result.ok, str(result))
+        self.assertEqual(sum(result.cases.values()), 40)
+        self.assertIn("only matrices", result.refused["3 axes"])
+        self.assertIn("Cases with 3 axes are left out, since each of them ended with ValueError", str(result))
+        self.assertEqual(set(result.covered), {"M", "K", "N", "dtype"})
+        ranked = fusesmith.judge(kernel("matrices_alone"), "matmul", dtypes="f32", runs=10, rank=2)
+        self.assertEqual((ranked.ok, ranked.refused), (True, {}), str(ranked))
+        with self.assertRaisesRegex(fusesmith.Error, "rank is the number of axes .*, 2 or 3 or 4, got 9"):
+            fusesmith.judge(kernel("matrices_alone"), "matmul", rank=9)
 
     def test_strict_policy(self):
         graph = fusesmith.Graph()

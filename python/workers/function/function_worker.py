@@ -20,6 +20,10 @@ attributes change it:
     f.lowerings = ["rms_norm.weight_after"]     # Llama's norm, which rounds before the weight
     f.rounded_inside = {"softmax": 1}           # further keys of a contract, as arithmetic_of
 
+Inputs lie in memory as the case says; what is between their elements is NaN, -1 or true. A result that the next call
+changes is wrong. If FUSESMITH_REPEAT is a number, the first call for each graph is repeated so often, for some seconds
+at most, and each repetition has to give the same bits.
+
 If FUSESMITH_PROGRESS names a file, a `c` is added to it for each graph, an `r` where a call
 begins, and an `e` where it ends. If FUSESMITH_FUNCTION has the identity of a function (fusesmith/identity.py), another
 function of that name is refused.
@@ -28,6 +32,7 @@ function of that name is refused.
 import importlib.util
 import os
 import sys
+import time
 from types import ModuleType
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "protocol"))
@@ -89,6 +94,22 @@ def note_progress(byte):
             progress.write(byte)
 
 
+REPEAT_SECONDS = 2
+
+
+def stored(array, layout):
+    """The array in memory of its own, as the layout says."""
+    size = array.dtype.itemsize
+    byte = 1 if array.dtype == np.bool_ else 255
+    memory = np.full((layout["offset"] + layout["extent"]) * size + 1024, byte, dtype=np.uint8)
+    beyond = layout["align"] if layout["align"] < 256 else 0
+    start = -memory.ctypes.data % 512 + beyond + layout["offset"] * size
+    strides = [stride * size for stride in layout["strides"]]
+    view = np.ndarray(array.shape, array.dtype, memory, start, strides)
+    view[...] = array
+    return view
+
+
 class TorchTensors:
     def __init__(self):
         import torch
@@ -101,6 +122,10 @@ class TorchTensors:
     def make(self, array, kind):
         bits = self.torch.from_numpy(array)
         return bits.view(self.torch.bfloat16) if kind.dtype == "bf16" else bits
+
+    def share_memory(self, a, b):
+        return (isinstance(a, self.torch.Tensor) and a.device == b.device
+                and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr())
 
     def read(self, tensor):
         if not isinstance(tensor, self.torch.Tensor):
@@ -128,6 +153,9 @@ class NumpyTensors:
             raise Unsupported("bf16 in numpy arrays needs the package ml_dtypes")
         return array.view(self.bf16) if kind.dtype == "bf16" else array
 
+    def share_memory(self, a, b):
+        return isinstance(a, np.ndarray) and np.may_share_memory(a, b)
+
     def read(self, array):
         kind = type(array).__name__
         array = np.asarray(array)
@@ -141,7 +169,7 @@ class NumpyTensors:
 
 
 class JaxTensors(NumpyTensors):
-    """Arrays on jax's default device."""
+    """Arrays on jax's default device, which nothing can change."""
 
     def __init__(self):
         super().__init__()
@@ -154,6 +182,9 @@ class JaxTensors(NumpyTensors):
 
     def make(self, array, kind):
         return self.jax.numpy.asarray(super().make(array, kind))
+
+    def share_memory(self, a, b):
+        return True
 
 
 # Attributes of a function that are keys of its contract (docs/workers.md), beside `arithmetic`.
@@ -172,21 +203,41 @@ class FunctionExecutor(Executor):
             raise Unavailable(f'{text} takes "{takes}", expected one of {", ".join(TENSORS)}')
         self.tensors = TENSORS[takes]()
         self.graph = None
+        self.earlier = []  # (name, what the last call returned, its bits then)
+        self.repetitions = 0  # that are due
 
     def versions(self):
         return {**super().versions(), **self.tensors.versions()}
 
     def compile(self, graph):
         self.graph = graph
+        self.earlier = []
+        self.repetitions = int(os.environ.get("FUSESMITH_REPEAT") or 0)
         note_progress(b"c")
         for name in graph.inputs:
             self.tensors.make(np.zeros(graph.types[name].shape, graph.types[name].storage), graph.types[name])
         more = {key: getattr(self.function, key) for key in CONTRACT_KEYS if hasattr(self.function, key)}
         return opaque_plan({**ARITHMETIC, **getattr(self.function, "arithmetic", {})}, **more)
 
+    def load(self, arrays, same_buffers):
+        loaded = super().load(arrays, same_buffers)
+        return {name: stored(array, self.graph.layouts[name]) if name in self.graph.layouts else array
+                for name, array in loaded.items()}
+
     def run(self, loaded):
-        note_progress(b"r")
+        results = self.call(loaded)
+        self.check_earlier()
+        bits = {name: np.array(self.tensors.read(tensor), order="C") for name, tensor in results.items()}
         inputs = [self.tensors.make(loaded[name], self.graph.types[name]) for name in self.graph.inputs]
+        self.earlier = [(name, tensor, bits[name]) for name, tensor in results.items()
+                        if not any(self.tensors.share_memory(tensor, given) for given in inputs)]
+        self.repeat(loaded, bits)
+        return bits
+
+    def call(self, loaded):
+        """The tensors that the function returns, by name."""
+        inputs = [self.tensors.make(loaded[name], self.graph.types[name]) for name in self.graph.inputs]
+        note_progress(b"r")
         try:
             made = self.function(*inputs)
         finally:
@@ -195,7 +246,37 @@ class FunctionExecutor(Executor):
         names = self.graph.results()
         if len(made) != len(names):
             raise WrongResult(f"the function returned {len(made)} tensors, expected {len(names)}: {', '.join(names)}")
-        return {name: self.tensors.read(tensor) for name, tensor in zip(names, made, strict=True)}
+        return dict(zip(names, made, strict=True))
+
+    def check_earlier(self):
+        for name, tensor, bits in self.earlier:
+            if not same_bits(self.tensors.read(tensor), bits):
+                raise WrongResult(f"a call of {self.who} changed the result {name} of the call before: it returns "
+                                  "memory that it uses again")
+
+    def repeat(self, loaded, bits):
+        due, self.repetitions = self.repetitions, 0
+        begun = time.monotonic()
+        for count in range(2, due + 1):
+            for name, tensor in self.call(loaded).items():
+                again = self.tensors.read(tensor)
+                if not same_bits(again, bits[name]):
+                    raise WrongResult(f"call {count} of {self.who} on the same inputs gave other bits: "
+                                      f"{difference_text(name, again, bits[name])}")
+            if time.monotonic() - begun > REPEAT_SECONDS:
+                return
+
+
+def same_bits(a, b):
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def difference_text(name, now, before):
+    if now.shape != before.shape or now.dtype != before.dtype:
+        return f"{name} has another type"
+    now, before = (np.ascontiguousarray(array).reshape(-1).view(f"u{before.dtype.itemsize}") for array in (now, before))
+    at = int(np.flatnonzero(now != before)[0])
+    return f"the bits of {name}[{at}] are {int(now[at]):#x}, and {int(before[at]):#x} before"
 
 
 def main():

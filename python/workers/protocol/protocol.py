@@ -247,7 +247,9 @@ def overwritten_inputs(sent, read_back):
         bits = f"u{before.dtype.itemsize}"
         changed = np.flatnonzero(before.reshape(-1).view(bits) != after.view(bits))
         if changed.size:
-            problems.append({"kind": "source_overwritten", "value": name, "element": int(changed[0])})
+            at = int(changed[0])
+            problems.append({"kind": "source_overwritten", "value": name, "element": at,
+                             "bits": int(after.view(bits)[at])})
     return problems
 
 

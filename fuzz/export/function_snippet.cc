@@ -1,0 +1,91 @@
+#include "fuzz/export/function_snippet.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "fuzz/export/snippet_parts.h"
+#include "fuzz/report/verdict_text.h"
+
+namespace fusesmith::fuzz {
+
+namespace {
+
+// A library of tensors: `make`(list, dtype) makes one, and the dtypes are attributes of `dtypes`.
+struct Library {
+  std::string imports, make, dtype_prefix;
+};
+
+Library library_of(const std::string& libraries) {
+  const auto has = [&](const char* name) { return libraries.find(name) != std::string::npos; };
+  if (has("torch ")) return {"import torch\n", "torch.tensor", "torch."};
+  if (has("jax ")) return {"import jax.numpy as jnp\n", "jnp.array", "jnp."};
+  return {"import numpy as np\n", "np.array", "np."};
+}
+
+std::string dtype_text(const Library& library, Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32:
+      return library.dtype_prefix + "float32";
+    case Dtype::f16:
+      return library.dtype_prefix + "float16";
+    case Dtype::bf16:
+      return (library.dtype_prefix == "np." ? "ml_dtypes." : library.dtype_prefix) + "bfloat16";
+    case Dtype::i32:
+      return library.dtype_prefix + "int32";
+    case Dtype::boolean:
+      return library.dtype_prefix + (library.dtype_prefix == "torch." ? "bool" : "bool_");
+  }
+  return "";
+}
+
+bool is_identifier(std::string_view text) {
+  const auto is_letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (text.empty() || !is_letter(text[0])) return false;
+  return std::all_of(text.begin(), text.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+// "from my_softmax import softmax"; of a dotted name, its first part. Empty where that is no identifier.
+std::string import_text(const std::string& file, const std::string& name) {
+  const std::string stem = std::filesystem::path(file).stem().string();
+  const std::string first = name.substr(0, name.find('.'));
+  return is_identifier(stem) && is_identifier(first) ? "from " + stem + " import " + first + "\n" : "";
+}
+
+std::string literal_text(const Library& library, const std::string& name, const Tensor& tensor) {
+  const bool reshaped = tensor.type.shape.size() != 1 || tensor.size() == 0;
+  return name + " = " + library.make + "(" + elements_list(tensor) + ", " +
+         (library.dtype_prefix == "torch." ? "dtype=" : "") + dtype_text(library, tensor.type.dtype) + ")" +
+         (reshaped ? ".reshape(" + python_shape(tensor.type.shape) + ")" : "") + "\n";
+}
+
+}  // namespace
+
+std::string function_snippet(const Case& test_case, const std::string& function, const SnippetFacts& facts) {
+  constexpr std::string_view kTaken[] = {"torch", "jnp", "np", "ml_dtypes", "inf", "nan"};
+  for (ValueId source = 0; source < test_case.graph.source_count(); ++source)
+    if (test_case.graph.layout(source)) return "";
+  const size_t colon = function.rfind(':');
+  if (colon == std::string::npos) return "";
+  const std::string name = function.substr(colon + 1), import = import_text(function.substr(0, colon), name);
+  std::vector<std::string_view> taken(std::begin(kTaken), std::end(kTaken));
+  const std::string first = name.substr(0, name.find('.'));
+  taken.emplace_back(first);
+  const Identifiers names(test_case.graph, taken_in_script(taken));
+  const auto sources = snippet_sources(test_case, names);
+  if (import.empty() || !sources) return "";
+  const Library library = library_of(facts.libraries);
+  std::string lines;
+  for (size_t i = 0; i < sources->tensors.size(); ++i)
+    lines += literal_text(library, sources->names[i], sources->tensors[i]);
+  const bool needs_bf16 = lines.find("ml_dtypes.") != std::string::npos;
+  std::string text = snippet_imports(*sources, facts) + (needs_bf16 ? "import ml_dtypes\n" : "") +
+                     library.imports + import + "\n" + lines + "print(" + name + "(" +
+                     comma_separated(sources->names) + "))\n";
+  if (facts.element)
+    text += "# " + names.of(facts.element->value) + place_of(test_case.graph, *facts.element) + " is " +
+            number_text(facts.element->got) + "; " + lawful_text(*facts.element) + "\n";
+  return text;
+}
+
+}  // namespace fusesmith::fuzz
