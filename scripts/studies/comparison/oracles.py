@@ -17,6 +17,7 @@ import sys
 sys.path[1:1] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../python/workers", folder)
                  for folder in ("protocol", "torch")]
 
+import package  # noqa: E402,F401 (finds fusesmith)
 import torch  # noqa: E402
 import torch_ops  # noqa: E402
 from program import Program  # noqa: E402
