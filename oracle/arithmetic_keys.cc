@@ -21,6 +21,8 @@ const std::map<std::string, double Arithmetic::*>& function_errors() {
 const std::map<std::string, bool Arithmetic::*>& arithmetic_flags() {
   static const std::map<std::string, bool Arithmetic::*> all = {
       {"tf32", &Arithmetic::tf32},
+      {"tf32x3", &Arithmetic::tf32x3},
+      {"empty_rows_are_zero", &Arithmetic::empty_rows_are_zero},
       {"flushes_subnormals", &Arithmetic::flushes_subnormals},
       {"norms_scale_and_shift", &Arithmetic::norms_scale_and_shift},
       {"means_of_quotients", &Arithmetic::means_of_quotients},

@@ -69,6 +69,11 @@ struct Arithmetic {
   bool means_of_quotients = false;
   // Products of f32 operands may round or truncate them to tf32 (10 explicit significand bits).
   bool tf32 = false;
+  // Products of f32 operands may be sums of three products of tf32 parts, the large and the small part of
+  // each operand, without the product of both small parts.
+  bool tf32x3 = false;
+  // A softmax of a row of -inf alone, as of a query whose keys are all hidden, is 0 and not NaN.
+  bool empty_rows_are_zero = false;
   // The largest number of roundings between a term of a product's sum and the result, including the term's
   // own. 0: the order is unknown.
   double sum_height = 0;

@@ -287,14 +287,18 @@ BoundedPtrs compute_node(const Graph& graph, const Node& node, const Values& val
     Types types;
     for (ValueId v : node.inputs) types.push_back(graph.type(v));
     const Context inside{context.contract, context.reading, context.memo, &context.arithmetic(node.op)};
-    if (!lowered) return compute_composite(*expansion(node.op, types), inputs, name, inside, {});
+    const auto as_expanded = [&] {
+      return compute_composite(*expansion(node.op, types), inputs, name, inside, {});
+    };
+    if (!lowered) return as_expanded();
     const bool either = lowered->kind == Deviation::Kind::maybe_lower;
     const Lowering& lowering = *find_lowering(lowered->lowering);
     BoundedPtr as_graph =
         compute_composite(*lowering.graph(node.op, types), inputs, name, inside,
                           {either && context.contract.any_rounding, lowering.narrow_sums})[0];
     if (!either) return {as_graph};
-    BoundedPtr as_op = compute_op(graph, node, inputs, context)[0];
+    const bool is_composite = info(node.op).op_class == OpClass::composite;
+    BoundedPtr as_op = (is_composite ? as_expanded() : compute_op(graph, node, inputs, context))[0];
     add_inner_roundings(as_op, node, name, inputs, context);
     change(as_op, [&](Bounded& b) { cover(b, *as_graph); });
     return {as_op};

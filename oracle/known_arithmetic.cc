@@ -47,9 +47,9 @@ bool online_attention(const Graph& graph, const Region& region, Contract& contra
   bool any = false;
   for (const int n : region.nodes) {
     const Node& node = node_of(graph, n);
-    if (!std::holds_alternative<Sdpa>(node.op)) continue;
-    declare_online_attention(contract, node, graph.type(node.first_output).dtype, most_rescales(graph, node),
-                             contract.arithmetic.exp);
+    const Dtype dtype = graph.type(node.first_output).dtype;
+    if (!std::holds_alternative<Sdpa>(node.op) || !is_narrow(dtype)) continue;
+    declare_online_attention(contract, node, dtype, most_rescales(graph, node), contract.arithmetic.exp);
     any = true;
   }
   return any;
@@ -68,6 +68,8 @@ Grant inner_roundings(int count, std::string_view op = {}) {
     return any;
   };
 }
+
+constexpr std::string_view kAnyOp = "OP";  // in a declaration: the op of the region
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
@@ -95,6 +97,19 @@ void add_customary(std::vector<KnownArithmetic>& all) {
           arithmetic.exp_argument = std::max(arithmetic.exp_argument, 1.5);
         });
       });
+  // 1 - p(t) exp(-x^2) (Abramowitz and Stegun, 7.1.26) is off by 1.5e-7 = 2.5 u before its roundings.
+  add("erf.absolute",
+      "the erf of gelu has an absolute error of 8 units of 2^-24, so that gelu is coarse far below 0",
+      "oneDNN and PyTorch on a CPU do", "arithmetic = {\"erf_absolute\": 8}",
+      [](const Graph&, const Region&, Contract& contract) {
+        return change_arithmetic(contract, [](Arithmetic& arithmetic) {
+          arithmetic.erf_absolute = std::max(arithmetic.erf_absolute, 8.0);
+        });
+      });
+  add("tf32x3", "products of f32 are sums of three products in tf32", "3xTF32 of CUTLASS does",
+      "arithmetic = {\"tf32x3\": True}", flag(&Arithmetic::tf32x3));
+  add("empty_rows_are_zero", "a softmax of a row of -inf is 0", "PyTorch's attention and FlashAttention do",
+      "arithmetic = {\"empty_rows_are_zero\": True}", flag(&Arithmetic::empty_rows_are_zero));
   add("variance.welford", "the variance is computed in one pass", "kernels with Welford's algorithm do",
       "arithmetic = {\"variance\": \"welford\"}", variance(Arithmetic::Variance::welford), true);
   add("variance.moments", "the variance is E[x^2] - E[x]^2", "kernels that sum x and x^2 do",
@@ -120,7 +135,8 @@ void add_losses(std::vector<KnownArithmetic>& all) {
   for (const int count : {1, 2, 4}) {
     const std::string times = count == 1 ? "one value" : std::to_string(count) + " values";
     add("rounded_inside." + std::to_string(count), times + " inside the op may be rounded to its dtype",
-        "rounded_inside = {OP: " + std::to_string(count) + "}", inner_roundings(count));
+        "rounded_inside = {" + std::string(kAnyOp) + ": " + std::to_string(count) + "}",
+        inner_roundings(count));
   }
 }
 
@@ -167,9 +183,18 @@ std::optional<Explained> explain_by_function(const Region& region, const IsWithi
   return best;
 }
 
-std::vector<Diagnosis> diagnoses_of(const std::vector<const KnownArithmetic*>& chosen) {
+// Their declarations name the op of the region where they hold for the ops that are declared.
+std::vector<Diagnosis> diagnoses_of(const std::vector<const KnownArithmetic*>& chosen, const Graph& graph,
+                                    const Region& region) {
   std::vector<Diagnosis> diagnoses;
-  for (const KnownArithmetic* one : chosen) diagnoses.push_back(one->diagnosis);
+  for (const KnownArithmetic* one : chosen) {
+    diagnoses.push_back(one->diagnosis);
+    std::string& declaration = diagnoses.back().declaration;
+    if (const size_t at = declaration.find(kAnyOp); at != std::string::npos) {
+      const Op& op = node_of(graph, region.nodes.back()).op;
+      declaration.replace(at, kAnyOp.size(), quoted(std::string(info(op).name)));
+    }
+  }
   return diagnoses;
 }
 
@@ -197,7 +222,7 @@ std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region&
                           : needs_sharpness ? Within::sharply
                                             : Within::undecided;
     if (within(contract) < needed) return std::nullopt;
-    return Explained{diagnoses_of(chosen), std::move(contract), as_excuse};
+    return Explained{diagnoses_of(chosen, graph, region), std::move(contract), as_excuse};
   };
   Chosen customary;
   for (const KnownArithmetic& one : known_arithmetics()) {

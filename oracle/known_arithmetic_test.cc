@@ -136,5 +136,65 @@ TEST(KnownArithmetic, EveryOneHasItsOwnNameAndADeclaration) {
   }
 }
 
+std::vector<float> gelu_with_erf_off_by(const Tensor& x, double units) {
+  std::vector<float> y;
+  for (const float value : to_f32(x)) {
+    const double v = static_cast<double>(value);
+    y.push_back(static_cast<float>(0.5 * v * (1 + std::erf(v / std::sqrt(2.0)) + units * 0x1p-24)));
+  }
+  return y;
+}
+
+TEST(KnownArithmetic, AnErfWithAnAbsoluteErrorIsNamed) {
+  const Tensor x = normal_data(Dtype::f32, 0);
+  const RegionVerdict verdict = verdict_on(Gelu{}, {x}, gelu_with_erf_off_by(x, 7));
+  EXPECT_EQ(names(verdict), "erf.absolute");
+  EXPECT_EQ(name(verdict.verdict), "precision_policy");
+  EXPECT_EQ(name(verdict_on(Gelu{}, {x}, gelu_with_erf_off_by(x, 12)).verdict), "defect");
+}
+
+// Zeros in place of gelu where it is larger than the error of such an erf.
+TEST(KnownArithmetic, AnAbsoluteErrorOfErfExcusesNoZeros) {
+  const auto below = [](int64_t i) { return -4.5 - 1e-3 * static_cast<double>(i); };
+  const Tensor x = make_tensor({Dtype::f32, {kRows, kWidth}}, below);
+  const RegionVerdict verdict = verdict_on(Gelu{}, {x}, std::vector<float>(kRows * kWidth, 0));
+  EXPECT_EQ(name(verdict.verdict), "defect");
+  EXPECT_TRUE(verdict.arithmetic.empty() || !verdict.arithmetic[0].customary);
+}
+
+// Scores of -inf alone: PyTorch's attention gives 0.
+TEST(KnownArithmetic, AttentionWithoutAFiniteScoreMayBeZero) {
+  const Tensor q = make_tensor({Dtype::f32, {1, 1}}, {1.0});
+  const Tensor k = make_tensor({Dtype::f32, {2, 1}}, {-INFINITY, -INFINITY}),
+               v = make_tensor({Dtype::f32, {2, 1}}, {3, 4});
+  const RegionVerdict verdict = verdict_on(Sdpa{}, {q, k, v}, {0});
+  EXPECT_EQ(names(verdict), "empty_rows_are_zero");
+  EXPECT_NE(name(verdict.verdict), "exceptional");
+  EXPECT_EQ(name(verdict_on(Sdpa{}, {q, k, v}, {0.5F}).verdict), "exceptional");
+}
+
+// In f32 nothing is rounded inside of attention, so that its rounding excuses nothing.
+TEST(KnownArithmetic, AttentionInF32IsNotNamedOnline) {
+  const Tensor q = make_tensor({Dtype::f32, {1, 2}}, {0.3, 0.7}),
+               v = make_tensor({Dtype::f32, {2, 1}}, {3, 4});
+  const Tensor k = make_tensor({Dtype::f32, {2, 2}}, {0.1, 0.2, 0.5, 0.9});
+  const RegionVerdict verdict = verdict_on(Sdpa{}, {q, k, v}, {3.61F});
+  EXPECT_EQ(names(verdict).find("online"), std::string::npos) << names(verdict);
+  EXPECT_EQ(name(verdict.verdict), "defect");
+}
+
+TEST(KnownArithmetic, ARoundingInsideIsDeclaredForTheOp) {
+  const Tensor x = normal_data(Dtype::bf16, 0);
+  std::vector<float> y;
+  for (const float value : to_f32(x)) {
+    const float rounded =
+        static_cast<float>(store(Dtype::bf16, std::tanh(static_cast<double>(value) * 0.7978845608)));
+    y.push_back(0.5F * value * (1 + rounded));
+  }
+  const RegionVerdict verdict = verdict_on(Gelu{Gelu::Form::tanh}, {x}, y);
+  for (const Diagnosis& one : verdict.arithmetic)
+    EXPECT_EQ(one.declaration.find("OP"), std::string::npos) << one.declaration;
+}
+
 }  // namespace
 }  // namespace fusesmith::oracle

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/expand.h"
+
 namespace fusesmith::oracle {
 namespace {
 
@@ -103,6 +105,36 @@ std::optional<Graph> softmax_of_parts(const Op& op, TypeSpan inputs) {
   return built(b, b.node(Div{}, {e, b.node(ReduceSum{axes, true}, {e}, "sum")}, "quotient"));
 }
 
+// As rotate_half of Hugging Face's transformers: x cos + rotated x sin, each product rounded.
+std::optional<Graph> rope_of_products(const Op& op, TypeSpan inputs) {
+  const auto* rope = std::get_if<Rope>(&op);
+  if (!rope || rope->pairing != Rope::Pairing::half || !is_narrow(inputs[0].dtype)) return std::nullopt;
+  Builder b;
+  const ValueId x = b.input("x", inputs[0], Constant{0}), cos = b.input("cos", inputs[1], Constant{0}),
+                sin = b.input("sin", inputs[2], Constant{0});
+  const int64_t size = inputs[0].shape.back(), rotated = rope->rotated(size), half = rotated / 2;
+  const ValueId left = b.node(Slice{-1, 0, half}, {x}, "left"),
+                right = b.node(Slice{-1, half, rotated}, {x}, "right");
+  const auto turned = [&](Op sum, ValueId first, ValueId second, const std::string& name) {
+    return b.node(std::move(sum),
+                  {b.node(Mul{}, {first, cos}, name + "_cos"), b.node(Mul{}, {second, sin}, name + "_sin")},
+                  name);
+  };
+  std::vector<ValueId> parts = {turned(Sub{}, left, right, "left_turned"),
+                                turned(Add{}, right, left, "right_turned")};
+  if (rotated < size) parts.push_back(b.node(Slice{-1, rotated, size}, {x}, "rest"));
+  return built(b, b.node(Concat{-1}, parts, "turned"));
+}
+
+// q and k are multiplied by the root of the scale, as before their product in f16 to avoid an overflow.
+std::optional<Graph> sdpa_scale_on_both(const Op& op, TypeSpan inputs) {
+  const auto* sdpa = std::get_if<Sdpa>(&op);
+  if (!sdpa || sdpa->scale_on == Sdpa::ScaleOn::both) return std::nullopt;
+  Sdpa both = *sdpa;
+  both.scale_on = Sdpa::ScaleOn::both;
+  return expansion(both, inputs);
+}
+
 constexpr Lowering kLowerings[] = {
     {"einsum.sum_first", "axes of one operand alone are summed, and the sums rounded, before the product",
      einsum_sum_first, false, "PyTorch"},
@@ -117,6 +149,10 @@ constexpr Lowering kLowerings[] = {
      rms_norm_weight_after, false, "LlamaRMSNorm of Hugging Face's transformers"},
     {"silu.of_sigmoid", "the sigmoid is rounded before the product with x", silu_of_sigmoid, false,
      "models that are exported to ONNX"},
+    {"rope.of_products", "products with cosines and sines are rounded before they are added",
+     rope_of_products, false, "apply_rotary_pos_emb of Hugging Face's transformers"},
+    {"sdpa.scale_on_both", "q and k are multiplied by the root of the scale before their product",
+     sdpa_scale_on_both, false, "PyTorch's math attention"},
     {"softmax.of_parts", "differences, exponentials and their sum are rounded", softmax_of_parts, false,
      "code of an array library"},
 };

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "backends/remote/remote_plan.h"
+#include "backends/remote/worker_names.h"
 #include "graph/expand.h"
 
 namespace fusesmith::backends {
@@ -311,8 +312,10 @@ class RemoteBackend : public Backend {
     }
     auto plan = parse_plan(graph, reply.header);
     if (!plan) throw WorkerError(Kind::bad_reply, pool_->spec().name, plan.problem());
-    // What the case does not allow no worker can declare.
+    // What the case does not allow no compiler can declare. A function of a user has no other mode.
+    const WorkerKind* kind = worker_kind(pool_->spec().name);
     for (Region& region : plan->regions) {
+      if (kind && !kind->compiles) break;
       region.contract.arithmetic.tf32 &= options.tf32;
       for (auto& [op, arithmetic] : region.contract.arithmetic_of) arithmetic.tf32 &= options.tf32;
     }

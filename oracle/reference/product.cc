@@ -11,6 +11,11 @@
 // tf32: an f32 operand a is read as a' with |a' - a| <= w |a|. w = 2^-10 if the lower 13 bits are cut off,
 // half of that if they are rounded, and 0 if they are 0. With these errors of both operands, the propagated
 // error is at most ((1 + w)^2 - 1) s = (2 w + w^2) s.
+//
+// tf32x3: a = a1 + a2 + a3 with a1 and a2 in tf32, |a2| <= 2^-10 |a|, |a3| <= 2^-20 |a| if both are cut off,
+// and the computed a1 b1 + a1 b2 + a2 b1 lacks a2 b2 and what has a3 or b3: (1 + 2 + small) 2^-20 |a b|. With
+// w = 2^-19 the errors of both operands cover that. There are three terms for each product (3xTF32 of
+// CUTLASS).
 #include <Eigen/Core>
 #include <algorithm>
 #include <bit>
@@ -44,16 +49,16 @@ bool is_tf32(double x) {
   return static_cast<double>(f) == x && (std::bit_cast<uint32_t>(f) & 0x1fffu) == 0;
 }
 
-// An f32 operand as tensor cores may read it. Subnormals may be off by w times the smallest normal number.
-// A value that may round to more than the largest tf32 number may become infinite.
-Bounded read_as_tf32(const Bounded& x) {
-  constexpr double w = 0x1p-10, overflows = 0x1.ffep127;
+// An f32 operand as tensor cores may read it, as one number of tf32 or as two. The smallest of these is
+// 2^-136. A value that may round to more than the largest tf32 number may become infinite.
+Bounded read_as_tf32(const Bounded& x, double w) {
+  constexpr double overflows = 0x1.ffep127;
   Bounded read = x;
   for (size_t i = 0; i < x.v.size(); ++i) {
     const double e = x.error(i), largest = std::fabs(x.v[i]) + e;
     if (e == 0 && is_tf32(x.v[i])) continue;
     if (std::isinf(e)) continue;
-    read.set(i, x.v[i], largest >= overflows ? kInfinity : e + w * std::fmax(largest, 0x1p-126));
+    read.set(i, x.v[i], largest >= overflows ? kInfinity : e + std::fmax(w * largest, 0x1p-136));
   }
   return read;
 }
@@ -127,7 +132,7 @@ void gather(const Bounded& x, const std::vector<int64_t>& rows, const std::vecto
 // has an error of 5 u of it for each slice (A100; with slices of 8 or more the error is below 1 u for each
 // term).
 double roundings(double k, const Arithmetic& arithmetic) {
-  const double any_order = arithmetic.tf32 ? 1.25 * k + 4 : k + 2;
+  const double any_order = arithmetic.tf32x3 ? 3.75 * k + 4 : arithmetic.tf32 ? 1.25 * k + 4 : k + 2;
   return arithmetic.sum_height > 0 ? std::fmin(any_order, arithmetic.sum_height) : any_order;
 }
 
@@ -292,8 +297,11 @@ Bounded multiply_as_read(const Factors& p, const TensorType& out) {
 Bounded multiply(const Factors& p, const TensorType& out) {
   Arithmetic arithmetic = p.arithmetic;
   arithmetic.tf32 = arithmetic.tf32 && p.a.type.dtype == Dtype::f32;
-  if (!arithmetic.tf32) return multiply_as_read({p.a, p.b, p.bias, p.view, arithmetic}, out);
-  const Bounded a = read_as_tf32(p.a), b = read_as_tf32(p.b);
+  arithmetic.tf32x3 = arithmetic.tf32x3 && !arithmetic.tf32 && p.a.type.dtype == Dtype::f32;
+  if (!arithmetic.tf32 && !arithmetic.tf32x3)
+    return multiply_as_read({p.a, p.b, p.bias, p.view, arithmetic}, out);
+  const double w = arithmetic.tf32 ? 0x1p-10 : 0x1p-19;
+  const Bounded a = read_as_tf32(p.a, w), b = read_as_tf32(p.b, w);
   return multiply_as_read({a, b, p.bias, p.view, arithmetic}, out);
 }
 

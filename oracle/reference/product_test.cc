@@ -290,6 +290,38 @@ TEST(Tf32, EveryOrderStaysInBounds) {
   }
 }
 
+float large_part(float x) { return truncated(x); }
+float small_part(float x) { return rounded(x - truncated(x)); }
+
+// Three products of parts, added in one order or another; the product of small parts is left out.
+TEST(Tf32, ThreeProductsStayInBounds) {
+  Arithmetic arithmetic;
+  arithmetic.tf32x3 = true;
+  double worst = 0;
+  for (int64_t depth : {1, 3, 64, 500}) {
+    Rng rng(static_cast<uint64_t>(depth));
+    const Tensor a = operand(rng, Data::normal, Dtype::f32, 3, depth, true),
+                 b = operand(rng, Data::normal, Dtype::f32, 4, depth, false);
+    const Bounded y = evaluate_op(Matmul{false, true}, {Bounded(a), Bounded(b)}, arithmetic);
+    const std::vector<float> fa = to_f32(a), fb = to_f32(b);
+    for (size_t i = 0; i < y.v.size(); ++i) {
+      float large = 0, small = 0;
+      for (size_t k = 0; k < static_cast<size_t>(depth); ++k) {
+        const float p = fa[i / 4 * static_cast<size_t>(depth) + k],
+                    q = fb[i % 4 * static_cast<size_t>(depth) + k];
+        small += large_part(p) * small_part(q);
+        small += small_part(p) * large_part(q);
+        large += large_part(p) * large_part(q);
+      }
+      const double error = std::fabs(static_cast<double>(small + large) - y.v[i]);
+      EXPECT_LE(error, y.error(i)) << "K=" << depth;
+      worst = std::fmax(worst, error / y.error(i));
+    }
+  }
+  EXPECT_GT(worst, 0.05);  // the bound is not idle
+  EXPECT_LT(worst, 1);
+}
+
 // tf32 where ieee was asked is seen; bf16 values in f32 are the same in both.
 TEST(Tf32, OnlyInexactOperandsOfF32Count) {
   Rng rng(3);

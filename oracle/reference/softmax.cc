@@ -17,6 +17,10 @@ struct Row {
   std::vector<double> x, dx, t, p, e;
 };
 
+bool is_row_of_minus_infinity(const Row& row) {
+  return std::all_of(row.x.begin(), row.x.end(), [](double x) { return x == -kInfinity; });
+}
+
 // Whether every element of the row's softmax is NaN.
 bool is_nan_row(const Row& row, double& max) {
   max = -kInfinity;
@@ -64,6 +68,8 @@ void softmax_row(Row& row, const Arithmetic& arithmetic) {
   const size_t n = row.x.size();
   double max = 0;
   if (is_unknown(row)) return void(row.p.assign(n, 0)), void(row.e.assign(n, kInfinity));
+  if (arithmetic.empty_rows_are_zero && is_row_of_minus_infinity(row))
+    return void(row.p.assign(n, 0)), void(row.e.assign(n, 0));
   if (is_nan_row(row, max)) return void(row.p.assign(n, kNaN)), void(row.e.assign(n, 0));
   if (is_exact(row, max)) return exact_row(row, max);
   const double reach = reach_of_maximum(row, max);

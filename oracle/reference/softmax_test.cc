@@ -270,5 +270,17 @@ TEST(Softmax, AlongAnInnerAxis) {
   }
 }
 
+TEST(Softmax, ARowOfMinusInfinityIsZeroWhereThatIsDeclared) {
+  const Bounded x(make_tensor({Dtype::f32, {2, 3}},
+                              {kMinusInf, kMinusInf, kMinusInf, kMinusInf, 1, static_cast<double>(NAN)}));
+  Arithmetic arithmetic;
+  EXPECT_TRUE(std::isnan(evaluate_op(Softmax{}, {x}, arithmetic).v[0]));
+  arithmetic.empty_rows_are_zero = true;
+  const Bounded y = evaluate_op(Softmax{}, {x}, arithmetic);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(y.v[i], 0);
+  for (size_t i = 3; i < 6; ++i) EXPECT_TRUE(std::isnan(y.v[i]));  // a NaN stays
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(y.error(i), 0);
+}
+
 }  // namespace
 }  // namespace fusesmith::oracle
