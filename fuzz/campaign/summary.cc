@@ -138,6 +138,9 @@ std::string summary_text(const Stats& stats, const WorkDirectory& directory, con
     text += counted(stats.exact_cases, "case") +
             " with exact data: every element of every region has exactly one correct bit pattern\n\n";
   text += resolution_text(stats, flags);
+  if (!stats.arithmetic.empty())
+    text += counts_table("customary arithmetic that no contract declares", "cases", stats.arithmetic).text() +
+            "\n";
   if (stats.metamorphic_cases > 0) text += metamorphic_text(stats) + "\n\n";
   if (!stats.unsupported.empty())
     text += counts_table("unsupported, because", "cases", stats.unsupported).text() + "\n";

@@ -190,7 +190,8 @@ Stats stats_of(const Place& place) {
   read_counts(place, "patterns_fired", stats.patterns);
   read_counts(place, "findings", stats.findings);
   if (place.member("known")) read_counts(place, "known", stats.known);  // older files have none
-  if (const auto gpus = place.member("gpus")) {                         // older files have none
+  if (place.member("arithmetic")) read_counts(place, "arithmetic", stats.arithmetic);
+  if (const auto gpus = place.member("gpus")) {  // older files have none
     for (const auto& [uuid, gpu] : gpus->members()) {
       stats.gpus[uuid].name = read_value<std::string>(gpu, "name");
       if (const auto why = gpu.member("quarantined")) why->read(stats.gpus[uuid].quarantined);
@@ -235,6 +236,7 @@ void Stats::add(const CaseOutcome& outcome) {
   ++verdicts[static_cast<size_t>(outcome.verdict)];
   if (!outcome.signature.empty()) ++findings[outcome.signature];
   for (const std::string& issue : outcome.known) ++known[issue];
+  for (const std::string& one : outcome.arithmetic) ++arithmetic[one];
   if (!outcome.unsupported.empty()) {
     const bool counted = unsupported.contains(outcome.unsupported) || unsupported.size() < kMaxReasons;
     ++unsupported[counted ? outcome.unsupported : std::string(kOtherReasons)];
@@ -260,6 +262,7 @@ void Stats::add(const Stats& other) {
   add_counts(patterns, other.patterns);
   add_counts(findings, other.findings);
   add_counts(known, other.known);
+  add_counts(arithmetic, other.arithmetic);
   metamorphic_cases += other.metamorphic_cases;
   add_counts(metamorphic_checks, other.metamorphic_checks);
   baseline_resolutions.add(other.baseline_resolutions);
@@ -315,6 +318,7 @@ std::string to_json(const Stats& stats) {
                {"coverage", coverage_json(stats)},
                {"findings", stats.findings},
                {"known", stats.known},
+               {"arithmetic", stats.arithmetic},
                {"gpus", gpus_json(stats)},
                {"metamorphic", {{"cases", stats.metamorphic_cases}, {"checks", stats.metamorphic_checks}}},
                {"resolution", resolutions_json(stats)},

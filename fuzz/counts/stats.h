@@ -25,8 +25,10 @@ using Counts = std::map<std::string, int64_t>;
 // What one case adds.
 struct CaseOutcome {
   VerdictClass verdict = VerdictClass::identical;
-  std::string signature;              // of a finding, else empty
-  std::vector<std::string> known;     // issues that the case fails by, each once
+  std::string signature;           // of a finding, else empty
+  std::vector<std::string> known;  // issues that the case fails by, each once
+  std::vector<std::string>
+      arithmetic;                     // customary ones without which the case would fail, by name, each once
   std::string unsupported;            // reason
   std::string out_of_memory;          // reason
   std::vector<std::string> patterns;  // of every region of the candidate, once for each
@@ -59,8 +61,9 @@ struct Stats {
   std::array<int64_t, kVerdictNames.size()> verdicts{};
   Counts unsupported, patterns, findings;  // by reason, name, signature
   Counts known;                            // cases that fail by a known issue, by its name
-  int64_t metamorphic_cases = 0;           // with at least one metamorphic check
-  Counts metamorphic_checks;               // by name
+  Counts arithmetic;  // cases that are right only with a customary arithmetic, by its name (docs/verdicts.md)
+  int64_t metamorphic_cases = 0;  // with at least one metamorphic check
+  Counts metamorphic_checks;      // by name
   // By UUID, those that --gpus chose, in this call of the command or an earlier one.
   struct UsedGpu {
     std::string name, quarantined;  // why; empty: it works, as far as is known

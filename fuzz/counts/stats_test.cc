@@ -26,6 +26,7 @@ Stats sample_stats() {
   stats.verdicts[10] = 1;
   stats.findings["defect-x"] = 1;
   stats.known["ort-add"] = 2;
+  stats.arithmetic["rms_norm.weight_after"] = 3;
   stats.unsupported["no kernel \"for\" \xc3\xa9"] = 0;
   stats.coverage.nodes = 9;
   stats.coverage.cases = 5;

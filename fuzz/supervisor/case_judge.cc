@@ -1,5 +1,7 @@
 #include "fuzz/supervisor/case_judge.h"
 
+#include <set>
+
 #include "fuzz/findings/finding.h"
 #include "fuzz/report/first_report.h"
 #include "fuzz/run/metamorphic.h"
@@ -80,6 +82,16 @@ void add_coverage(CaseOutcome& outcome, const CampaignCase& judged) {
   add_graph_events(outcome.events, judged.test_case.graph, judged.parts.style);
 }
 
+// The names, each once, of what regions do that their contracts do not say.
+std::vector<std::string> customary_arithmetic(const Verdict& verdict) {
+  std::set<std::string> names;
+  for (const BackendVerdict* backend : {&verdict.baseline, &verdict.candidate})
+    for (const RegionVerdict& region : backend->regions)
+      for (const Diagnosis& one : region.arithmetic)
+        if (one.customary) names.insert(one.name);
+  return {names.begin(), names.end()};
+}
+
 Finished finished_of(const Verdict& verdict, const Case& test_case) {
   Finished finished;
   CaseOutcome& outcome = finished.outcome;
@@ -90,6 +102,7 @@ Finished finished_of(const Verdict& verdict, const Case& test_case) {
   for (const RegionVerdict& region : verdict.candidate.regions)
     outcome.patterns.insert(outcome.patterns.end(), region.patterns.begin(), region.patterns.end());
   for (const KnownFailure& failure : verdict.known) outcome.known.push_back(failure.issue);
+  outcome.arithmetic = customary_arithmetic(verdict);
   if (!verdict.finding && verdict.verdict <= VerdictClass::inconclusive) {
     outcome.baseline_resolution = resolution_of(verdict.baseline);
     outcome.candidate_resolution = resolution_of(verdict.candidate);

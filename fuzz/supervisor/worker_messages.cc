@@ -37,8 +37,8 @@ void transfer(Archive& archive, GenerationCoverage& coverage) {
 
 template <class Archive>
 void transfer(Archive& archive, CaseOutcome& outcome) {
-  archive(outcome.verdict, outcome.signature, outcome.known, outcome.unsupported, outcome.out_of_memory,
-          outcome.patterns, outcome.coverage, outcome.events, outcome.metamorphic,
+  archive(outcome.verdict, outcome.signature, outcome.known, outcome.arithmetic, outcome.unsupported,
+          outcome.out_of_memory, outcome.patterns, outcome.coverage, outcome.events, outcome.metamorphic,
           outcome.baseline_resolution, outcome.candidate_resolution, outcome.exact, outcome.invalid);
 }
 
