@@ -31,7 +31,7 @@ HALVES = ("f16", "bf16")
 @dataclass(frozen=True)
 class Kernel:
     """`computes`: an op, or a function that makes a graph. A second judgement gets the attributes `declares` of the
-    function, and those of the op in `more`, where the first needs them."""
+    function, where the first needs them."""
 
     origin: str
     name: str
@@ -39,7 +39,6 @@ class Kernel:
     computes: Any
     arguments: dict = field(default_factory=dict)  # of judge
     declares: dict = field(default_factory=dict)
-    more: dict = field(default_factory=dict)
 
     def subject(self):
         return self.computes if isinstance(self.computes, str) else self.computes()
@@ -53,10 +52,20 @@ def declared(kernel):
     return run
 
 
-def on_gpu(function):
+def placed(tensor):
+    """On the GPU, with the same strides and alignment: .cuda() would close the gaps between padded rows."""
+    if not tensor.numel():
+        return tensor.cuda()
+    first = tensor.data_ptr() % 16 // tensor.element_size()
+    last = first + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    memory = torch.empty(last + 1, dtype=tensor.dtype, device="cuda")
+    return memory.as_strided(tensor.shape, tensor.stride(), first).copy_(tensor)
+
+
+def on_gpu(function, place=placed):
     def run(*inputs):
         with torch.no_grad():
-            return function(*(tensor.cuda() for tensor in inputs))
+            return function(*map(place, inputs))
     return run
 
 
@@ -154,7 +163,7 @@ def of_liger():
         kernel("geglu", on_gpu(liger.LigerGELUMulFunction.apply), gelu, **few),
         kernel("swiglu", on_gpu(liger.LigerSiLUMulFunction.apply),
                graph(TWO, lambda g, a, b: g.mul(g.silu(a), b)), **few),
-        kernel("rope", liger_rope(None), rotations, {"rounded_inside": {"rope": 2}}, shapes=ROPE_SIZES),
+        kernel("rope", liger_rope(None), rotations, {"lowerings": ["rope.of_products"]}, shapes=ROPE_SIZES),
         kernel("rope, as Llama's definition", liger_rope(None), graph(HEADS_AND_ANGLES, rope_of_products),
                shapes=ROPE_SIZES),
         kernel("rope, tables in f32", liger_rope(torch.float32), rotations, shapes=ROPE_SIZES),
@@ -200,25 +209,24 @@ def of_tutorials():
 
 
 def attention(backend, causal=False):
+    """An error of a GPU's address, as of a vector load between padded rows, would end the process: so .cuda()."""
     def run(q, k, v, mask=None):
-        """PyTorch gives 0 where a query has no key."""
         with sdpa_kernel(backend):
-            made = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
-        return made if mask is None else made.masked_fill(~mask.any(-1)[:, None], float("nan"))
-    return on_gpu(run)
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
+    return on_gpu(run, torch.Tensor.cuda)
 
 
 def of_torch():
     online = {"attention": "online", "arithmetic": {"exp": 48}}
-    both = {"scale_on": "both"}
+    both = {"lowerings": ["sdpa.scale_on_both"]}
     every = ("none", "causal", "boolean")
-    for backend, dtypes, masks, declares, more in (
-            (SDPBackend.FLASH_ATTENTION, HALVES, ("none", "causal"), online, {}),
-            (SDPBackend.EFFICIENT_ATTENTION, HALVES, every, online, {}),
-            (SDPBackend.EFFICIENT_ATTENTION, ("f32",), every, {}, {}),
-            (SDPBackend.CUDNN_ATTENTION, HALVES, every, online, {}),
-            (SDPBackend.MATH, HALVES, every, {}, {}),
-            (SDPBackend.MATH, ("f32",), every, {}, both)):
+    for backend, dtypes, masks, declares in (
+            (SDPBackend.FLASH_ATTENTION, HALVES, ("none", "causal"), online),
+            (SDPBackend.EFFICIENT_ATTENTION, HALVES, every, online),
+            (SDPBackend.EFFICIENT_ATTENTION, ("f32",), every, {"arithmetic": {"tf32x3": True}}),
+            (SDPBackend.CUDNN_ATTENTION, HALVES, every, online),
+            (SDPBackend.MATH, HALVES, every, {}),
+            (SDPBackend.MATH, ("f32",), every, both)):
         for mask in masks:
             sizes = {"D": HEADS}
             if backend == SDPBackend.CUDNN_ATTENTION:  # has no kernel for one query or one key
@@ -226,23 +234,40 @@ def of_torch():
             name = f"{backend.name.lower()}, {'f32' if 'f32' in dtypes else '16 bits'}, mask {mask}"
             yield Kernel("PyTorch", name, attention(backend, mask == "causal"), "sdpa",
                          {"mask": mask, "inputs": 4 if mask == "boolean" else 3, "dtypes": dtypes, "fills": MILD,
-                          "shapes": sizes}, declares, more)
+                          "shapes": sizes}, declares if mask != "boolean" else with_empty_rows(declares))
 
 
-# What is known of those that fail, by the beginning of the name.
+def with_empty_rows(declares):
+    """PyTorch gives 0 where a query has no key."""
+    return {**declares, "arithmetic": {**declares.get("arithmetic", {}), "empty_rows_are_zero": True}}
+
+
+# What is known of them, by the beginning of the name: what makes them fail, or why one is called so.
 FINDINGS = {
-    "Liger: rms_norm, no casts": "In bf16, the squares are rounded, and they are summed in bf16.",
-    "Liger: group_norm": "In bf16, the squares are rounded, and both sums of E[x^2] - E[x]^2 are in bf16. In f32, the "
-                         "difference loses digits where the mean is large.",
-    "Liger: rope": "With one position and several batches and heads, the kernel takes the stride of the axis of "
-                   "positions, which is then that of the heads, and computes later batches from the wrong rows. In "
-                   "bf16, the products are rounded, as in Llama's definition.",
+    "Liger: rms_norm, no casts": (
+        "In 16 bits, the squares are rounded, and they are summed in 16 bits. In f16 the sum is infinite above 65504, "
+        "and the result 0."),
+    "Liger: group_norm": (
+        "In 16 bits, the squares are rounded, and both sums of E[x^2] - E[x]^2 are in 16 bits. In f32, the difference "
+        "loses digits where the mean is large: right with the declaration."),
+    "Liger: rope": (
+        "With one position and several batches and heads, the kernel takes the stride of the axis of positions, which "
+        "is then that of the heads, and computes later batches from the wrong rows."),
+    "Liger: cross_entropy": (
+        "Not a mistake: a row with +inf gives NaN, as with PyTorch's cross_entropy. The graph that describes the "
+        "kernel has a logsumexp, which is +inf there."),
     "Liger: relu_squared": "NaN becomes 0: Triton's maximum ignores NaN.",
-    "Triton's tutorials: matmul of f32, tf32": "The matrix units read the upper 19 bits of each operand: tl.dot cuts "
-                                               "them off and does not round.",
-    "PyTorch: efficient_attention, f32": "Operands are sums of two tf32 numbers, and products are sums of three: the "
-                                         "first is cut off, the second rounded, and the rest is lost.",
-    "PyTorch: math, f32": "q and k are both multiplied by the root of the scale, and both products are rounded.",
+    "Triton's tutorials: matmul of f32, tf32": (
+        "The matrix units read the upper 19 bits of each operand: tl.dot cuts them off and does not round. With the "
+        "declaration nothing fails, but some bounds are too wide to tell."),
+    "PyTorch: efficient_attention, f32": (
+        "No mistake, and not tf32, as the sentence says: products are sums of three, and in this case exact. Scores "
+        "are multiplied by scale * log2(e) before their maximum is subtracted, so that the error of an exponential "
+        "grows with the scores (here -1088 and -1072) and not with their difference. No declaration says so. The same "
+        "in PyTorch on a CPU is off by as much."),
+    "PyTorch: cudnn_attention, 16 bits, mask boolean": (
+        "A query without a key gets a mean of the values (1 where each is 1), as if hidden scores were finite numbers. "
+        "By definition it is NaN; efficient and math attention give 0."),
 }
 
 KERNELS = [*(of_liger() if liger else []), *of_tutorials(), *of_torch()]

@@ -1,6 +1,7 @@
 """The algorithms of Triton's tutorials, written anew: a sum of vectors, softmax, products, layer norm and attention.
 
-Tensors come from the CPU and go to the GPU; the result stays there.
+Tensors come from the CPU and go to the GPU; the result stays there. The kernels want them contiguous, as the tutorials'
+own functions check, or as their examples pass them.
 """
 
 import torch
@@ -11,6 +12,10 @@ EPS = 1e-5
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
+def on_gpu(tensor):
+    return tensor.cuda().contiguous()
+
+
 @triton.jit
 def add_kernel(a, b, y, count, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -19,7 +24,7 @@ def add_kernel(a, b, y, count, BLOCK: tl.constexpr):
 
 
 def vector_add(a, b):
-    a, b = a.cuda(), b.cuda()
+    a, b = on_gpu(a), on_gpu(b)
     y = torch.empty_like(a)
     add_kernel[(triton.cdiv(y.numel(), 128),)](a, b, y, y.numel(), BLOCK=128)
     return y
@@ -36,7 +41,7 @@ def softmax_kernel(x, y, rows, columns, BLOCK: tl.constexpr):
 
 
 def fused_softmax(x):
-    x = x.cuda()
+    x = on_gpu(x)
     y, columns = torch.empty_like(x), x.shape[-1]
     rows = x.numel() // columns
     softmax_kernel[(min(rows, 64),)](x, y, rows, columns, BLOCK=triton.next_power_of_2(columns))
@@ -81,7 +86,7 @@ def matmul_kernel(a, b, y, rows, columns, depth, M: tl.constexpr, N: tl.constexp
 
 
 def product(a, b, leaky=False, precision="tf32"):
-    a, b = a.cuda(), b.cuda()
+    a, b = on_gpu(a), on_gpu(b)
     (rows, depth), columns = a.shape, b.shape[1]
     y = torch.empty(rows, columns, dtype=a.dtype, device=a.device)
     tiles = triton.cdiv(rows, 32) * triton.cdiv(columns, 64)
@@ -129,7 +134,7 @@ def grouped_kernel(lefts, rights, results, sizes, problems, M: tl.constexpr, N: 
 
 def grouped_products(a, b, c, d):
     """a @ b and c @ d in one launch."""
-    pairs = [(a.cuda(), b.cuda()), (c.cuda(), d.cuda())]
+    pairs = [(on_gpu(a), on_gpu(b)), (on_gpu(c), on_gpu(d))]
     made = [torch.empty(x.shape[0], y.shape[1], dtype=x.dtype, device=x.device) for x, y in pairs]
     pointers = [torch.tensor([t.data_ptr() for t in tensors], device="cuda")
                 for tensors in ([x for x, _ in pairs], [y for _, y in pairs], made)]
@@ -163,7 +168,7 @@ def layer_norm_kernel(x, weight, bias, y, columns, eps, BLOCK: tl.constexpr):
 
 
 def layer_norm(x, weight, bias):
-    x, weight, bias = x.cuda(), weight.cuda(), bias.cuda()
+    x, weight, bias = on_gpu(x), on_gpu(weight), on_gpu(bias)
     y, columns = torch.empty_like(x), x.shape[-1]
     layer_norm_kernel[(x.numel() // columns,)](x, weight, bias, y, columns, EPS, BLOCK=128)
     return y
@@ -200,7 +205,7 @@ def attention_kernel(q, k, v, y, queries, keys, scale, D: tl.constexpr, M: tl.co
 
 
 def attend(q, k, v, causal):
-    q, k, v = q.cuda(), k.cuda(), v.cuda()
+    q, k, v = on_gpu(q), on_gpu(k), on_gpu(v)
     y, width = torch.empty_like(q), q.shape[-1]
     grid = triton.cdiv(q.shape[2], 64), q.shape[0] * q.shape[1]
     attention_kernel[grid](q, k, v, y, q.shape[2], k.shape[2], width**-0.5, D=width, M=64, N=32, CAUSAL=causal)
