@@ -6,6 +6,7 @@ const std::map<std::string, double Arithmetic::*>& function_errors() {
   static const std::map<std::string, double Arithmetic::*> errors = {
       {"exp", &Arithmetic::exp},
       {"exp_argument", &Arithmetic::exp_argument},
+      {"exp_scores", &Arithmetic::exp_scores},
       {"erf", &Arithmetic::erf},
       {"tanh", &Arithmetic::tanh},
       {"log", &Arithmetic::log},

@@ -49,6 +49,9 @@ struct Arithmetic {
   // Relative error of the argument of an exponential, in units of u: of exp by base 2, 1.5 (x log2(e) is
   // rounded, and log2(e) is off by 0.22 u), so that the error grows with |x|.
   double exp_argument = 0;
+  // Relative error of each element of a softmax, in units of u, before the maximum is subtracted: of scores
+  // that are multiplied by log2(e) first, 1.5.
+  double exp_scores = 0;
   double erf = 2;
   double tanh = 4;
   double log = 2;

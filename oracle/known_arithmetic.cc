@@ -80,13 +80,13 @@ void add_customary(std::vector<KnownArithmetic>& all) {
                    std::move(grant),
                    needs_sharpness});
   };
+  add("attention.online", "probabilities are rounded before they are normalised, and scores stay in f32",
+      "FlashAttention (arXiv:2205.14135) does", "attention = \"online\"", online_attention);
   for (const Lowering& how : lowerings()) {
     if (*how.who)
       add(how.name, how.doc, how.who + std::string(" does"), "lowerings = [" + quoted(how.name) + "]",
           lowering(how));
   }
-  add("attention.online", "probabilities are rounded before they are normalised, and scores stay in f32",
-      "FlashAttention (arXiv:2205.14135) does", "attention = \"online\"", online_attention);
   add("logsumexp.rounded_inside", "the sum of exponentials and its logarithm are rounded", "PyTorch does",
       "rounded_inside = {\"logsumexp\": 2}", inner_roundings(2, LogSumExp::info.name));
   add("exp.base_2", "exp(x) is computed by base 2, with an error that grows with |x|",
@@ -96,6 +96,20 @@ void add_customary(std::vector<KnownArithmetic>& all) {
           arithmetic.exp = std::max(arithmetic.exp, 4.0);
           arithmetic.exp_argument = std::max(arithmetic.exp_argument, 1.5);
         });
+      });
+  add("softmax.scores_in_base_2", "scores are multiplied by log2(e) before their maximum is subtracted",
+      "Triton's tutorial and PyTorch's memory-efficient attention do",
+      "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5, \"exp_scores\": 1.5}",
+      [](const Graph& graph, const Region& region, Contract& contract) {
+        const bool has_softmax = std::any_of(region.nodes.begin(), region.nodes.end(), [&](int n) {
+          const Op& op = node_of(graph, n).op;
+          return std::holds_alternative<Softmax>(op) || std::holds_alternative<Sdpa>(op);
+        });
+        return has_softmax && change_arithmetic(contract, [](Arithmetic& arithmetic) {
+                 arithmetic.exp = std::max(arithmetic.exp, 4.0);
+                 arithmetic.exp_argument = std::max(arithmetic.exp_argument, 1.5);
+                 arithmetic.exp_scores = std::max(arithmetic.exp_scores, 1.5);
+               });
       });
   // 1 - p(t) exp(-x^2) (Abramowitz and Stegun, 7.1.26) is off by 1.5e-7 = 2.5 u before its roundings.
   add("erf.absolute",

@@ -196,5 +196,30 @@ TEST(KnownArithmetic, ARoundingInsideIsDeclaredForTheOp) {
     EXPECT_EQ(one.declaration.find("OP"), std::string::npos) << one.declaration;
 }
 
+// In f32, with 2^y in place of exp; `wrong`: a factor of the first score.
+std::vector<float> softmax_of_scaled(const Tensor& x, float wrong = 1) {
+  const std::vector<float> values = to_f32(x);
+  constexpr float kLog2E = 1.44269504F;
+  std::vector<float> y;
+  for (int64_t r = 0; r < kRows; ++r) {
+    std::vector<float> scaled;
+    for (int64_t i = 0; i < kWidth; ++i)
+      scaled.push_back(values[static_cast<size_t>(r * kWidth + i)] * kLog2E * (i == 0 ? wrong : 1));
+    const float max = *std::max_element(scaled.begin(), scaled.end());
+    float sum = 0;
+    for (float& score : scaled) score = std::exp2(score - max), sum += score;
+    for (const float e : scaled) y.push_back(e / sum);
+  }
+  return y;
+}
+
+TEST(KnownArithmetic, ScoresInBase2AreNamed) {
+  const Tensor x = normal_data(Dtype::f32, 1000);
+  const RegionVerdict verdict = verdict_on(Softmax{}, {x}, softmax_of_scaled(x));
+  EXPECT_EQ(name(verdict.verdict), "precision_policy");
+  EXPECT_EQ(names(verdict), "softmax.scores_in_base_2");
+  EXPECT_EQ(name(verdict_on(Softmax{}, {x}, softmax_of_scaled(x, 1.00001F)).verdict), "defect");
+}
+
 }  // namespace
 }  // namespace fusesmith::oracle

@@ -25,6 +25,12 @@ class RegionJudge {
   }
 
   void run(RegionVerdict& verdict) {
+    judge(verdict);
+    if (options_.foreign && verdict.verdict == VerdictClass::inconclusive && verdict.arithmetic.empty())
+      sharpen(verdict);
+  }
+
+  void judge(RegionVerdict& verdict) {
     const Comparison strict = read({});
     if (strict.lawful()) return accept(verdict, strict, {}, true);
     if (try_deviations(verdict, declared_, true)) return show_violation(verdict, strict);
@@ -285,6 +291,22 @@ class RegionJudge {
       }
     }
     verdict.arithmetic = found->diagnoses;
+  }
+
+  // If any rounding may be left out, the bounds may be too loose to decide, although the kernel is right in
+  // one customary way whose bounds are not.
+  void sharpen(RegionVerdict& verdict) const {
+    for (const KnownArithmetic& one : known_arithmetics()) {
+      Contract contract = region_.contract;
+      if (!one.diagnosis.customary || !one.grant(graph_, region_, contract)) continue;
+      if (contract.deviations == region_.contract.deviations) continue;
+      RegionVerdict judged = judged_with(contract, verdict);
+      if (judged.outside > 0 || !judged.declared || judged.verdict > VerdictClass::precision_policy) continue;
+      judged.verdict = VerdictClass::precision_policy;
+      judged.arithmetic = {one.diagnosis};
+      verdict = std::move(judged);
+      return;
+    }
   }
 
   const Graph& graph_;

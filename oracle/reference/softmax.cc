@@ -3,7 +3,9 @@
 //   p_j exp(-d_j) / sum p_i exp(d_i)   and   p_j exp(d_j) / sum p_i exp(-d_i),
 // (numerator and denominator move together in x_j), and computing it adds (2 eps_exp + h + 3) u relative: two
 // exponentials, h additions (RowSums::height), a division, and 2 for their products. e = 0 where 2^k elements
-// equal the maximum and the others lie 104 or more below: e^-104 is 0 in f32.
+// equal the maximum and the others lie 104 or more below: e^-104 is 0 in f32. If x_i and the maximum are
+// multiplied by log2(e) before they are subtracted, d_i has (|x_i| + |max|) u exp_scores in addition, and no
+// element is exact.
 #include <algorithm>
 #include <cmath>
 
@@ -71,11 +73,12 @@ void softmax_row(Row& row, const Arithmetic& arithmetic) {
   if (arithmetic.empty_rows_are_zero && is_row_of_minus_infinity(row))
     return void(row.p.assign(n, 0)), void(row.e.assign(n, 0));
   if (is_nan_row(row, max)) return void(row.p.assign(n, kNaN)), void(row.e.assign(n, 0));
-  if (is_exact(row, max)) return exact_row(row, max);
+  if (arithmetic.exp_scores == 0 && is_exact(row, max)) return exact_row(row, max);
   const double reach = reach_of_maximum(row, max);
   const auto shift = [&](size_t i) {
     const double argument = (1 + arithmetic.exp_argument) * (std::fabs(row.t[i]) + row.dx[i] + reach);
-    return row.t[i] == -kInfinity ? 0 : row.dx[i] + kU * argument;
+    const double scores = arithmetic.exp_scores * (std::fabs(row.x[i]) + std::fabs(max) + row.dx[i] + reach);
+    return row.t[i] == -kInfinity ? 0 : row.dx[i] + kU * (argument + scores);
   };
   double sum = 0, low = 0, high = 0, weighted = 0, widest = 0;
   for (size_t i = 0; i < n; ++i) {
