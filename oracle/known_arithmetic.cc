@@ -55,6 +55,18 @@ bool online_attention(const Graph& graph, const Region& region, Contract& contra
   return any;
 }
 
+bool scores_in_base_2(const Graph& graph, const Region& region, Contract& contract) {
+  const bool has_softmax = std::any_of(region.nodes.begin(), region.nodes.end(), [&](int n) {
+    const Op& op = node_of(graph, n).op;
+    return std::holds_alternative<Softmax>(op) || std::holds_alternative<Sdpa>(op);
+  });
+  return has_softmax && change_arithmetic(contract, [](Arithmetic& arithmetic) {
+           arithmetic.exp = std::max(arithmetic.exp, 4.0);
+           arithmetic.exp_argument = std::max(arithmetic.exp_argument, 1.5);
+           arithmetic.exp_scores = std::max(arithmetic.exp_scores, 1.5);
+         });
+}
+
 // In the nodes of this op; empty: of any.
 Grant inner_roundings(int count, std::string_view op = {}) {
   return [count, op](const Graph& graph, const Region& region, Contract& contract) {
@@ -99,18 +111,7 @@ void add_customary(std::vector<KnownArithmetic>& all) {
       });
   add("softmax.scores_in_base_2", "scores are multiplied by log2(e) before their maximum is subtracted",
       "Triton's tutorial and PyTorch's memory-efficient attention do",
-      "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5, \"exp_scores\": 1.5}",
-      [](const Graph& graph, const Region& region, Contract& contract) {
-        const bool has_softmax = std::any_of(region.nodes.begin(), region.nodes.end(), [&](int n) {
-          const Op& op = node_of(graph, n).op;
-          return std::holds_alternative<Softmax>(op) || std::holds_alternative<Sdpa>(op);
-        });
-        return has_softmax && change_arithmetic(contract, [](Arithmetic& arithmetic) {
-                 arithmetic.exp = std::max(arithmetic.exp, 4.0);
-                 arithmetic.exp_argument = std::max(arithmetic.exp_argument, 1.5);
-                 arithmetic.exp_scores = std::max(arithmetic.exp_scores, 1.5);
-               });
-      });
+      "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5, \"exp_scores\": 1.5}", scores_in_base_2);
   // 1 - p(t) exp(-x^2) (Abramowitz and Stegun, 7.1.26) is off by 1.5e-7 = 2.5 u before its roundings.
   add("erf.absolute",
       "the erf of gelu has an absolute error of 8 units of 2^-24, so that gelu is coarse far below 0",
