@@ -260,11 +260,6 @@ FINDINGS = {
     "Triton's tutorials: matmul of f32, tf32": (
         "The matrix units read the upper 19 bits of each operand: tl.dot cuts them off and does not round. With the "
         "declaration nothing fails, but some bounds are too wide to tell."),
-    "PyTorch: efficient_attention, f32": (
-        "No mistake, and not tf32, as the sentence says: products are sums of three, and in this case exact. Scores "
-        "are multiplied by scale * log2(e) before their maximum is subtracted, so that the error of an exponential "
-        "grows with the scores (here -1088 and -1072) and not with their difference. No declaration says so. The same "
-        "in PyTorch on a CPU is off by as much."),
     "PyTorch: cudnn_attention, 16 bits, mask boolean": (
         "A query without a key gets a mean of the values (1 where each is 1), as if hidden scores were finite numbers. "
         "By definition it is NaN; efficient and math attention give 0."),
