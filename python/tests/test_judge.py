@@ -62,6 +62,15 @@ class RightKernels(unittest.TestCase):
         self.assertEqual(strict.verdict, "precision_policy")
         self.assertIn("rms_norm.weight_after", strict.sentence)
 
+    @unittest.skipUnless(has_module("ml_dtypes"), "bf16 in numpy needs ml_dtypes")
+    def test_attention_whose_bounds_are_sharp_in_one_customary_way_alone(self):
+        result = fusesmith.judge(kernel("attention_with_rounded_exponentials"), "sdpa", dtypes="bf16", runs=80,
+                                 fills=["normal", "uniform", "lattice"])
+        self.assertEqual(result.findings, 0, str(result))
+        self.assertGreater(sum(result.cases[verdict] for verdict in ("precision_policy", "identical")), 40)
+        self.assertGreater({declared: count for (_, declared), count in result.arithmetic.items()}
+                           ['attention = "online"'], 20)
+
     def test_gelu(self):
         self.check_right("gelu", "gelu", dtypes=("f32", "f16"))
 
