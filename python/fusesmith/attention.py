@@ -1,6 +1,6 @@
 """The types of the inputs of `sdpa` that its attributes allow, as kernels meet them."""
 
-GROUPS = (1, 2, 3, 8, 12)  # query heads that share a head of keys and values
+GROUPS = (1, 2, 3, 4, 8, 12)  # query heads that share a head of keys and values
 
 
 def attention_inputs(attributes):
@@ -21,4 +21,4 @@ def masks_of(mask, heads, keys):
     if mask not in ("boolean", "additive"):
         return [[]]
     dtype = "bool" if mask == "boolean" else "T"
-    return [[f"{dtype}[{leading}R,{keys}]"] for leading in ("", "", "B,1,", f"B,{heads},")]
+    return [[f"{dtype}[{leading}R,{keys}]"] for leading in ("", "", "B,1,", f"1,{heads},", f"B,{heads},")]

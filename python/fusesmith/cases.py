@@ -9,7 +9,7 @@ from .errors import Error, did_you_mean
 from .graph import Graph
 from .kernel import input_count
 from .ops import description, is_integer
-from .sizes import DENSE, Draw, sizes_of_shape
+from .sizes import Draw, sizes_of_shape
 from .templates import op_graphs
 from .vocabulary import FLOATS
 
@@ -77,7 +77,12 @@ class Shapes:
 
     def __init__(self, shapes, graphs):
         self.graphs, self.allowed, self.listed = graphs, {}, None
+        if not isinstance(shapes, (dict, str, list, tuple)):
+            raise Error(f'shapes is "fuzz", a list of shapes or a dict of sizes, got {shapes!r}')
         if isinstance(shapes, dict):
+            for name, sizes in shapes.items():
+                if not is_integer(sizes) and not isinstance(sizes, (list, tuple)):
+                    raise Error(f"the sizes of {name} are integers of 1 or more, got {sizes!r}")
             self.allowed = {name: [sizes] if is_integer(sizes) else list(sizes) for name, sizes in shapes.items()}
             self.check_names(self.allowed)
         elif shapes != "fuzz":
@@ -132,9 +137,9 @@ class Case:
     sizes: dict = field(default_factory=dict)  # by symbol
 
 
-def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, laid_out=False):
-    """Writes NNNN.json in `folder` and returns the Cases. All draws follow from `seed`. `laid_out`: whether some have
-    inputs that are not contiguous, or at odd addresses."""
+def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, layouts=()):
+    """Writes NNNN.json in `folder` and returns the Cases. All draws follow from `seed`. `layouts`: how inputs
+    of some lie in memory, of sizes.LAYOUTS."""
     if isinstance(subject, str):
         return copy_case(folder, subject, runs, seed, policy)
     draw, chosen = Draw(seed, fills), Shapes(shapes, subject.graphs)
@@ -145,10 +150,12 @@ def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, laid
         graph, sizes, dtype = drawn[i % len(drawn)]
         made = subject.concrete(graph, sizes, dtype)
         data = draw.fill_inputs(made, graph.chosen_fills)
-        memory = draw.lay_out(made) if laid_out else DENSE
+        memory = draw.lay_out(made, layouts)
         path = os.path.join(folder, f"{i:04}.json")
         made.save(path, seed=draw.random.getrandbits(32), policy=policy, comment=data)
-        cases.append(Case(path, dtype if is_drawn(graph) else "", data, (graph.variant, memory), sizes))
+        drawn_dtype = dtype if is_drawn(graph) else ""
+        variants = (graph.variant, memory, f"inputs of {drawn_dtype}")
+        cases.append(Case(path, drawn_dtype, data, variants, sizes))
     return cases
 
 

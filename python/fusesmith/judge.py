@@ -6,16 +6,14 @@ import tempfile
 from dataclasses import dataclass, replace
 
 from . import replay
+from .arguments import check_arguments
 from .cases import GraphSubject, check_dtypes, subject_of, write_cases
 from .errors import Error, JudgedAtImport
 from .kernel import Plugin, find_kernel
-from .ops import is_integer
 from .program import binary, check_interpreter
 from .refused import of_rank, refused_variants, without
 from .result import make_result
-from .sizes import STRIDED, UNALIGNED
-
-POLICIES = (None, "lawful", "strict")
+from .sizes import LAYOUTS
 
 
 def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz", runs=200, policy=None, seed=1, *,
@@ -45,15 +43,10 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
     """
     if os.environ.get("FUSESMITH_JUDGING"):
         raise JudgedAtImport('this process imports the kernel: call judge under if __name__ == "__main__"')
-    if policy not in POLICIES:
-        raise Error(f'policy is "lawful" or "strict", got {policy!r}')
-    if not is_integer(runs) or not 1 <= runs <= 9999:
-        raise Error(f"runs is an integer between 1 and 9999, got {runs!r}")
-    if sample not in ("auto", "off") and not (is_integer(sample) and sample >= 1):
-        raise Error(f'sample is "auto", "off" or a number of indices, got {sample!r}')
+    check_arguments(policy=policy, runs=runs, sample=sample, repeat=repeat, seed=seed, dtypes=dtypes, fills=fills,
+                    inputs=inputs, rank=rank, run_timeout=run_timeout, time_limit=time_limit, baseline=baseline,
+                    keep=keep)
     kernel, dtypes = find_kernel(fn), check_dtypes(dtypes)
-    if not is_integer(repeat) or repeat < 0:
-        raise Error(f"repeat is a number of calls, 0 or more, got {repeat!r}")
     how = replay.How(kernel.candidate, baseline, policy, run_timeout, str(sample), kernel.identity,
                      folders=kernel.folders)
     binary()
@@ -62,11 +55,12 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
     subject = subject_of(graph_or_case_or_op, attributes, kernel, inputs)
     if rank is not None:
         subject = of_one_rank(subject, rank)
-    drawn = Drawn(dtypes, shapes, runs, seed, fills, *((0, False) if isinstance(kernel, Plugin) else (repeat, True)))
+    drawn = Drawn(dtypes, shapes, runs, seed, fills, *((0, ()) if isinstance(kernel, Plugin) else (repeat, LAYOUTS)))
     result, refused = judge_subject(kernel, subject, drawn, how, time_limit, keep)
     if refused:
         subject = GraphSubject(without(subject.graphs, refused), subject.name)
-        drawn = replace(drawn, laid_out=drawn.laid_out and not {STRIDED, UNALIGNED} & set(refused))
+        drawn = replace(drawn, memory=tuple(kind for kind in drawn.memory if kind not in refused), dtypes=tuple(
+            dtype for dtype in drawn.dtypes if f"inputs of {dtype}" not in refused))
         result, _ = judge_subject(kernel, subject, drawn, how, time_limit, keep)
         result.refused = refused
     return result
@@ -82,7 +76,7 @@ class Drawn:
     seed: int
     fills: object
     repeat: int
-    laid_out: bool  # whether some inputs are not contiguous, or at odd addresses
+    memory: tuple  # how some inputs lie in memory, of sizes.LAYOUTS
 
 
 def judge_subject(kernel, subject, drawn, how, time_limit, keep):
@@ -90,7 +84,7 @@ def judge_subject(kernel, subject, drawn, how, time_limit, keep):
     folder = tempfile.mkdtemp(prefix=f"fusesmith-{kernel.name}-")
     try:
         cases = write_cases(folder, subject, drawn.dtypes, drawn.shapes, drawn.runs, drawn.seed, None, drawn.fills,
-                            drawn.laid_out)
+                            drawn.memory)
         judged, left, refused = replay.run(folder, how, len(cases), time_limit)
         if variants := refused_variants(judged, cases):
             return None, variants

@@ -80,11 +80,15 @@ def evidence(result):
     yield ""
     for given in result.inputs:
         yield f"  input     {given}"
-    if result.value is not None:
-        yield f"  element   {result.value}[{result.element}]"
-        yield f"  got       {result.got!r}"
-        yield f"  allowed   {result.allowed[0]!r} to {result.allowed[1]!r}"
-        yield f"  exact     {result.exact!r}, error bound {result.bound:.3g}"
+    if result.value is None:
+        return
+    yield f"  element   {result.value}[{result.element}]"
+    yield f"  got       {result.got!r}"
+    if result.allowed is None:
+        yield f"  other     {result.other!r}, which should be the same"
+        return
+    yield f"  allowed   {result.allowed[0]!r} to {result.allowed[1]!r}"
+    yield f"  exact     {result.exact!r}, error bound {result.bound:.3g}"
 
 
 def rule_and_lines(result):

@@ -29,6 +29,7 @@ class Result:
     value: str | None = None
     element: int | None = None  # row-major index in `value`
     got: float | None = None
+    other: float | None = None  # what it was before the call, or is in another run, where these should be equal
     allowed: tuple | None = None  # lowest and highest value that a correct execution may give
     exact: float | None = None
     bound: float | None = None

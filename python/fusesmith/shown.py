@@ -11,6 +11,11 @@ from .program import shell_command
 MINIMIZE_SECONDS = 5
 
 
+# Symptoms of which the evidence is two values of one element: in one run, or before it, and in another, or after it.
+TWO_VALUES = ("repeat_differs", "production_differs", "depends_on_unwritten_memory", "source_overwritten",
+              "scaling_differs", "exchange_differs")
+
+
 def number(value):
     """JSON has no NaN: the program writes texts."""
     return float(value) if isinstance(value, str) else value
@@ -80,7 +85,10 @@ def add_evidence(result, shown):
     region = regions[failing["region"]]
     result.region = f"{region['name']} ({region['op']}, {region['dtype']})"
     worst = region.get("worst")
-    if worst:
+    if worst and region["symptom"] in TWO_VALUES:
+        result.value, result.element = worst["value"], worst["element"]
+        result.got, result.other = number(worst["got"]), number(worst["want"])
+    elif worst:
         result.value, result.element = worst["value"], worst["element"]
         result.got, result.exact, result.bound = (number(worst[key]) for key in ("got", "want", "bound"))
         result.allowed = number(worst["lo"]), number(worst["hi"])

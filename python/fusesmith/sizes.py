@@ -10,21 +10,25 @@ from .graph import Type, concrete, elements, evaluate, symbols_of
 MAX_SIZE = 300
 MAX_ELEMENTS = 1 << 14  # of an input
 MAX_PRODUCT = 1 << 17  # of all sizes, which bounds the multiplications of a product and the elements of its result
-MANY_PRODUCTS = 1 << 20  # the same for products and attention that are larger than a tile along two axes
-LONG_ELEMENTS = 1 << 17  # of an input with a long axis
+MANY_PRODUCTS = 1 << 22  # the same for products and attention that are larger than a tile along two axes or three
+LONG_ELEMENTS = 1 << 18  # of an input with a long axis
 POWERS = [2**i for i in range(9)]
 TILES = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256]
 PRIMES = [2, 3, 5, 7, 11, 13, 23, 37, 53, 61, 97, 101, 149, 197, 211, 269, 293]
 AWKWARD = sorted({size for size in [1, 6, 10, 12, 100, 200, 300, *PRIMES, *(p + d for p in POWERS for d in (-1, 0, 1)),
                                     *(t + d for t in TILES for d in (-1, 0, 1))] if 1 <= size <= MAX_SIZE})
 
-LONG = [511, 512, 513, 1000, 1024, 1025, 2048, 4095, 4096, 4097, 8192]
+LONG = [320, 384, 400, 448, 511, 512, 513, 768, 1000, 1024, 1025, 2048, 4095, 4096, 4097, 8192]
 LONGEST = [1 << 16, (1 << 16) + 1]
-ABOVE_A_TILE = [65, 80, 96, 100, 127, 128, 129, 160, 192]
+ABOVE_A_TILE = [65, 80, 96, 100, 127, 128, 129, 160, 192, 257, 320]
 SMALL = [1, 2, 3, 4]
+BESIDE_LONG = [8, 32, 33, 64, 65, 100]
 HEADS = [40, 64, 72, 80, 96, 128, 256]  # of models
 # How inputs lie in memory, as what a kernel may not take is called.
-DENSE, UNALIGNED, STRIDED = "dense inputs", "inputs at odd addresses", "inputs that are not contiguous"
+DENSE, UNALIGNED = "dense inputs", "inputs at odd addresses"
+PADDED, REORDERED = "inputs whose rows lie apart", "inputs whose axes lie in another order"
+TRANSPOSED = "inputs whose last axis is not contiguous"
+LAYOUTS = (UNALIGNED, PADDED, REORDERED, TRANSPOSED)
 PROFILES = {"awkward": 12, "long": 3, "equal": 1, "large": 4}  # how the sizes of a case are drawn -> weight
 
 # Name -> (weight, the fill that it draws). The names are what `fills=` of judge takes.
@@ -87,11 +91,17 @@ class Draw:
         return sizes
 
     def long_sizes(self, graph, free):
-        """A long axis and tiny ones beside it."""
+        """A long axis, and tiny ones beside it or a few dozen rows."""
         sizes = {name: self.random.choice(SMALL) for name in free}
-        if free:
-            longest = self.random.random() < 0.1
-            sizes[self.random.choice(free)] = self.random.choice(LONGEST if longest else LONG)
+        if not free:
+            return sizes
+        last = [name for name in Type(graph.inputs[0]["type"]).symbols if name in free][-1:] if graph.inputs else []
+        long = last[0] if last and self.random.random() < 0.5 else self.random.choice(free)
+        longest = self.random.random() < 0.1
+        sizes[long] = self.random.choice(LONGEST if longest else LONG)
+        others = [name for name in free if name != long]
+        if others and not longest and self.random.random() < 0.6:
+            sizes[self.random.choice(others)] = self.random.choice(BESIDE_LONG)
         return sizes
 
     def equal_sizes(self, graph, free):
@@ -106,7 +116,9 @@ class Draw:
         sizes = {name: self.random.choice(SMALL[:2]) for name in free}
         for name in inner:
             sizes[name] = self.size(below=48)
-        above = [name for name in ("R", "S") if name in inner] if is_attention(graph) else self.random.sample(inner, 2)
+        count = self.random.choice([2, 3])
+        above = ([name for name in ("R", "S") if name in inner] if is_attention(graph) else
+                 self.random.sample(inner, min(count, len(inner))))
         for name in above:
             sizes[name] = self.random.choice(ABOVE_A_TILE)
         if is_attention(graph) and "D" in free:
@@ -116,7 +128,7 @@ class Draw:
     def fitting(self, graph, sizes, free, profile):
         """The sizes, of which free ones become smaller until the tensors, and their products, are small enough."""
         most_elements = LONG_ELEMENTS if profile in ("long", "large") else MAX_ELEMENTS
-        most_products = {"large": MANY_PRODUCTS, "long": 2 * LONG_ELEMENTS}.get(profile, MAX_PRODUCT)
+        most_products = {"large": MANY_PRODUCTS, "long": MANY_PRODUCTS}.get(profile, MAX_PRODUCT)
         while True:
             largest = max((given["type"] for given in graph.inputs), default="T[]",
                           key=lambda text: elements(concrete(text, sizes, "f32")))
@@ -133,17 +145,19 @@ class Draw:
             shrunk = self.random.choice([name for name in shrinking if sizes[name] > small] or shrinking)
             sizes[shrunk] = self.size(below=max(1, sizes[shrunk] // 2))
 
-    def lay_out(self, graph):
+    def lay_out(self, graph, kinds):
         """In one case of ten, gives each input, or one of them, a layout in memory that is not usual. Returns what
         distinguishes it."""
         inputs = [given for given in graph.inputs if Type(given["type"]).dims]
-        if not inputs or self.random.random() > 0.1:
+        if not inputs or not kinds or self.random.random() > 0.1:
             return DENSE
+        kind = self.random.choice(kinds)
         chosen = inputs if self.random.random() < 0.5 else [self.random.choice(inputs)]
-        for given in chosen:
-            given["layout"] = layout_of(self.random, len(Type(given["type"]).dims))
-        contiguous = all(is_contiguous(given["layout"], Type(given["type"]).dims) for given in chosen)
-        return UNALIGNED if contiguous else STRIDED
+        layouts = [layout_of(self.random, kind, Type(given["type"]).dims) for given in chosen]
+        for given, layout in zip(chosen, layouts, strict=True):
+            if layout:
+                given["layout"] = layout
+        return kind if any(layouts) else DENSE
 
     def fill_inputs(self, graph, chosen):
         """Gives `graph` new data in the inputs but those of `chosen`; returns the name of the data. The first float
@@ -160,26 +174,21 @@ class Draw:
         return name if drawn else "as described"
 
 
-def layout_of(random_layout, rank):
-    """A transposed tensor, padded rows, an offset that leaves the first element unaligned, or all of them."""
-    kind = "offset" if rank == 1 else random_layout.choice(["order", "pad", "offset", "all"])
-    layout = {}
-    if kind in ("order", "all"):
-        order = list(range(rank))
-        layout["order"] = [*order[:-2], order[-1], order[-2]]
-    if kind in ("pad", "all"):
-        layout["pad"] = [0] * (rank - 1) + [random_layout.choice([1, 7, 8])]
-    if kind in ("offset", "all"):
-        layout["offset"] = random_layout.choice([1, 3, 8])
-    return layout
-
-
-def is_contiguous(layout, dims):
-    """Whether the elements follow each other in the order of their indices: axes of one element do not matter."""
-    if any(pad and math.prod(dims[:axis]) > 1 for axis, pad in enumerate(layout.get("pad", []))):
-        return False
-    order = [axis for axis in layout.get("order", []) if dims[axis] > 1]
-    return order == sorted(order)
+def layout_of(random_layout, kind, dims):
+    """Of the kind; None where a tensor of these sizes has no such layout, but a dense one."""
+    wide = [axis for axis, size in enumerate(dims) if size > 1]
+    order = list(range(len(dims)))
+    if kind == UNALIGNED:
+        return {"offset": random_layout.choice([1, 2, 3, 4, 8])}
+    if kind == PADDED:
+        pad = [0] * (len(dims) - 1) + [random_layout.choice([1, 7, 8])]
+        return {"pad": pad} if math.prod(dims[:-1]) > 1 else None
+    if kind == TRANSPOSED:
+        return {"order": [*order[:-2], order[-1], order[-2]]} if len(wide) > 1 and order[-2] in wide and (
+            order[-1] in wide) else None
+    if len(dims) < 3 or not {len(dims) - 3, len(dims) - 2} <= set(wide):
+        return None
+    return {"order": [*order[:-3], order[-2], order[-3], order[-1]]}  # heads and tokens, for example
 
 
 def sizes_of_shape(graph, shape):

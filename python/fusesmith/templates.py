@@ -135,6 +135,8 @@ def op_graphs(op, attributes, count):
         ranks = range(least, 3)
     else:
         ranks = range(max(least, 1 if op == "linear" else 0), 4)
+    if not ranks:
+        raise Error(f"{op}: attributes name axes that inputs of up to {ranks.stop + trailing - 1} axes do not have")
     return [op_graph(op, attributes, with_leading_axes(types, leading), count, axes_text(leading + trailing))
             for leading in ranks]
 

@@ -131,7 +131,7 @@ class Draws(unittest.TestCase):
         grouped = {graph.variant for graph in graphs.op_graphs("sdpa", {"grouped_heads": True}, None)}
         self.assertIn("12 query heads for each of k and v", grouped)
         masks = {graph.inputs[3]["type"] for graph in graphs.op_graphs("sdpa", {"mask": "boolean"}, None)}
-        self.assertEqual(masks, {"bool[R,S]", "bool[B,1,R,S]", "bool[B,H,R,S]"})
+        self.assertEqual(masks, {"bool[R,S]", "bool[B,1,R,S]", "bool[1,H,R,S]", "bool[B,H,R,S]"})
 
     def test_shape_of_the_first_input(self):
         graph = graphs.op_graphs("rope", {}, None)[0]
