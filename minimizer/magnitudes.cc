@@ -10,7 +10,7 @@ namespace fusesmith::minimizer {
 namespace {
 
 constexpr int kExponents[] = {-24, -16, -12, -8, -6, -4, -3, -2, -1, 1, 2, 3, 4, 6, 8, 12, 16, 24};
-constexpr int kBisections = 24;                  // of a bisection
+constexpr int kBisections = 24;
 constexpr double kCloseEnough = 1 + 1.0 / 8192;  // ratio of the two magnitudes at which a bisection ends
 constexpr int kFewestOnASide = 3;  // magnitudes on each side, or the data may decide and not its size
 

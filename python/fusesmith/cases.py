@@ -1,5 +1,6 @@
 """Writes the case files of one call of `judge`: what is judged, at which sizes, on which data."""
 
+import copy
 import json
 import os
 import random
@@ -24,6 +25,12 @@ class GraphSubject:
 
     def concrete(self, graph, sizes, dtype):
         return graph.with_sizes(sizes, dtype)
+
+    def with_graphs(self, graphs):
+        """The same, of some of its graphs."""
+        fewer = copy.copy(self)
+        fewer.graphs = graphs
+        return fewer
 
 
 def op_subject(op, attributes, kernel, inputs):

@@ -56,14 +56,15 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
     if rank is not None:
         subject = of_one_rank(subject, rank)
     drawn = Drawn(dtypes, shapes, runs, seed, fills, *((0, ()) if isinstance(kernel, Plugin) else (repeat, LAYOUTS)))
-    result, refused = judge_subject(kernel, subject, drawn, how, time_limit, keep)
-    if refused:
-        subject = GraphSubject(without(subject.graphs, refused), subject.name)
-        drawn = replace(drawn, memory=tuple(kind for kind in drawn.memory if kind not in refused), dtypes=tuple(
-            dtype for dtype in drawn.dtypes if f"inputs of {dtype}" not in refused))
-        result, _ = judge_subject(kernel, subject, drawn, how, time_limit, keep)
-        result.refused = refused
-    return result
+    refused, known = {}, -1
+    while True:  # until nothing more is left out
+        result, more = judge_subject(kernel, subject, drawn, how, time_limit, keep, may_refuse=len(refused) > known)
+        if result is not None:
+            result.refused = refused
+            return result
+        known = len(refused)
+        refused = {**refused, **more}
+        subject, drawn = subject.with_graphs(without(subject.graphs, more)), drawn.without(more)
 
 
 @dataclass(frozen=True)
@@ -78,15 +79,20 @@ class Drawn:
     repeat: int
     memory: tuple  # how some inputs lie in memory, of sizes.LAYOUTS
 
+    def without(self, variants):
+        return replace(self, memory=tuple(kind for kind in self.memory if kind not in variants),
+                       dtypes=tuple(dtype for dtype in self.dtypes if f"inputs of {dtype}" not in variants))
 
-def judge_subject(kernel, subject, drawn, how, time_limit, keep):
-    """The result, and the variants of the op that the kernel does not take: then the result is of no use."""
+
+def judge_subject(kernel, subject, drawn, how, time_limit, keep, may_refuse=True):
+    """The result, and none; or no result, and the variants of the op that the kernel does not take."""
     folder = tempfile.mkdtemp(prefix=f"fusesmith-{kernel.name}-")
     try:
         cases = write_cases(folder, subject, drawn.dtypes, drawn.shapes, drawn.runs, drawn.seed, None, drawn.fills,
                             drawn.memory)
         judged, left, refused = replay.run(folder, how, len(cases), time_limit)
-        if variants := refused_variants(judged, cases):
+        variants = refused_variants(judged, cases) if may_refuse else {}
+        if variants:
             return None, variants
         if drawn.repeat and judged and not any(entry["finding"] for entry in judged):
             judged, how = repeated(judged, replace(how, repeat=drawn.repeat))
@@ -111,4 +117,4 @@ def repeated(judged, how):
 def of_one_rank(subject, rank):
     if not isinstance(subject, GraphSubject):
         raise Error("rank is of an op that is given by its name")
-    return GraphSubject(of_rank(subject.graphs, rank), subject.name)
+    return subject.with_graphs(of_rank(subject.graphs, rank))

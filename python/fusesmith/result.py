@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from .report import CORRECT, report
 from .shown import number, show_case
 
-# The verdict of a result without findings is the last of CORRECT that occurred.
 COARSE = 2**-6  # the resolution from which on a region is inconclusive (docs/verdicts.md)
+# The verdict of a result without findings is the last of CORRECT that occurred.
 OTHERS = ("inconclusive", "unsupported", "out_of_memory", "overloaded")
 
 

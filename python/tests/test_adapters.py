@@ -64,6 +64,31 @@ class References(unittest.TestCase):
 
 
 @unittest.skipIf(MISSING, MISSING)
+class Refusals(unittest.TestCase):
+    SCRIPT = """
+        import torch
+        import fusesmith
+
+        def reference(x):
+            return torch.relu(x) * 2
+
+        def dense_f32_alone(x):
+            if not x.is_contiguous() or x.dtype != torch.float32:
+                raise ValueError("dense f32 alone")
+            return torch.relu(x) * 2
+
+        if __name__ == "__main__":
+            result = fusesmith.judge_against(dense_f32_alone, reference, ["T[N,D]"], runs=120)
+            print(result.ok, sorted(result.refused))
+        """
+
+    def test_a_reference_is_still_traced_without_what_a_kernel_refuses(self):
+        status, text = run_python(self.SCRIPT)
+        self.assertEqual(status, 0, text)
+        self.assertIn("True ['inputs of bf16', 'inputs of f16', ", text)
+
+
+@unittest.skipIf(MISSING, MISSING)
 class KernelBench(unittest.TestCase):
     PROBLEM = """
         import torch
