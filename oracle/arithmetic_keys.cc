@@ -15,6 +15,7 @@ const std::map<std::string, double Arithmetic::*>& function_errors() {
       {"sqrt", &Arithmetic::sqrt},
       {"sigmoid_absolute", &Arithmetic::sigmoid_absolute},
       {"erf_absolute", &Arithmetic::erf_absolute},
+      {"tanh_absolute", &Arithmetic::tanh_absolute},
   };
   return errors;
 }
@@ -24,6 +25,7 @@ const std::map<std::string, bool Arithmetic::*>& arithmetic_flags() {
       {"tf32", &Arithmetic::tf32},
       {"tf32x3", &Arithmetic::tf32x3},
       {"empty_rows_are_zero", &Arithmetic::empty_rows_are_zero},
+      {"hidden_keys_left_out", &Arithmetic::hidden_keys_left_out},
       {"flushes_subnormals", &Arithmetic::flushes_subnormals},
       {"norms_scale_and_shift", &Arithmetic::norms_scale_and_shift},
       {"means_of_quotients", &Arithmetic::means_of_quotients},

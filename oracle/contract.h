@@ -62,6 +62,7 @@ struct Arithmetic {
   // silu: of rational approximations, which vanish or stay constant where exp(-|x|) is small.
   double sigmoid_absolute = 0;
   double erf_absolute = 0;          // of the erf inside of gelu, beside its relative one, in units of u
+  double tanh_absolute = 0;         // of a tanh, also inside of gelu, beside its relative one, in units of u
   double smallest = 0x1p-126;       // absolute error of a function where it or one of its steps underflows
   double smallest_term = 0x1p-126;  // the same for one term of a product's sum
   // Operands and results below 2^-126 may be read and written as zeros (FTZ and DAZ modes of a processor).
@@ -77,6 +78,9 @@ struct Arithmetic {
   bool tf32x3 = false;
   // A softmax of a row of -inf alone, as of a query whose keys are all hidden, is 0 and not NaN.
   bool empty_rows_are_zero = false;
+  // A key whose weight is 0, since a mask hides it, may be left out of the product with the values, so that
+  // an infinity there does not become NaN.
+  bool hidden_keys_left_out = false;
   // The largest number of roundings between a term of a product's sum and the result, including the term's
   // own. 0: the order is unknown.
   double sum_height = 0;

@@ -67,6 +67,14 @@ bool scores_in_base_2(const Graph& graph, const Region& region, Contract& contra
          });
 }
 
+bool hidden_keys_left_out(const Graph& graph, const Region& region, Contract& contract) {
+  const bool has_weights = std::any_of(region.nodes.begin(), region.nodes.end(), [&](int n) {
+    return std::holds_alternative<Sdpa>(node_of(graph, n).op);
+  });
+  return has_weights &&
+         change_arithmetic(contract, [](Arithmetic& arithmetic) { arithmetic.hidden_keys_left_out = true; });
+}
+
 // In the nodes of this op; empty: of any.
 Grant inner_roundings(int count, std::string_view op = {}) {
   return [count, op](const Graph& graph, const Region& region, Contract& contract) {
@@ -125,6 +133,17 @@ void add_customary(std::vector<KnownArithmetic>& all) {
       "arithmetic = {\"tf32x3\": True}", flag(&Arithmetic::tf32x3));
   add("empty_rows_are_zero", "a softmax of a row of -inf is 0", "PyTorch's attention and FlashAttention do",
       "arithmetic = {\"empty_rows_are_zero\": True}", flag(&Arithmetic::empty_rows_are_zero));
+  add("hidden_keys_left_out", "keys that a mask hides are left out, also where v is infinite",
+      "FlashAttention does", "arithmetic = {\"hidden_keys_left_out\": True}", hidden_keys_left_out);
+  // 2 sigmoid(2 x) - 1 and (1 - e) / (1 + e) with e = exp(-2 x): exponentials and quotients of 4 u each.
+  add("tanh.absolute",
+      "tanh has an absolute error of 8 units of 2^-24, since it is computed by a sigmoid or by exp",
+      "Triton kernels of xFormers do", "arithmetic = {\"tanh_absolute\": 8}",
+      [](const Graph&, const Region&, Contract& contract) {
+        return change_arithmetic(contract, [](Arithmetic& arithmetic) {
+          arithmetic.tanh_absolute = std::max(arithmetic.tanh_absolute, 8.0);
+        });
+      });
   add("variance.welford", "the variance is computed in one pass", "kernels with Welford's algorithm do",
       "arithmetic = {\"variance\": \"welford\"}", variance(Arithmetic::Variance::welford), true);
   add("variance.moments", "the variance is E[x^2] - E[x]^2", "kernels that sum x and x^2 do",
@@ -170,7 +189,7 @@ double least_error(const With& with, const IsWithin& within) {
   double low = 1, high = kMostError;
   while (high / low > 1.2) {
     const double middle = std::sqrt(low * high);
-    (within(with(middle)) < Within::loosely ? low : high) = middle;
+    (within(with(middle), false) < Within::loosely ? low : high) = middle;
   }
   return std::ceil(high);
 }
@@ -186,7 +205,7 @@ std::optional<Explained> explain_by_function(const Region& region, const IsWithi
                         [&](Arithmetic& arithmetic) { arithmetic.*at = std::max(arithmetic.*at, error); });
       return contract;
     };
-    if (within(with(kMostError)) < Within::loosely) continue;
+    if (within(with(kMostError), false) < Within::loosely) continue;
     const double error = least_error(with, within);
     if (error >= least) continue;
     least = error;
@@ -236,16 +255,22 @@ std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region&
     const Within needed = !as_excuse        ? Within::loosely
                           : needs_sharpness ? Within::sharply
                                             : Within::undecided;
-    if (within(contract) < needed) return std::nullopt;
+    if (within(contract, as_excuse) < needed) return std::nullopt;
     return Explained{diagnoses_of(chosen, graph, region), std::move(contract), as_excuse};
   };
   Chosen customary;
+  std::optional<Explained> first;
   for (const KnownArithmetic& one : known_arithmetics()) {
     if (!one.diagnosis.customary) continue;
-    if (auto found = explained_by({&one}, true)) return found;
+    if (auto found = explained_by({&one}, true)) {
+      if (!all) return found;
+      if (first) first->alternatives.push_back(found->diagnoses[0]);
+      if (!first) first = std::move(found);
+    }
     Contract contract = region.contract;
     if (one.grant(graph, region, contract)) customary.push_back(&one);
   }
+  if (first) return first;
   // Two forms of the variance are alternatives; the wider one is the later.
   std::erase_if(customary, [](const auto* one) { return one->diagnosis.name == "variance.welford"; });
   if (auto found = customary.size() > 1 ? explained_by(customary, true) : std::nullopt) {

@@ -25,9 +25,10 @@ struct KnownArithmetic {
 const std::vector<KnownArithmetic>& known_arithmetics();
 
 struct Explained {
-  std::vector<Diagnosis> diagnoses;  // all of which are needed
-  Contract contract;                 // that grants them
-  bool is_excuse = false;            // they are customary, and sharp where that is needed
+  std::vector<Diagnosis> diagnoses;          // all of which are needed
+  Contract contract;                         // that grants them
+  bool is_excuse = false;                    // they are customary, and sharp where that is needed
+  std::vector<Diagnosis> alternatives = {};  // with `all`: the customary ones each of which suffices, too
 };
 
 enum class Within : uint8_t {
@@ -36,7 +37,8 @@ enum class Within : uint8_t {
   loosely,
   sharply
 };
-using IsWithin = std::function<Within(const Contract& contract)>;  // of the region with this contract
+// Of the region with this contract, which grants an excuse or something else.
+using IsWithin = std::function<Within(const Contract& contract, bool as_excuse)>;
 
 // What explains the region: one excuse, else several customary arithmetics together, else, with `all`, any
 // one, or the least error of a function that suffices. Nothing if no arithmetic of the list explains it.

@@ -173,6 +173,52 @@ TEST(KnownArithmetic, AttentionWithoutAFiniteScoreMayBeZero) {
   EXPECT_EQ(name(verdict_on(Sdpa{}, {q, k, v}, {0.5F}).verdict), "exceptional");
 }
 
+// A tile of keys that a causal mask hides is skipped, with the infinity in v: NaN by definition.
+TEST(KnownArithmetic, AHiddenKeyMayBeLeftOut) {
+  Sdpa causal;
+  causal.mask = Sdpa::Mask::causal;
+  const Tensor q = make_tensor({Dtype::f32, {2, 1}}, {1, 1}), k = make_tensor({Dtype::f32, {2, 1}}, {1, 2});
+  const Tensor v = make_tensor({Dtype::f32, {2, 2}}, {3, 4, INFINITY, 5});
+  const float second = 4 / (1 + std::exp(1.0F)) + 5 / (1 + std::exp(-1.0F));
+  const RegionVerdict verdict = verdict_on(causal, {q, k, v}, {3, 4, INFINITY, second});
+  EXPECT_EQ(names(verdict), "hidden_keys_left_out");
+  EXPECT_EQ(name(verdict.verdict), "inconclusive");
+  EXPECT_EQ(names(verdict_on(causal, {q, k, v}, {NAN, 4, INFINITY, second})), "");
+  // A key may be left out only where it is hidden.
+  EXPECT_EQ(name(verdict_on(causal, {q, k, v}, {3, 4, INFINITY, 4}).verdict), "defect");
+}
+
+std::vector<float> tanh_by_sigmoid(const Tensor& x, float factor = 2) {
+  std::vector<float> y;
+  for (const float value : to_f32(x)) y.push_back(factor / (1 + std::exp(-2 * value)) - 1);
+  return y;
+}
+
+TEST(KnownArithmetic, ATanhByASigmoidIsNamed) {
+  const Tensor x = make_tensor({Dtype::f32, {400}}, [](int64_t i) { return -0.2 + 1e-3 * (i + 0.5); });
+  const RegionVerdict verdict = verdict_on(Tanh{}, {x}, tanh_by_sigmoid(x));
+  EXPECT_EQ(names(verdict), "tanh.absolute");
+  EXPECT_EQ(name(verdict.verdict), "precision_policy");
+  EXPECT_EQ(name(verdict_on(Tanh{}, {x}, tanh_by_sigmoid(x, 2.00001F)).verdict), "defect");
+}
+
+// In bf16, of NaN in place of one result and roundings that are customary: the NaN is what nothing explains.
+TEST(KnownArithmetic, TheElementShownIsOneThatNothingExplains) {
+  const Tensor x = normal_data(Dtype::bf16, 0);
+  std::vector<float> y;
+  for (const float value : to_f32(x)) {
+    const double s = store(Dtype::bf16, 1 / (1 + std::exp(-static_cast<double>(value))));
+    y.push_back(value * static_cast<float>(s));
+  }
+  EXPECT_EQ(names(verdict_on(Silu{}, {x}, y)), "silu.of_sigmoid");
+  y[77] = NAN;
+  const RegionVerdict verdict = verdict_on(Silu{}, {x}, y);
+  EXPECT_EQ(name(verdict.verdict), "exceptional");
+  EXPECT_EQ(verdict.worst.element, 77);
+  EXPECT_EQ(verdict.outside, 1);
+  EXPECT_TRUE(verdict.unexplained);
+}
+
 // In f32 nothing is rounded inside of attention, so that its rounding excuses nothing.
 TEST(KnownArithmetic, AttentionInF32IsNotNamedOnline) {
   const Tensor q = make_tensor({Dtype::f32, {1, 2}}, {0.3, 0.7}),

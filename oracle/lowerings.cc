@@ -135,6 +135,35 @@ std::optional<Graph> sdpa_scale_on_both(const Op& op, TypeSpan inputs) {
   return expansion(both, inputs);
 }
 
+// Of the scores, in the expansion of sdpa.
+Scale scale_of(const Graph& attention) {
+  for (const Node& node : attention.nodes()) {
+    if (const auto* scale = std::get_if<Scale>(&node.op)) return *scale;
+  }
+  return {};
+}
+
+// q is multiplied by the scale, and rounded, before the product with k.
+std::optional<Graph> sdpa_scale_on_q(const Op& op, TypeSpan inputs) {
+  const auto* sdpa = std::get_if<Sdpa>(&op);
+  if (!sdpa || sdpa->scale_on != Sdpa::ScaleOn::scores || sdpa->upcast || !is_narrow(inputs[0].dtype))
+    return std::nullopt;
+  const Graph whole = *expansion(op, inputs);
+  Builder b;
+  std::vector<ValueId> ids;
+  for (const auto& input : whole.inputs()) ids.push_back(b.input(input.name, input.type, input.fill));
+  const ValueId q = ids[0];
+  for (const Node& node : whole.nodes()) {
+    std::vector<ValueId> operands;
+    for (const ValueId v : node.inputs) operands.push_back(ids[static_cast<size_t>(v)]);
+    const auto* scale = std::get_if<Scale>(&node.op);
+    const bool is_scores = std::holds_alternative<Matmul>(node.op) && operands[0] == q;
+    if (is_scores) operands[0] = b.node(scale_of(whole), {q}, "q_scaled");
+    ids.push_back(scale ? operands[0] : b.node(node.op, operands, node.name));
+  }
+  return built(b, ids[static_cast<size_t>(whole.outputs()[0])]);
+}
+
 constexpr Lowering kLowerings[] = {
     {"einsum.sum_first", "axes of one operand alone are summed, and the sums rounded, before the product",
      einsum_sum_first, false, "PyTorch"},
@@ -148,11 +177,13 @@ constexpr Lowering kLowerings[] = {
     {"rms_norm.weight_after", "the normalised value is rounded before the product with the weight",
      rms_norm_weight_after, false, "LlamaRMSNorm of Hugging Face's transformers"},
     {"silu.of_sigmoid", "the sigmoid is rounded before the product with x", silu_of_sigmoid, false,
-     "models that are exported to ONNX"},
+     "a model that is exported to ONNX"},
     {"rope.of_products", "products with cosines and sines are rounded before they are added",
      rope_of_products, false, "apply_rotary_pos_emb of Hugging Face's transformers"},
     {"sdpa.scale_on_both", "q and k are multiplied by the root of the scale before their product",
      sdpa_scale_on_both, false, "PyTorch's math attention"},
+    {"sdpa.scale_on_q", "q is multiplied by the scale, and rounded, before its product with k",
+     sdpa_scale_on_q, false, "OPT in Hugging Face's transformers"},
     {"softmax.of_parts", "differences, exponentials and their sum are rounded", softmax_of_parts, false,
      "code of an array library"},
 };

@@ -120,16 +120,15 @@ std::vector<float> turned_by_products(const std::vector<std::vector<float>>& in)
 
 constexpr size_t kKeys = 4;
 
-// With every rounding of the expansion of sdpa with scale_on both.
-std::vector<float> scaled_on_both(const std::vector<std::vector<float>>& in) {
-  const float root = std::pow(static_cast<float>(kDepth), -0.25F);
+// Attention that rounds q and k times their factors, scores, probabilities and results.
+std::vector<float> attention_of(const std::vector<std::vector<float>>& in, float on_q, float on_k) {
   std::vector<float> y;
   for (size_t i = 0; i < kRows; ++i) {
     std::vector<float> p;
     for (size_t s = 0; s < kKeys; ++s) {
       float score = 0;
       for (size_t k = 0; k < kDepth; ++k)
-        score += to_16(in[0][i * kDepth + k] * root) * to_16(in[1][s * kDepth + k] * root);
+        score += to_16(in[0][i * kDepth + k] * on_q) * to_16(in[1][s * kDepth + k] * on_k);
       p.push_back(to_16(score));
     }
     const float max = *std::max_element(p.begin(), p.end());
@@ -143,6 +142,18 @@ std::vector<float> scaled_on_both(const std::vector<std::vector<float>>& in) {
     }
   }
   return y;
+}
+
+// With every rounding of the expansion of sdpa with scale_on both.
+std::vector<float> scaled_on_both(const std::vector<std::vector<float>>& in) {
+  const float root = std::pow(static_cast<float>(kDepth), -0.25F);
+  return attention_of(in, root, root);
+}
+
+// The same with the whole scale on q.
+std::vector<float> scaled_on_q(const std::vector<std::vector<float>>& in) {
+  const float scale = 1 / std::sqrt(static_cast<float>(kDepth));
+  return attention_of(in, scale, 1);
 }
 
 TensorType bf16(Shape shape) { return {Dtype::bf16, std::move(shape)}; }
@@ -166,6 +177,10 @@ std::vector<Sample> samples() {
            Sdpa{},
            {bf16({kRows, kDepth}), bf16({kKeys, kDepth}), bf16({kKeys, kDepth})},
            scaled_on_both},
+          {"sdpa.scale_on_q",
+           Sdpa{},
+           {bf16({kRows, kDepth}), bf16({kKeys, kDepth}), bf16({kKeys, kDepth})},
+           scaled_on_q},
           {"softmax.of_parts", Softmax{-1}, {bf16({kRows, kDepth})}, of_parts}};
 }
 

@@ -272,14 +272,30 @@ class RegionJudge {
     return judged.resolution.median <= sharp ? Within::sharply : Within::loosely;
   }
 
+  // What no customary arithmetic explains: the elements that are outside with the nearest of them.
+  static void show_nearest(RegionVerdict& verdict, const RegionVerdict& nearest) {
+    verdict.verdict = nearest.verdict;
+    verdict.symptom = nearest.symptom;
+    verdict.outside = nearest.outside;
+    verdict.worst_share = nearest.worst_share;
+    verdict.worst = nearest.worst;
+  }
+
   // An excuse makes the verdict that of a kernel that declares it: `inconclusive` where its bounds say too
   // little.
   void explain(RegionVerdict& verdict, const Comparison& strict) const {
-    const auto found =
-        explain_by_arithmetic(graph_, region_, options_.minimal_deviations, [&](const Contract& contract) {
-          return within(judged_with(contract, verdict), verdict.verdict == VerdictClass::exceptional);
-        });
+    const bool was_special = verdict.verdict == VerdictClass::exceptional;
+    std::optional<RegionVerdict> nearest;
+    const auto look = [&](const Contract& contract, bool as_excuse) {
+      RegionVerdict judged = judged_with(contract, verdict);
+      const Within how = within(judged, was_special);
+      const bool is_nearer = judged.outside < (nearest ? nearest->outside : verdict.outside);
+      if (as_excuse && judged.outside > 0 && is_nearer) nearest = std::move(judged);
+      return how;
+    };
+    const auto found = explain_by_arithmetic(graph_, region_, options_.minimal_deviations, look);
     verdict.unexplained = !found && options_.minimal_deviations;
+    if (verdict.unexplained && nearest && !options_.strict_policy) show_nearest(verdict, *nearest);
     if (!found) return;
     if (found->is_excuse) {
       verdict = judged_with(found->contract, verdict);
@@ -291,22 +307,29 @@ class RegionJudge {
       }
     }
     verdict.arithmetic = found->diagnoses;
+    verdict.alternatives = found->alternatives;
   }
 
   // If any rounding may be left out, the bounds may be too loose to decide, although the kernel is right in
   // one customary way whose bounds are not.
   void sharpen(RegionVerdict& verdict) const {
+    std::optional<RegionVerdict> sharp;
     for (const KnownArithmetic& one : known_arithmetics()) {
       Contract contract = region_.contract;
       if (!one.diagnosis.customary || !one.grant(graph_, region_, contract)) continue;
       if (contract.deviations == region_.contract.deviations) continue;
       RegionVerdict judged = judged_with(contract, verdict);
       if (judged.outside > 0 || !judged.declared || judged.verdict > VerdictClass::precision_policy) continue;
+      if (sharp) {
+        sharp->alternatives.push_back(one.diagnosis);
+        continue;
+      }
       judged.verdict = VerdictClass::precision_policy;
       judged.arithmetic = {one.diagnosis};
-      verdict = std::move(judged);
-      return;
+      sharp = std::move(judged);
+      if (!options_.minimal_deviations) break;
     }
+    if (sharp) verdict = *std::move(sharp);
   }
 
   const Graph& graph_;

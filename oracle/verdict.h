@@ -59,6 +59,8 @@ struct RegionVerdict {
   // With all of these, the region is within its bounds. Where all are customary, it is `precision_policy`,
   // and the figures are those with them; else it fails.
   std::vector<Diagnosis> arithmetic;
+  // Customary ones each of which suffices, too: which of them the kernel uses, other cases tell.
+  std::vector<Diagnosis> alternatives;
   bool unexplained = false;  // it fails, and no known arithmetic explains it
   bool inherited = false;    // the baseline passed with the same inputs and outputs, bit for bit
 

@@ -32,6 +32,16 @@ Json to_json(const Resolution& resolution) {
           {"worst", json_number(resolution.worst)}};
 }
 
+Json to_json(const std::vector<Diagnosis>& diagnoses) {
+  Json json = Json::array();
+  for (const Diagnosis& one : diagnoses)
+    json.push_back({{"name", one.name},
+                    {"says", one.says},
+                    {"declaration", one.declaration},
+                    {"customary", one.customary}});
+  return json;
+}
+
 Json to_json(const RegionVerdict& region) {
   Json deviations = Json::array();
   for (const Deviation& deviation : region.deviations) deviations.push_back(to_string(deviation));
@@ -54,11 +64,8 @@ Json to_json(const RegionVerdict& region) {
                {"inherited", region.inherited},
                {"worst", to_json(region.worst)}};
   if (region.resolution.elements > 0) json["resolution"] = to_json(region.resolution);
-  for (const Diagnosis& one : region.arithmetic)
-    json["arithmetic"].push_back({{"name", one.name},
-                                  {"says", one.says},
-                                  {"declaration", one.declaration},
-                                  {"customary", one.customary}});
+  if (!region.arithmetic.empty()) json["arithmetic"] = to_json(region.arithmetic);
+  if (!region.alternatives.empty()) json["alternatives"] = to_json(region.alternatives);
   if (region.unexplained) json["unexplained"] = true;
   return json;
 }

@@ -87,7 +87,8 @@ Smooth gelu_tanh(double x, double dx, const Arithmetic& arithmetic) {
   const double far = std::fabs(x) + dx, t1 = c * (1 + 3 * cubic * far * far), t2 = c * 6 * cubic * far;
   const double curvature = sech2 * std::exp(2 * t1 * dx) * (t1 + 0.5 * far * t2 + far * t1 * t1);
   const double slope = phi + 0.5 * x * sech2 * c * (1 + 3 * cubic * x * x);
-  const double inner = arithmetic.tanh * std::fabs(std::tanh(t)) + 7 * std::fabs(t) * sech2;
+  const double inner =
+      arithmetic.tanh_absolute + arithmetic.tanh * std::fabs(std::tanh(t)) + 7 * std::fabs(t) * sech2;
   return gelu(x, dx, phi, slope, curvature, inner, arithmetic);
 }
 
@@ -149,7 +150,8 @@ Bounded reference(const Softcap& op, BoundedSpan in, const TensorType& out, cons
     if (is_saturated(x / cap, dx / cap)) return Smooth{std::copysign(cap, x), 0, 0, 0};
     if (x == 0 && dx == 0) return Smooth{x, 0, 0, 0};
     const double t = x / cap, sech2 = 4 * sigmoid(2 * t) * sigmoid(-2 * t), y = cap * std::tanh(t);
-    const double inner = arithmetic.tanh * std::fabs(y) + (1 + arithmetic.div) * std::fabs(x) * sech2;
+    const double inner = arithmetic.tanh_absolute * cap + arithmetic.tanh * std::fabs(y) +
+                         (1 + arithmetic.div) * std::fabs(x) * sech2;
     return Smooth{y, sech2, tanh_curvature(t, dx / cap, sech2) / cap,
                   kU * inner + (1 + cap) * arithmetic.smallest};
   });
@@ -160,7 +162,7 @@ Bounded reference(const Tanh&, BoundedSpan in, const TensorType& out, const Arit
     const double y = std::tanh(x), sech2 = 4 * sigmoid(2 * x) * sigmoid(-2 * x);
     if (is_saturated(x, dx) || (x == 0 && dx == 0)) return Smooth{y, 0, 0, 0};
     return Smooth{y, sech2, tanh_curvature(x, dx, sech2),
-                  kU * arithmetic.tanh * std::fabs(y) + arithmetic.smallest};
+                  kU * (arithmetic.tanh_absolute + arithmetic.tanh * std::fabs(y)) + arithmetic.smallest};
   });
 }
 

@@ -169,6 +169,35 @@ double inputs_beside_infinity(const Operand& a, const Operand& b, Eigen::Index i
   return sum;
 }
 
+// Whether a term is NaN only where the left factor is exactly 0. `value`: the sum of the other terms.
+bool is_nan_of_zeros(const Operand& a, const Operand& b, Eigen::Index i, Eigen::Index j, double& value) {
+  double sum = 0;
+  bool any = false;
+  for (Eigen::Index k = 0; k < a.v.cols(); ++k) {
+    const double term = a.v(i, k) * b.v(k, j);
+    const bool is_zero = a.v(i, k) == 0 && (a.e.size() == 0 || a.e(i, k) == 0);
+    if (std::isnan(term) && !is_zero) return false;
+    if (std::isnan(term))
+      any = true;
+    else
+      sum += term;
+  }
+  value = sum;
+  return any && std::isfinite(sum);
+}
+
+// Whether a term is exactly 0 times an infinity, so that the element is NaN whatever the errors of others
+// are.
+bool has_exact_nan(const Operand& a, const Operand& b, Eigen::Index i, Eigen::Index j) {
+  const auto is_exact = [](const Operand& o, Eigen::Index row, Eigen::Index column) {
+    return o.e.size() == 0 || o.e(row, column) == 0;
+  };
+  for (Eigen::Index k = 0; k < a.v.cols(); ++k) {
+    if (std::isnan(a.v(i, k) * b.v(k, j)) && is_exact(a, i, k) && is_exact(b, k, j)) return true;
+  }
+  return false;
+}
+
 // Whether all terms of one element have the same sign.
 bool one_sign(const Operand& a, const Operand& b, Eigen::Index i, Eigen::Index j, double bias) {
   bool up = bias > 0, down = bias < 0;
@@ -240,7 +269,12 @@ class Batch {
       const auto column = static_cast<size_t>(j), row = static_cast<size_t>(i);
       double &value = value_[column], &e = e_[column];
       value = v_(i, j);
-      if (a.lines.nan[row] > 0 || b.lines.nan[column] > 0) {  // regardless of the other terms
+      if (p_.arithmetic.hidden_keys_left_out && std::isnan(value) && is_nan_of_zeros(a, b, i, j, value)) {
+        e = kInfinity;
+        continue;
+      }
+      const bool has_nan = a.lines.nan[row] > 0 || b.lines.nan[column] > 0;
+      if (has_nan || (std::isnan(value) && has_exact_nan(a, b, i, j))) {  // regardless of the other terms
         value = kNaN, e = 0;
         continue;
       }

@@ -146,11 +146,25 @@ def add_resolution(result, judged):
 
 
 def customary_arithmetic(judged):
-    counts = collections.Counter()
+    """What the function is meant to do -> of how many cases it makes the results right. Where each of several would,
+    it is the one that does so in the most cases."""
+    needed, any_of = collections.Counter(), []
     for entry in judged:
-        if entry["verdict"] == "precision_policy":
-            counts.update({(one["says"], one["declaration"]) for region in entry["regions"]
-                           for one in region.get("arithmetic", [])})
+        if entry["verdict"] != "precision_policy":
+            continue
+        for region in entry["regions"]:
+            named, others = ([(one["says"], one["declaration"]) for one in region.get(key, [])]
+                             for key in ("arithmetic", "alternatives"))
+            if len(named) == 1:
+                any_of.append((entry["file"], {*named, *others}))
+            else:
+                needed.update((entry["file"], one) for one in named)
+    counts = collections.Counter(one for _, one in needed)
+    while any_of:
+        best = min(sorted({one for _, options in any_of for one in options}),
+                   key=lambda one: (-counts[one] - sum(one in options for _, options in any_of)))
+        counts[best] += len({file for file, options in any_of if best in options})
+        any_of = [(file, options) for file, options in any_of if best not in options]
     return dict(counts.most_common())
 
 

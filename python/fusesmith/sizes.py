@@ -166,12 +166,32 @@ class Draw:
         name = self.random.choices(self.fills, weights)[0]
         drawn = [given for given in graph.inputs
                  if given["name"] not in chosen and given["type"].partition("[")[0] not in ("i32", "bool")]
+        averaged = values_in_16_bits(graph)
         for given in graph.inputs:
             if given["name"] not in chosen and given["type"].startswith("bool["):
                 given["fill"] = {"bernoulli": {"p": self.random.choice(MASKS)}}
         for i, given in enumerate(drawn):
             given["fill"] = FILLS[name][1](self.random) if i == 0 or self.random.random() < 0.5 else normal(0, 1)
+            if "special" in given["fill"] and self.random.random() < 0.75:
+                thin_out(given["fill"]["special"], Type(given["type"]).dims, is_attention(graph))
+            if given["name"] in averaged and given["fill"] == normal(0, 1) and self.random.random() < 0.75:
+                given["fill"] = normal(1, 1)
         return name if drawn else "as described"
+
+
+def values_in_16_bits(graph):
+    """The names of the values of attention. Where their averages cancel, roundings of probabilities to 16 bits may be
+    as large as the results, which decide nothing then."""
+    named = {given["name"]: given["type"] for given in graph.inputs}
+    return {node["inputs"][2] for node in graph.nodes if node["op"] == "sdpa"
+            and named.get(node["inputs"][2], "").startswith(("f16[", "bf16["))}
+
+
+def thin_out(special, dims, attends):
+    """Leaves about two special values in a row, of attention in the matrix of a head: with more of them, most results
+    are NaN, or nothing is known of them."""
+    row = math.prod(dims[-2:] if attends else dims[-1:])
+    special["share"] = min(special["share"], 2 / max(row, 1))
 
 
 def layout_of(random_layout, kind, dims):

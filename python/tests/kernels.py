@@ -80,6 +80,17 @@ def attention_with_rounded_exponentials(q, k, v):
     return (e.astype(dtype).astype(np.float32) @ v / e.sum(-1, keepdims=True)).astype(dtype)
 
 
+def attention_with_scaled_queries(q, k, v):
+    """Scales q before its product with k; each result is rounded to the dtype of q."""
+    def rounded(x):
+        return x.astype(q.dtype).astype(np.float32)
+
+    scaled = rounded(q.astype(np.float32) * np.float32(q.shape[-1] ** -0.5))
+    scores = rounded(scaled @ np.swapaxes(k.astype(np.float32), -1, -2))
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return (rounded(e / e.sum(-1, keepdims=True)) @ v.astype(np.float32)).astype(q.dtype)
+
+
 BUFFERS, CALLS = {}, []
 
 
