@@ -55,24 +55,14 @@ bool online_attention(const Graph& graph, const Region& region, Contract& contra
   return any;
 }
 
-bool scores_in_base_2(const Graph& graph, const Region& region, Contract& contract) {
-  const bool has_softmax = std::any_of(region.nodes.begin(), region.nodes.end(), [&](int n) {
-    const Op& op = node_of(graph, n).op;
-    return std::holds_alternative<Softmax>(op) || std::holds_alternative<Sdpa>(op);
-  });
-  return has_softmax && change_arithmetic(contract, [](Arithmetic& arithmetic) {
-           arithmetic.exp = std::max(arithmetic.exp, 4.0);
-           arithmetic.exp_argument = std::max(arithmetic.exp_argument, 1.5);
-           arithmetic.exp_scores = std::max(arithmetic.exp_scores, 1.5);
-         });
-}
-
-bool hidden_keys_left_out(const Graph& graph, const Region& region, Contract& contract) {
-  const bool has_weights = std::any_of(region.nodes.begin(), region.nodes.end(), [&](int n) {
-    return std::holds_alternative<Sdpa>(node_of(graph, n).op);
-  });
-  return has_weights &&
-         change_arithmetic(contract, [](Arithmetic& arithmetic) { arithmetic.hidden_keys_left_out = true; });
+// Where the region has one of the ops.
+template <class... Ops>
+Grant where_any(Grant grant) {
+  return [grant = std::move(grant)](const Graph& graph, const Region& region, Contract& contract) {
+    return std::any_of(region.nodes.begin(), region.nodes.end(),
+                       [&](int n) { return (std::holds_alternative<Ops>(node_of(graph, n).op) || ...); }) &&
+           grant(graph, region, contract);
+  };
 }
 
 // In the nodes of this op; empty: of any.
@@ -93,68 +83,87 @@ constexpr std::string_view kAnyOp = "OP";  // in a declaration: the op of the re
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
-void add_customary(std::vector<KnownArithmetic>& all) {
-  const auto add = [&](std::string name, const std::string& says, const std::string& who,
-                       std::string declaration, Grant grant, bool needs_sharpness = false) {
-    all.push_back({{std::move(name), says + ", as " + who, std::move(declaration), true},
-                   std::move(grant),
-                   needs_sharpness});
-  };
-  add("attention.online", "probabilities are rounded before they are normalised, and scores stay in f32",
-      "FlashAttention (arXiv:2205.14135) does", "attention = \"online\"", online_attention);
+KnownArithmetic customary(std::string name, const std::string& says, const std::string& who,
+                          std::string declaration, Grant grant, bool needs_sharpness = false) {
+  return {{std::move(name), says + ", as " + who, std::move(declaration), true},
+          std::move(grant),
+          needs_sharpness};
+}
+
+void add_customary_roundings(std::vector<KnownArithmetic>& all) {
+  all.push_back(customary(
+      "attention.online", "probabilities are rounded before they are normalised, and scores stay in f32",
+      "FlashAttention (arXiv:2205.14135) does", "attention = \"online\"", online_attention));
   for (const Lowering& how : lowerings()) {
     if (*how.who)
-      add(how.name, how.doc, how.who + std::string(" does"), "lowerings = [" + quoted(how.name) + "]",
-          lowering(how));
+      all.push_back(customary(how.name, how.doc, how.who + std::string(" does"),
+                              "lowerings = [" + quoted(how.name) + "]", lowering(how)));
   }
-  add("logsumexp.rounded_inside", "the sum of exponentials and its logarithm are rounded", "PyTorch does",
-      "rounded_inside = {\"logsumexp\": 2}", inner_roundings(2, LogSumExp::info.name));
-  add("exp.base_2", "exp(x) is computed by base 2, with an error that grows with |x|",
-      "Triton and CUDA's __expf do", "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5}",
-      [](const Graph&, const Region&, Contract& contract) {
-        return change_arithmetic(contract, [](Arithmetic& arithmetic) {
-          arithmetic.exp = std::max(arithmetic.exp, 4.0);
-          arithmetic.exp_argument = std::max(arithmetic.exp_argument, 1.5);
-        });
-      });
-  add("softmax.scores_in_base_2", "scores are multiplied by log2(e) before their maximum is subtracted",
+  all.push_back(customary("logsumexp.rounded_inside", "the sum of exponentials and its logarithm are rounded",
+                          "PyTorch does", "rounded_inside = {\"logsumexp\": 2}",
+                          inner_roundings(2, LogSumExp::info.name)));
+}
+
+// At least these errors, by the keys of function_errors().
+Grant errors(std::map<std::string, double> least) {
+  return [least = std::move(least)](const Graph&, const Region&, Contract& contract) {
+    return change_arithmetic(contract, [&](Arithmetic& arithmetic) {
+      for (const auto& [key, error] : least) {
+        double& own = arithmetic.*function_errors().at(key);
+        own = std::max(own, error);
+      }
+    });
+  };
+}
+
+void add_customary_functions(std::vector<KnownArithmetic>& all) {
+  all.push_back(customary("exp.base_2", "exp(x) is computed by base 2, with an error that grows with |x|",
+                          "Triton and CUDA's __expf do", "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5}",
+                          errors({{"exp", 4}, {"exp_argument", 1.5}})));
+  all.push_back(customary(
+      "softmax.scores_in_base_2", "scores are multiplied by log2(e) before their maximum is subtracted",
       "Triton's tutorial and PyTorch's memory-efficient attention do",
-      "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5, \"exp_scores\": 1.5}", scores_in_base_2);
+      "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5, \"exp_scores\": 1.5}",
+      where_any<Softmax, Sdpa>(errors({{"exp", 4}, {"exp_argument", 1.5}, {"exp_scores", 1.5}}))));
   // 1 - p(t) exp(-x^2) (Abramowitz and Stegun, 7.1.26) is off by 1.5e-7 = 2.5 u before its roundings.
-  add("erf.absolute",
+  all.push_back(customary(
+      "erf.absolute",
       "the erf of gelu has an absolute error of 8 units of 2^-24, so that gelu is coarse far below 0",
-      "oneDNN and PyTorch on a CPU do", "arithmetic = {\"erf_absolute\": 8}",
-      [](const Graph&, const Region&, Contract& contract) {
-        return change_arithmetic(contract, [](Arithmetic& arithmetic) {
-          arithmetic.erf_absolute = std::max(arithmetic.erf_absolute, 8.0);
-        });
-      });
-  add("tf32x3", "products of f32 are sums of three products in tf32", "3xTF32 of CUTLASS does",
-      "arithmetic = {\"tf32x3\": True}", flag(&Arithmetic::tf32x3));
-  add("empty_rows_are_zero", "a softmax of a row of -inf is 0", "PyTorch's attention and FlashAttention do",
-      "arithmetic = {\"empty_rows_are_zero\": True}", flag(&Arithmetic::empty_rows_are_zero));
-  add("hidden_keys_left_out", "keys that a mask hides are left out, also where v is infinite",
-      "FlashAttention does", "arithmetic = {\"hidden_keys_left_out\": True}", hidden_keys_left_out);
+      "oneDNN and PyTorch on a CPU do", "arithmetic = {\"erf_absolute\": 8}", errors({{"erf_absolute", 8}})));
   // 2 sigmoid(2 x) - 1 and (1 - e) / (1 + e) with e = exp(-2 x): exponentials and quotients of 4 u each.
-  add("tanh.absolute",
+  all.push_back(customary(
+      "tanh.absolute",
       "tanh has an absolute error of 8 units of 2^-24, since it is computed by a sigmoid or by exp",
-      "Triton kernels of xFormers do", "arithmetic = {\"tanh_absolute\": 8}",
-      [](const Graph&, const Region&, Contract& contract) {
-        return change_arithmetic(contract, [](Arithmetic& arithmetic) {
-          arithmetic.tanh_absolute = std::max(arithmetic.tanh_absolute, 8.0);
-        });
-      });
-  add("variance.welford", "the variance is computed in one pass", "kernels with Welford's algorithm do",
-      "arithmetic = {\"variance\": \"welford\"}", variance(Arithmetic::Variance::welford), true);
-  add("variance.moments", "the variance is E[x^2] - E[x]^2", "kernels that sum x and x^2 do",
-      "arithmetic = {\"variance\": \"moments\"}", variance(Arithmetic::Variance::moments), true);
-  add("norms_scale_and_shift", "a norm is computed as x * scale + shift", "PyTorch does",
-      "arithmetic = {\"norms_scale_and_shift\": True}", flag(&Arithmetic::norms_scale_and_shift));
-  add("means_of_quotients", "a mean is a sum of quotients, or of products with the rounded 1 / n",
-      "numpy and PyTorch do", "arithmetic = {\"means_of_quotients\": True}",
-      flag(&Arithmetic::means_of_quotients));
-  add("flushes_subnormals", "numbers below 2^-126 are zeros", "oneDNN and XLA do",
-      "arithmetic = {\"flushes_subnormals\": True}", flag(&Arithmetic::flushes_subnormals));
+      "Triton kernels of SGLang do", "arithmetic = {\"tanh_absolute\": 8}", errors({{"tanh_absolute", 8}})));
+}
+
+void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
+  all.push_back(customary("tf32x3", "products of f32 are sums of three products in tf32",
+                          "3xTF32 of CUTLASS does", "arithmetic = {\"tf32x3\": True}",
+                          flag(&Arithmetic::tf32x3)));
+  all.push_back(customary(
+      "empty_rows_are_zero", "a softmax of a row of -inf is 0", "PyTorch's attention and FlashAttention do",
+      "arithmetic = {\"empty_rows_are_zero\": True}", flag(&Arithmetic::empty_rows_are_zero)));
+  all.push_back(customary("hidden_keys_left_out",
+                          "keys that a mask hides are left out, also where v is infinite",
+                          "FlashAttention does", "arithmetic = {\"hidden_keys_left_out\": True}",
+                          where_any<Sdpa>(flag(&Arithmetic::hidden_keys_left_out))));
+  all.push_back(customary("variance.welford", "the variance is computed in one pass",
+                          "kernels with Welford's algorithm do", "arithmetic = {\"variance\": \"welford\"}",
+                          variance(Arithmetic::Variance::welford), true));
+  all.push_back(customary("variance.moments", "the variance is E[x^2] - E[x]^2",
+                          "kernels that sum x and x^2 do", "arithmetic = {\"variance\": \"moments\"}",
+                          variance(Arithmetic::Variance::moments), true));
+  all.push_back(customary("norms_scale_and_shift", "a norm is computed as x * scale + shift", "PyTorch does",
+                          "arithmetic = {\"norms_scale_and_shift\": True}",
+                          flag(&Arithmetic::norms_scale_and_shift)));
+  all.push_back(customary("means_of_quotients",
+                          "a mean is a sum of quotients, or of products with the rounded 1 / n",
+                          "numpy and PyTorch do", "arithmetic = {\"means_of_quotients\": True}",
+                          flag(&Arithmetic::means_of_quotients)));
+  all.push_back(customary("flushes_subnormals", "numbers below 2^-126 are zeros", "oneDNN and XLA do",
+                          "arithmetic = {\"flushes_subnormals\": True}",
+                          flag(&Arithmetic::flushes_subnormals)));
 }
 
 void add_losses(std::vector<KnownArithmetic>& all) {
@@ -237,7 +246,9 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<const KnownArithmetic*>& c
 const std::vector<KnownArithmetic>& known_arithmetics() {
   static const std::vector<KnownArithmetic> all = [] {
     std::vector<KnownArithmetic> made;
-    add_customary(made);
+    add_customary_roundings(made);
+    add_customary_functions(made);
+    add_customary_algorithms(made);
     add_losses(made);
     return made;
   }();
