@@ -9,10 +9,14 @@ from dataclasses import dataclass, field
 from .errors import Error, did_you_mean
 from .graph import Graph
 from .kernel import input_count
+from .layouts import lay_out, phrases_of
 from .ops import description, is_integer
+from .refused import Limit
 from .sizes import Draw, sizes_of_shape
 from .templates import op_graphs
 from .vocabulary import FLOATS
+
+MOST_ATTEMPTS = 500  # draws of sizes for a case that the kernel takes
 
 
 class GraphSubject:
@@ -140,30 +144,43 @@ class Case:
     path: str
     dtype: str = ""
     data: str = ""
-    variants: tuple = ()  # what the kernel may not take: a number of axes of its inputs, for example
-    sizes: dict = field(default_factory=dict)  # by symbol
+    variants: tuple = ()  # what the kernel may not take: "3 axes", "inputs of bf16", and what lies so in memory
+    sizes: dict = field(default_factory=dict, hash=False)  # by symbol
 
 
-def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, layouts=()):
+def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, layouts=(), refused=()):
     """Writes NNNN.json in `folder` and returns the Cases. All draws follow from `seed`. `layouts`: how inputs
-    of some lie in memory, of sizes.LAYOUTS."""
+    of some lie in memory, of layouts.KINDS. `refused`: variants and Limits of which none are drawn."""
     if isinstance(subject, str):
         return copy_case(folder, subject, runs, seed, policy)
     draw, chosen = Draw(seed, fills), Shapes(shapes, subject.graphs)
+    limits = [one for one in refused if isinstance(one, Limit)]
     cases, drawn = [], []
     for i in range(runs):
         if len(drawn) < (subject.most_graphs or runs):
-            drawn.append((*chosen.draw(draw, i), dtypes[i % len(dtypes)]))
+            graph, sizes = drawn_within(chosen, draw, i, limits)
+            drawn.append((graph, sizes, dtypes[i % len(dtypes)]))
         graph, sizes, dtype = drawn[i % len(drawn)]
+        if any(limit.holds(sizes) for limit in limits):
+            continue
         made = subject.concrete(graph, sizes, dtype)
         data = draw.fill_inputs(made, graph.chosen_fills)
-        memory = draw.lay_out(made, layouts)
+        lay_out(made, layouts, seed, i, refused)  # sizes and data do not depend on it
         path = os.path.join(folder, f"{i:04}.json")
         made.save(path, seed=draw.random.getrandbits(32), policy=policy, comment=data)
         drawn_dtype = dtype if is_drawn(graph) else ""
-        variants = (graph.variant, memory, f"inputs of {drawn_dtype}")
-        cases.append(Case(path, drawn_dtype, data, variants, sizes))
+        named = (graph.variant, f"inputs of {drawn_dtype}" if drawn_dtype else "")
+        cases.append(Case(path, drawn_dtype, data, (*filter(None, named), *phrases_of(made)), sizes))
     return cases
+
+
+def drawn_within(chosen, draw, index, limits):
+    """A graph and sizes, of which no limit holds if some such sizes are soon drawn."""
+    for attempt in range(MOST_ATTEMPTS):
+        graph, sizes = chosen.draw(draw, index + attempt)
+        if not any(limit.holds(sizes) for limit in limits):
+            break
+    return graph, sizes
 
 
 def is_drawn(graph):

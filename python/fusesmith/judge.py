@@ -10,10 +10,12 @@ from .arguments import check_arguments
 from .cases import GraphSubject, check_dtypes, subject_of, write_cases
 from .errors import Error, JudgedAtImport
 from .kernel import Plugin, find_kernel
+from .layouts import KINDS
 from .program import binary, check_interpreter
-from .refused import of_rank, refused_variants, without
+from .refused import of_rank, outcomes, refused_kinds, without
 from .result import make_result
-from .sizes import LAYOUTS
+
+MOST_ROUNDS = 5  # in which what a kernel does not take is found
 
 
 def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz", runs=200, policy=None, seed=1, *,
@@ -55,16 +57,27 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
     subject = subject_of(graph_or_case_or_op, attributes, kernel, inputs)
     if rank is not None:
         subject = of_one_rank(subject, rank)
-    drawn = Drawn(dtypes, shapes, runs, seed, fills, *((0, ()) if isinstance(kernel, Plugin) else (repeat, LAYOUTS)))
-    refused, known = {}, -1
-    while True:  # until nothing more is left out
-        result, more = judge_subject(kernel, subject, drawn, how, time_limit, keep, may_refuse=len(refused) > known)
-        if result is not None:
-            result.refused = refused
-            return result
-        known = len(refused)
-        refused = {**refused, **more}
-        subject, drawn = subject.with_graphs(without(subject.graphs, more)), drawn.without(more)
+    drawn = Drawn(dtypes, shapes, runs, seed, fills, *((0, ()) if isinstance(kernel, Plugin) else (repeat, KINDS)))
+    return judge_what_it_takes(kernel, subject, drawn, how, time_limit, keep)
+
+
+def judge_what_it_takes(kernel, subject, drawn, how, time_limit, keep):
+    """Draws again, without the kinds of cases that the kernel refuses, until it refuses no more."""
+    refused, reasons = {}, {}
+    for last in (*(False,) * MOST_ROUNDS, True):
+        taken = subject.with_graphs(without(subject.graphs, refused)) if refused else subject
+        with tempfile.TemporaryDirectory(prefix=f"fusesmith-{kernel.name}-", ignore_cleanup_errors=True) as folder:
+            cases, judged, missing = run_cases(folder, taken, drawn.without(refused), how, time_limit)
+            reasons |= outcomes(judged, cases)
+            found = refused if last else refused_kinds(reasons, kernel)
+            if set(found) == set(refused):
+                if drawn.repeat and judged and not any(entry["finding"] for entry in judged):
+                    judged, how = repeated(judged, replace(how, repeat=drawn.repeat))
+                result = make_result(kernel, getattr(subject, "name", subject), cases, judged, missing, keep, how)
+                result.refused = {str(kind): says for kind, says in refused.items()}
+                return result
+        refused = found
+    return None
 
 
 @dataclass(frozen=True)
@@ -77,28 +90,20 @@ class Drawn:
     seed: int
     fills: object
     repeat: int
-    memory: tuple  # how some inputs lie in memory, of sizes.LAYOUTS
+    memory: tuple  # how some inputs lie in memory, of layouts.KINDS
+    refused: tuple = ()  # variants and Limits of which no case is drawn
 
-    def without(self, variants):
-        return replace(self, memory=tuple(kind for kind in self.memory if kind not in variants),
-                       dtypes=tuple(dtype for dtype in self.dtypes if f"inputs of {dtype}" not in variants))
+    def without(self, refused):
+        return replace(self, refused=tuple(refused),
+                       dtypes=tuple(dtype for dtype in self.dtypes if f"inputs of {dtype}" not in refused))
 
 
-def judge_subject(kernel, subject, drawn, how, time_limit, keep, may_refuse=True):
-    """The result, and none; or no result, and the variants of the op that the kernel does not take."""
-    folder = tempfile.mkdtemp(prefix=f"fusesmith-{kernel.name}-")
-    try:
-        cases = write_cases(folder, subject, drawn.dtypes, drawn.shapes, drawn.runs, drawn.seed, None, drawn.fills,
-                            drawn.memory)
-        judged, left, refused = replay.run(folder, how, len(cases), time_limit)
-        variants = refused_variants(judged, cases) if may_refuse else {}
-        if variants:
-            return None, variants
-        if drawn.repeat and judged and not any(entry["finding"] for entry in judged):
-            judged, how = repeated(judged, replace(how, repeat=drawn.repeat))
-        return make_result(kernel, getattr(subject, "name", subject), cases, judged, (left, refused), keep, how), {}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def run_cases(folder, subject, drawn, how, time_limit):
+    """The cases, what the program says of each, and why it was not given for all and how many are no valid graphs."""
+    cases = write_cases(folder, subject, drawn.dtypes, drawn.shapes, drawn.runs, drawn.seed, None, drawn.fills,
+                        drawn.memory, drawn.refused)
+    judged, left, invalid = replay.run(folder, how, len(cases), time_limit)
+    return cases, judged, (left, invalid)
 
 
 def repeated(judged, how):
