@@ -4,6 +4,7 @@ import collections
 import statistics
 from dataclasses import dataclass, field
 
+from .declarations import declared_for_all
 from .report import CORRECT, report
 from .shown import number, show_case
 
@@ -104,6 +105,7 @@ def make_result(kernel, subject, cases, judged, missing, keep, how):
     shown = min((e for e in findings if e["verdict"] == most), key=lambda e: e["output_elements"])
     result.verdict = most
     show_case(result, kernel, shown, keep, how)
+    result.sentence = declared_for_all(result.sentence, findings)
     return result
 
 

@@ -218,3 +218,16 @@ def bits_of_bf16(x):
 
 def big_endian_relu(x):
     return np.maximum(x, 0).astype(x.dtype.newbyteorder(">"))
+
+
+def coarse_sqrt(x):
+    """Wrong by up to 14 units of 2^-24, by an amount that varies with x."""
+    wide = x.astype(np.float64)
+    return (np.sqrt(wide) * (1 + 13 * 2.0**-24 * np.sin(1000 * wide))).astype(x.dtype)
+
+
+def declared_coarse_sqrt(x):
+    return coarse_sqrt(x)
+
+
+declared_coarse_sqrt.arithmetic = {"sqrt": 16}
