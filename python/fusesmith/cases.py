@@ -10,10 +10,10 @@ from .errors import Error, did_you_mean
 from .graph import Graph
 from .kernel import input_count
 from .layouts import lay_out, phrases_of
-from .ops import description, is_integer
+from .ops import check_count, description, is_integer
 from .refused import Limit
 from .sizes import Draw, sizes_of_shape
-from .templates import op_graphs
+from .templates import check_op, op_graphs
 from .vocabulary import FLOATS
 
 MOST_ATTEMPTS = 500  # draws of sizes for a case that the kernel takes
@@ -24,8 +24,8 @@ class GraphSubject:
 
     most_graphs = None  # how many graphs of different sizes a call makes; None: one for each case
 
-    def __init__(self, graphs, name):
-        self.graphs, self.name = graphs, name
+    def __init__(self, graphs, name, is_op=False):
+        self.graphs, self.name, self.is_op = graphs, name, is_op
 
     def concrete(self, graph, sizes, dtype):
         return graph.with_sizes(sizes, dtype)
@@ -38,13 +38,16 @@ class GraphSubject:
 
 
 def op_subject(op, attributes, kernel, inputs):
+    check_op(op, attributes)
     low, high = description(op)["arity"]
     if attributes.get("mask", "none") in ("none", "causal") and op == "sdpa":
         high = 3
     elif op == "sdpa":
         low = 4
+    if inputs is not None:
+        check_count(op, inputs)
     graphs = op_graphs(op, attributes, input_count(kernel, op, low, high, inputs))
-    return GraphSubject(graphs, op)
+    return GraphSubject(graphs, op, is_op=True)
 
 
 def graph_subject(graph):
@@ -119,7 +122,8 @@ class Shapes:
             self.check_names(shape)
             fitting = [(graph, shape) for graph in self.graphs if set(shape) <= set(graph.symbols())]
             return fitting[0]
-        shape = (shape,) if is_integer(shape) else tuple(shape)
+        if not isinstance(shape, (list, tuple)) or not all(map(is_integer, shape)):
+            raise Error(f"a shape is a list of integers of 1 or more, got {shape!r}")
         for graph in self.graphs:
             sizes = sizes_of_shape(graph, shape)
             if sizes is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from . import replay
 from .arguments import check_arguments
-from .cases import GraphSubject, check_dtypes, subject_of, write_cases
+from .cases import check_dtypes, subject_of, write_cases
 from .errors import Error, JudgedAtImport
 from .kernel import Plugin, find_kernel
 from .layouts import KINDS
@@ -120,6 +120,6 @@ def repeated(judged, how):
 
 
 def of_one_rank(subject, rank):
-    if not isinstance(subject, GraphSubject):
+    if not getattr(subject, "is_op", False):
         raise Error("rank is of an op that is given by its name")
     return subject.with_graphs(of_rank(subject.graphs, rank))
