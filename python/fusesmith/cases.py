@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass, field
 
 from .errors import Error, did_you_mean
-from .graph import Graph
+from .graph import Graph, elements
 from .kernel import input_count
 from .layouts import lay_out, phrases_of
 from .ops import check_count, description, is_integer
@@ -150,6 +150,7 @@ class Case:
     data: str = ""
     variants: tuple = ()  # what the kernel may not take: "3 axes", "inputs of bf16", and what lies so in memory
     sizes: dict = field(default_factory=dict, hash=False)  # by symbol
+    elements: int = 0  # of all inputs
 
 
 def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, layouts=(), refused=()):
@@ -174,7 +175,9 @@ def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, layo
         made.save(path, seed=draw.random.getrandbits(32), policy=policy, comment=data)
         drawn_dtype = dtype if is_drawn(graph) else ""
         named = (graph.variant, f"inputs of {drawn_dtype}" if drawn_dtype else "")
-        cases.append(Case(path, drawn_dtype, data, (*filter(None, named), *phrases_of(made)), sizes))
+        variants = (*filter(None, named), *phrases_of(made))
+        count = sum(elements(given["type"]) for given in made.inputs)
+        cases.append(Case(path, drawn_dtype, data, variants, sizes, count))
     return cases
 
 

@@ -15,6 +15,7 @@ from .program import binary, check_interpreter
 from .refused import of_rank, outcomes, refused_kinds, without
 from .result import make_result
 
+LAST = "last.json"  # of the case files; the others are numbers
 MOST_ROUNDS = 5  # in which what a kernel does not take is found
 
 
@@ -32,7 +33,7 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
     policy                "strict": a rounding that the function drops or moves is a finding
     fills                 kinds of data to draw, of fusesmith.sizes.FILLS (default: all)
     inputs                how many inputs an op with optional ones gets (default: what `fn` requires)
-    repeat                how often a function without findings is called again on the inputs of one case, for two
+    repeat                how often a function is called again on the inputs of one case, after all cases, for two
                           seconds at most: each call has to give the same bits
     rank                  how many axes the first input of an op has (default: drawn; a number of axes for which `fn`
                           always raises is left out)
@@ -67,12 +68,12 @@ def judge_what_it_takes(kernel, subject, drawn, how, time_limit, keep):
     for last in (*(False,) * MOST_ROUNDS, True):
         taken = subject.with_graphs(without(subject.graphs, refused)) if refused else subject
         with tempfile.TemporaryDirectory(prefix=f"fusesmith-{kernel.name}-", ignore_cleanup_errors=True) as folder:
-            cases, judged, missing = run_cases(folder, taken, drawn.without(refused), how, time_limit)
+            cases, judged, missing, again = run_cases(folder, taken, drawn.without(refused), how, time_limit)
             reasons |= outcomes(judged, cases)
             found = refused if last else refused_kinds(reasons, kernel)
             if set(found) == set(refused):
                 if drawn.repeat and judged and not any(entry["finding"] for entry in judged):
-                    judged, how = repeated(judged, replace(how, repeat=drawn.repeat))
+                    judged, how = with_repeated(judged, again, replace(how, repeat=drawn.repeat))
                 result = make_result(kernel, getattr(subject, "name", subject), cases, judged, missing, keep, how)
                 result.refused = {str(kind): says for kind, says in refused.items()}
                 return result
@@ -99,24 +100,32 @@ class Drawn:
 
 
 def run_cases(folder, subject, drawn, how, time_limit):
-    """The cases, what the program says of each, and why it was not given for all and how many are no valid graphs."""
+    """The cases, what the program says of each, why it was not given for all and how many are no valid graphs, and what
+    it says of one of them that is run again at the end, with many calls of the kernel in place of one."""
     cases = write_cases(folder, subject, drawn.dtypes, drawn.shapes, drawn.runs, drawn.seed, None, drawn.fills,
                         drawn.memory, drawn.refused)
-    judged, left, invalid = replay.run(folder, how, len(cases), time_limit)
-    return cases, judged, (left, invalid)
+    middle = sorted((case.elements, case.path) for case in cases)[len(cases) // 2][1] if drawn.repeat else None
+    last = os.path.join(folder, LAST)
+    if middle:
+        shutil.copy(middle, last)
+        how = replace(how, repeat=drawn.repeat, repeat_from=len(cases))
+    judged, left, invalid = replay.run(folder, how, len(cases) + bool(middle), time_limit)
+    again = [{**entry, "file": middle} for entry in judged if entry["file"] == last and not invalid]
+    return cases, [entry for entry in judged if entry["file"] != last], (left, invalid), again
 
 
-def repeated(judged, how):
-    """One case of the middle size again, with many calls of the kernel in place of one: what it says takes the place of
-    what was said of the case. How is that of a failure, if there is one."""
-    middle = sorted((entry["output_elements"], entry["file"]) for entry in judged)[len(judged) // 2][1]
-    folder = os.path.join(os.path.dirname(middle), "repeated")
-    os.makedirs(folder)
-    shutil.copy(middle, folder)
-    again, _, _ = replay.run(folder, how, 1, how.run_timeout)
+def with_repeated(judged, again, how):
+    """`judged` with what is said of a case with many calls. How is that of a failure, if there is one. Where the calls
+    are missing, since some cases were not run, they are made now, in a process of their own."""
+    if not again:
+        middle = sorted((entry["output_elements"], entry["file"]) for entry in judged)[len(judged) // 2][1]
+        folder = os.path.join(os.path.dirname(middle), "repeated")
+        os.makedirs(folder)
+        shutil.copy(middle, folder)
+        again = [{**entry, "file": middle} for entry in replay.run(folder, how, 1, how.run_timeout)[0]]
     if not again or not again[0]["finding"]:
         return judged, replace(how, repeat=0)
-    return [entry for entry in judged if entry["file"] != middle] + [{**again[0], "file": middle}], how
+    return [entry for entry in judged if entry["file"] != again[0]["file"]] + again, how
 
 
 def of_one_rank(subject, rank):

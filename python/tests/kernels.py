@@ -99,6 +99,16 @@ def seldom_wrong(x):
     return softmax(x) * np.float32(1 + (len(CALLS) % 500 == 499))
 
 
+def wrong_in_call_1499(x):
+    CALLS.append(1)
+    return softmax(x) * np.float32(1 + (len(CALLS) == 1499))
+
+
+def slow(x):
+    time.sleep(0.002)
+    return softmax(x)
+
+
 def matrices_alone(a, b):
     if a.ndim != 2:
         raise ValueError("only matrices")

@@ -234,6 +234,15 @@ class WrongKernels(unittest.TestCase):
         self.assertEqual(subprocess.run(result.repro, shell=True, capture_output=True).returncode, 77)
         self.assertTrue(fusesmith.judge(kernel("seldom_wrong"), "softmax", dtypes="f32", runs=3, repeat=0).ok)
 
+    def test_a_late_call_of_the_process_that_ran_the_cases(self):
+        result = fusesmith.judge(kernel("wrong_in_call_1499"), "softmax", dtypes="f32", runs=120)
+        self.assertFalse(result.ok, str(result))
+        self.assertIn("on the same inputs gave other bits", result.sentence)
+
+    def test_many_calls_take_less_time_than_one_call_may(self):
+        result = fusesmith.judge(kernel("slow"), "softmax", dtypes="f32", runs=5, run_timeout=0.5)
+        self.assertTrue(result.ok, str(result))
+
     def test_evidence_of_two_values(self):
         result = self.check_wrong("overwrites", ["defect"], runs=20)
         self.assertEqual((result.allowed, result.exact), (None, None))
