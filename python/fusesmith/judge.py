@@ -110,8 +110,11 @@ def run_cases(folder, subject, drawn, how, time_limit):
         shutil.copy(middle, last)
         how = replace(how, repeat=drawn.repeat, repeat_from=len(cases))
     judged, left, invalid = replay.run(folder, how, len(cases) + bool(middle), time_limit)
-    again = [{**entry, "file": middle} for entry in judged if entry["file"] == last and not invalid]
-    return cases, [entry for entry in judged if entry["file"] != last], (left, invalid), again
+    again = [{**entry, "file": middle} for entry in judged if entry["file"] == last]
+    if middle and invalid and not again:
+        invalid -= 1  # that of the last one
+    judged = [entry for entry in judged if entry["file"] != last]
+    return cases, judged, (left, invalid), [] if invalid else again
 
 
 def with_repeated(judged, again, how):
