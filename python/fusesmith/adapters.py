@@ -1,5 +1,6 @@
 """Judges a function against a reference function of torch, and a solution of a KernelBench problem."""
 
+import copy
 import functools
 import importlib.util
 import inspect
@@ -30,7 +31,8 @@ class TracedSubject(GraphSubject):
         self.traced = functools.cache(lambda texts: trace(reference, list(types), texts, fills or {}))
 
     def concrete(self, graph, sizes, dtype):
-        return self.traced(tuple(concrete(given["type"], sizes, dtype) for given in graph.inputs))
+        traced = self.traced(tuple(concrete(given["type"], sizes, dtype) for given in graph.inputs))
+        return copy.deepcopy(traced)  # the case gives it data and layouts of its own
 
 
 def named_types(reference, inputs):

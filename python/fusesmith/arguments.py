@@ -16,6 +16,14 @@ def is_texts(value):
     return isinstance(value, str) or (isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value))
 
 
+def is_folder(path):
+    """One that exists, or that can be made."""
+    path = os.path.abspath(path)
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    return os.path.isdir(path) and os.access(path, os.W_OK)
+
+
 # Argument -> (what it is, the test of a value).
 KINDS = {
     "policy": ('"lawful" or "strict"', lambda value: value in POLICIES),
@@ -25,14 +33,13 @@ KINDS = {
     "repeat": ("a number of calls, 0 or more", lambda value: is_integer(value) and value >= 0),
     "seed": ("an integer", is_integer),
     "dtypes": ("a dtype or a list of dtypes", is_texts),
-    "fills": ("a kind of data or a list of kinds", lambda value: value is None or is_texts(value)),
+    "fills": ("a kind of data or a list of kinds", lambda value: value is None or (is_texts(value) and len(value))),
     "inputs": ("a number of inputs", lambda value: value is None or is_integer(value)),
     "rank": ("a number of axes", lambda value: value is None or is_integer(value)),
     "run_timeout": ("a number of seconds", is_positive),
     "time_limit": ("a number of seconds", is_positive),
     "baseline": ("the name of a backend", lambda value: isinstance(value, str)),
-    "keep": ("a folder", lambda value: value is None or (isinstance(value, (str, os.PathLike))
-                                                         and (os.path.isdir(value) or not os.path.exists(value)))),
+    "keep": ("a folder", lambda value: value is None or (isinstance(value, (str, os.PathLike)) and is_folder(value))),
 }
 
 

@@ -7,12 +7,16 @@ import random
 from dataclasses import dataclass, field
 
 from .errors import Error, did_you_mean
-from .graph import Graph
+from .graph import Graph, elements
 from .kernel import input_count
-from .ops import description, is_integer
+from .layouts import lay_out, phrases_of
+from .ops import check_count, description, is_integer
+from .refused import Limit
 from .sizes import Draw, sizes_of_shape
-from .templates import op_graphs
+from .templates import check_op, op_graphs
 from .vocabulary import FLOATS
+
+MOST_ATTEMPTS = 500  # draws of sizes for a case that the kernel takes
 
 
 class GraphSubject:
@@ -20,8 +24,8 @@ class GraphSubject:
 
     most_graphs = None  # how many graphs of different sizes a call makes; None: one for each case
 
-    def __init__(self, graphs, name):
-        self.graphs, self.name = graphs, name
+    def __init__(self, graphs, name, is_op=False):
+        self.graphs, self.name, self.is_op = graphs, name, is_op
 
     def concrete(self, graph, sizes, dtype):
         return graph.with_sizes(sizes, dtype)
@@ -34,13 +38,16 @@ class GraphSubject:
 
 
 def op_subject(op, attributes, kernel, inputs):
+    check_op(op, attributes)
     low, high = description(op)["arity"]
     if attributes.get("mask", "none") in ("none", "causal") and op == "sdpa":
         high = 3
     elif op == "sdpa":
         low = 4
+    if inputs is not None:
+        check_count(op, inputs)
     graphs = op_graphs(op, attributes, input_count(kernel, op, low, high, inputs))
-    return GraphSubject(graphs, op)
+    return GraphSubject(graphs, op, is_op=True)
 
 
 def graph_subject(graph):
@@ -115,7 +122,8 @@ class Shapes:
             self.check_names(shape)
             fitting = [(graph, shape) for graph in self.graphs if set(shape) <= set(graph.symbols())]
             return fitting[0]
-        shape = (shape,) if is_integer(shape) else tuple(shape)
+        if not isinstance(shape, (list, tuple)) or not all(map(is_integer, shape)):
+            raise Error(f"a shape is a list of integers of 1 or more, got {shape!r}")
         for graph in self.graphs:
             sizes = sizes_of_shape(graph, shape)
             if sizes is not None:
@@ -140,30 +148,46 @@ class Case:
     path: str
     dtype: str = ""
     data: str = ""
-    variants: tuple = ()  # what the kernel may not take: a number of axes of its inputs, for example
-    sizes: dict = field(default_factory=dict)  # by symbol
+    variants: tuple = ()  # what the kernel may not take: "3 axes", "inputs of bf16", and what lies so in memory
+    sizes: dict = field(default_factory=dict, hash=False)  # by symbol
+    elements: int = 0  # of all inputs
 
 
-def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, layouts=()):
+def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, layouts=(), refused=()):
     """Writes NNNN.json in `folder` and returns the Cases. All draws follow from `seed`. `layouts`: how inputs
-    of some lie in memory, of sizes.LAYOUTS."""
+    of some lie in memory, of layouts.KINDS. `refused`: variants and Limits of which none are drawn."""
     if isinstance(subject, str):
         return copy_case(folder, subject, runs, seed, policy)
     draw, chosen = Draw(seed, fills), Shapes(shapes, subject.graphs)
+    limits = [one for one in refused if isinstance(one, Limit)]
     cases, drawn = [], []
     for i in range(runs):
         if len(drawn) < (subject.most_graphs or runs):
-            drawn.append((*chosen.draw(draw, i), dtypes[i % len(dtypes)]))
+            graph, sizes = drawn_within(chosen, draw, i, limits)
+            drawn.append((graph, sizes, dtypes[i % len(dtypes)]))
         graph, sizes, dtype = drawn[i % len(drawn)]
+        if any(limit.holds(sizes) for limit in limits):
+            continue
         made = subject.concrete(graph, sizes, dtype)
         data = draw.fill_inputs(made, graph.chosen_fills)
-        memory = draw.lay_out(made, layouts)
+        lay_out(made, layouts, seed, i, refused)  # sizes and data do not depend on it
         path = os.path.join(folder, f"{i:04}.json")
         made.save(path, seed=draw.random.getrandbits(32), policy=policy, comment=data)
         drawn_dtype = dtype if is_drawn(graph) else ""
-        variants = (graph.variant, memory, f"inputs of {drawn_dtype}")
-        cases.append(Case(path, drawn_dtype, data, variants, sizes))
+        named = (graph.variant, f"inputs of {drawn_dtype}" if drawn_dtype else "")
+        variants = (*filter(None, named), *phrases_of(made))
+        count = sum(elements(given["type"]) for given in made.inputs)
+        cases.append(Case(path, drawn_dtype, data, variants, sizes, count))
     return cases
+
+
+def drawn_within(chosen, draw, index, limits):
+    """A graph and sizes, of which no limit holds if some such sizes are soon drawn."""
+    for attempt in range(MOST_ATTEMPTS):
+        graph, sizes = chosen.draw(draw, index + attempt)
+        if not any(limit.holds(sizes) for limit in limits):
+            break
+    return graph, sizes
 
 
 def is_drawn(graph):

@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 
 from . import replay
 from .arguments import check_arguments
-from .cases import GraphSubject, check_dtypes, subject_of, write_cases
+from .cases import check_dtypes, subject_of, write_cases
 from .errors import Error, JudgedAtImport
 from .kernel import Plugin, find_kernel
+from .layouts import KINDS
 from .program import binary, check_interpreter
-from .refused import of_rank, refused_variants, without
+from .refused import of_rank, outcomes, refused_kinds, without
 from .result import make_result
-from .sizes import LAYOUTS
+
+LAST = "last.json"  # of the case files; the others are numbers
+MOST_ROUNDS = 5  # in which what a kernel does not take is found
 
 
 def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz", runs=200, policy=None, seed=1, *,
@@ -30,7 +33,7 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
     policy                "strict": a rounding that the function drops or moves is a finding
     fills                 kinds of data to draw, of fusesmith.sizes.FILLS (default: all)
     inputs                how many inputs an op with optional ones gets (default: what `fn` requires)
-    repeat                how often a function without findings is called again on the inputs of one case, for two
+    repeat                how often a function is called again on the inputs of one case, after all cases, for two
                           seconds at most: each call has to give the same bits
     rank                  how many axes the first input of an op has (default: drawn; a number of axes for which `fn`
                           always raises is left out)
@@ -55,16 +58,27 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
     subject = subject_of(graph_or_case_or_op, attributes, kernel, inputs)
     if rank is not None:
         subject = of_one_rank(subject, rank)
-    drawn = Drawn(dtypes, shapes, runs, seed, fills, *((0, ()) if isinstance(kernel, Plugin) else (repeat, LAYOUTS)))
-    refused, known = {}, -1
-    while True:  # until nothing more is left out
-        result, more = judge_subject(kernel, subject, drawn, how, time_limit, keep, may_refuse=len(refused) > known)
-        if result is not None:
-            result.refused = refused
-            return result
-        known = len(refused)
-        refused = {**refused, **more}
-        subject, drawn = subject.with_graphs(without(subject.graphs, more)), drawn.without(more)
+    drawn = Drawn(dtypes, shapes, runs, seed, fills, *((0, ()) if isinstance(kernel, Plugin) else (repeat, KINDS)))
+    return judge_what_it_takes(kernel, subject, drawn, how, time_limit, keep)
+
+
+def judge_what_it_takes(kernel, subject, drawn, how, time_limit, keep):
+    """Draws again, without the kinds of cases that the kernel refuses, until it refuses no more."""
+    refused, reasons = {}, {}
+    for last in (*(False,) * MOST_ROUNDS, True):
+        taken = subject.with_graphs(without(subject.graphs, refused)) if refused else subject
+        with tempfile.TemporaryDirectory(prefix=f"fusesmith-{kernel.name}-", ignore_cleanup_errors=True) as folder:
+            cases, judged, missing, again = run_cases(folder, taken, drawn.without(refused), how, time_limit)
+            reasons |= outcomes(judged, cases)
+            found = refused if last else refused_kinds(reasons, kernel)
+            if set(found) == set(refused):
+                if drawn.repeat and judged and not any(entry["finding"] for entry in judged):
+                    judged, how = with_repeated(judged, again, replace(how, repeat=drawn.repeat))
+                result = make_result(kernel, getattr(subject, "name", subject), cases, judged, missing, keep, how)
+                result.refused = {str(kind): says for kind, says in refused.items()}
+                return result
+        refused = found
+    return None
 
 
 @dataclass(frozen=True)
@@ -77,44 +91,47 @@ class Drawn:
     seed: int
     fills: object
     repeat: int
-    memory: tuple  # how some inputs lie in memory, of sizes.LAYOUTS
+    memory: tuple  # how some inputs lie in memory, of layouts.KINDS
+    refused: tuple = ()  # variants and Limits of which no case is drawn
 
-    def without(self, variants):
-        return replace(self, memory=tuple(kind for kind in self.memory if kind not in variants),
-                       dtypes=tuple(dtype for dtype in self.dtypes if f"inputs of {dtype}" not in variants))
-
-
-def judge_subject(kernel, subject, drawn, how, time_limit, keep, may_refuse=True):
-    """The result, and none; or no result, and the variants of the op that the kernel does not take."""
-    folder = tempfile.mkdtemp(prefix=f"fusesmith-{kernel.name}-")
-    try:
-        cases = write_cases(folder, subject, drawn.dtypes, drawn.shapes, drawn.runs, drawn.seed, None, drawn.fills,
-                            drawn.memory)
-        judged, left, refused = replay.run(folder, how, len(cases), time_limit)
-        variants = refused_variants(judged, cases) if may_refuse else {}
-        if variants:
-            return None, variants
-        if drawn.repeat and judged and not any(entry["finding"] for entry in judged):
-            judged, how = repeated(judged, replace(how, repeat=drawn.repeat))
-        return make_result(kernel, getattr(subject, "name", subject), cases, judged, (left, refused), keep, how), {}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    def without(self, refused):
+        return replace(self, refused=tuple(refused),
+                       dtypes=tuple(dtype for dtype in self.dtypes if f"inputs of {dtype}" not in refused))
 
 
-def repeated(judged, how):
-    """One case of the middle size again, with many calls of the kernel in place of one: what it says takes the place of
-    what was said of the case. How is that of a failure, if there is one."""
-    middle = sorted((entry["output_elements"], entry["file"]) for entry in judged)[len(judged) // 2][1]
-    folder = os.path.join(os.path.dirname(middle), "repeated")
-    os.makedirs(folder)
-    shutil.copy(middle, folder)
-    again, _, _ = replay.run(folder, how, 1, how.run_timeout)
+def run_cases(folder, subject, drawn, how, time_limit):
+    """The cases, what the program says of each, why it was not given for all and how many are no valid graphs, and what
+    it says of one of them that is run again at the end, with many calls of the kernel in place of one."""
+    cases = write_cases(folder, subject, drawn.dtypes, drawn.shapes, drawn.runs, drawn.seed, None, drawn.fills,
+                        drawn.memory, drawn.refused)
+    middle = sorted((case.elements, case.path) for case in cases)[len(cases) // 2][1] if drawn.repeat else None
+    last = os.path.join(folder, LAST)
+    if middle:
+        shutil.copy(middle, last)
+        how = replace(how, repeat=drawn.repeat, repeat_from=len(cases))
+    judged, left, invalid = replay.run(folder, how, len(cases) + bool(middle), time_limit)
+    again = [{**entry, "file": middle} for entry in judged if entry["file"] == last]
+    if middle and invalid and not again:
+        invalid -= 1  # that of the last one
+    judged = [entry for entry in judged if entry["file"] != last]
+    return cases, judged, (left, invalid), [] if invalid else again
+
+
+def with_repeated(judged, again, how):
+    """`judged` with what is said of a case with many calls. How is that of a failure, if there is one. Where the calls
+    are missing, since some cases were not run, they are made now, in a process of their own."""
+    if not again:
+        middle = sorted((entry["output_elements"], entry["file"]) for entry in judged)[len(judged) // 2][1]
+        folder = os.path.join(os.path.dirname(middle), "repeated")
+        os.makedirs(folder)
+        shutil.copy(middle, folder)
+        again = [{**entry, "file": middle} for entry in replay.run(folder, how, 1, how.run_timeout)[0]]
     if not again or not again[0]["finding"]:
         return judged, replace(how, repeat=0)
-    return [entry for entry in judged if entry["file"] != middle] + [{**again[0], "file": middle}], how
+    return [entry for entry in judged if entry["file"] != again[0]["file"]] + again, how
 
 
 def of_one_rank(subject, rank):
-    if not isinstance(subject, GraphSubject):
+    if not getattr(subject, "is_op", False):
         raise Error("rank is of an op that is given by its name")
     return subject.with_graphs(of_rank(subject.graphs, rank))

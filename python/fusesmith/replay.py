@@ -17,6 +17,7 @@ from .program import binary, environment
 DEFAULT_TIMEOUT = 10  # what the program itself has
 POLL_SECONDS = 0.05
 CALLS_ALONE = 4  # of the kernel, for a case that is judged alone, before it is minimized
+REPEAT_SECONDS = 2
 LAST_WORDS = 2  # seconds that the program has to end after it was asked to
 
 SKIPPED = re.compile(r": skipped \d+ other files?$")  # what replay says of a folder, which is no problem of a case
@@ -33,7 +34,13 @@ class How:
     sample: str = "auto"
     identity: str | None = None  # of the function: the worker refuses another one of its name
     repeat: int = 0  # calls of a Python function, on the inputs of the first call, that have to give the same bits
+    repeat_from: int = 0  # after so many cases of one process
     folders: tuple = ()  # where the worker finds the modules that the kernel's file imports
+
+    @property
+    def repeat_seconds(self):
+        """All calls together are one run for the program."""
+        return min(REPEAT_SECONDS, self.run_timeout / 2)
 
     def arguments(self, path):
         strict = ["--policy=strict"] if self.policy == "strict" else []
@@ -45,7 +52,9 @@ class How:
     def environment(self):
         return {**environment(self.folders), "FUSESMITH_JUDGING": "1", "FUSESMITH_CALLER": str(os.getpid()),
                 **({VARIABLE: self.identity} if self.identity else {}),
-                **({"FUSESMITH_REPEAT": str(self.repeat)} if self.repeat else {})}
+                **({"FUSESMITH_REPEAT": str(self.repeat), "FUSESMITH_REPEAT_SECONDS": f"{self.repeat_seconds:g}"}
+                   if self.repeat else {}),
+                **({"FUSESMITH_REPEAT_FROM": str(self.repeat_from)} if self.repeat_from else {})}
 
 
 class Progress:

@@ -25,8 +25,9 @@ def report(result):
     left = result.runs - judged
     yield f"{result.kernel} {head}."
     for (says, declaration), count in result.arithmetic.items():
-        yield from textwrap.wrap(f"In {count} of these it is right only if it is meant to be computed so: {says}. "
-                                 f"To say so, give the function the attribute {declaration}.", COLUMNS)
+        cases = "the case" if judged == 1 else f"{count} of the {judged} cases"
+        yield from textwrap.wrap(f"In {cases}, it is right if it is meant to be computed so: {says}. To say so, "
+                                 f"give the function the attribute {declaration}.", COLUMNS)
     for variant, says in result.refused.items():
         yield from textwrap.wrap(f"Cases with {variant} are left out, since each of them ended with {says}", COLUMNS)
     if left:

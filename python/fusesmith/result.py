@@ -4,11 +4,13 @@ import collections
 import statistics
 from dataclasses import dataclass, field
 
+from .declarations import declared_for_all
 from .report import CORRECT, report
 from .shown import number, show_case
 
 COARSE = 2**-6  # the resolution from which on a region is inconclusive (docs/verdicts.md)
 # The verdict of a result without findings is the last of CORRECT that occurred.
+LAST_SHOWN = ("crash", "timeout")  # of failures: an exception may be meant, a wrong result is not
 OTHERS = ("inconclusive", "unsupported", "out_of_memory", "overloaded")
 
 
@@ -98,10 +100,12 @@ def make_result(kernel, subject, cases, judged, missing, keep, how):
         order = (*reversed(CORRECT), *OTHERS) if result.ok else sorted(OTHERS, key=lambda v: -counts[v])
         result.verdict = next((v for v in order if counts[v]), "unsupported")
         return result
-    most = collections.Counter(entry["verdict"] for entry in findings).most_common(1)[0][0]
+    counted = collections.Counter(entry["verdict"] for entry in findings).most_common()
+    most = min(counted, key=lambda one: (one[0] in LAST_SHOWN, -one[1]))[0]
     shown = min((e for e in findings if e["verdict"] == most), key=lambda e: e["output_elements"])
     result.verdict = most
     show_case(result, kernel, shown, keep, how)
+    result.sentence = declared_for_all(result.sentence, findings)
     return result
 
 

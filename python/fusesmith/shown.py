@@ -7,9 +7,11 @@ import tempfile
 
 from . import replay
 from .program import shell_command
+from .report import CORRECT
+from .snippet import shown_snippet
 
 MINIMIZE_SECONDS = 5
-
+CALLS = 5  # of the kernel, for one case
 
 # Symptoms of which the evidence is two values of one element: in one run, or before it, and in another, or after it.
 TWO_VALUES = ("repeat_differs", "production_differs", "depends_on_unwritten_memory", "source_overwritten",
@@ -28,20 +30,37 @@ def show_case(result, kernel, shown, keep, how):
     os.makedirs(folder, exist_ok=True)
     result.case = os.path.join(os.path.abspath(folder), f"{kernel.name}-{shown['verdict']}.json")
     shutil.copyfile(shown["file"], result.case)
-    if not take_smallest(result, shown, how):
+    if not take_smallest(result, shown, how, kernel):
         add_evidence(result, shown)
         judge_alone(result, shown, how)
     with open(result.case, encoding="utf-8") as file:
         inputs = json.load(file)["graph"]["inputs"]
     result.inputs = [f"{given['name']} {given['type']}, {described(given['fill'])}" + layout_text(given)
                      for given in inputs]
+    if any("layout" in given for given in inputs) and passes_without_layouts(result.case, how):
+        result.rule = "\n".join(["Passes if all inputs are contiguous and aligned.", *result.rule.splitlines()])
     arguments = how.arguments(result.case)
     repeated = f"FUSESMITH_REPEAT={how.repeat} " if how.repeat else ""
     result.repro = repeated + shell_command(arguments, kernel.folders)
     result.reduce = shell_command(["minimize", *arguments[1:]], kernel.folders)
 
 
-def take_smallest(result, shown, how):
+def passes_without_layouts(path, how):
+    """Whether the case does with the same data in dense memory."""
+    with open(path, encoding="utf-8") as file:
+        case = json.load(file)
+    case.pop("expect", None)
+    for given in case["graph"]["inputs"]:
+        given.pop("layout", None)
+    with tempfile.TemporaryDirectory() as folder:
+        dense = os.path.join(folder, "dense.json")
+        with open(dense, "w", encoding="utf-8") as file:
+            json.dump(case, file)
+        judged = replay.run(folder, how, 1, how.run_timeout * CALLS)[0]
+    return bool(judged) and not judged[0]["finding"] and judged[0]["verdict"] in CORRECT
+
+
+def take_smallest(result, shown, how, kernel):
     """False where the case is not made smaller: it passes alone or fails in another way, or each run takes too long."""
     if shown["verdict"] == "timeout":
         return False
@@ -56,11 +75,12 @@ def take_smallest(result, shown, how):
     result.sentence = smallest["sentence"] + (
         f" It fails in {rate['failed']} of {rate['runs']} runs." if smallest["flaky"] else "")
     result.rule = rule_of(smallest["neighbours"])
-    result.snippet = smallest["snippet"].rstrip()
     result.smallest = not smallest["exhausted"]
     judged = smallest["judged"]
     add_evidence(result, {**judged, "regions": judged["candidate"]["regions"],
                           "baseline_regions": judged["baseline"]["regions"]})
+    result.snippet = shown_snippet(smallest["snippet"].rstrip(), result, smallest["flaky"],
+                                   (os.path.dirname(kernel.path), *kernel.folders))
     return True
 
 

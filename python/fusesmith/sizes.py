@@ -24,11 +24,6 @@ ABOVE_A_TILE = [65, 80, 96, 100, 127, 128, 129, 160, 192, 257, 320]
 SMALL = [1, 2, 3, 4]
 BESIDE_LONG = [8, 32, 33, 64, 65, 100]
 HEADS = [40, 64, 72, 80, 96, 128, 256]  # of models
-# How inputs lie in memory, as what a kernel may not take is called.
-DENSE, UNALIGNED = "dense inputs", "inputs at odd addresses"
-PADDED, REORDERED = "inputs whose rows lie apart", "inputs whose axes lie in another order"
-TRANSPOSED = "inputs whose last axis is not contiguous"
-LAYOUTS = (UNALIGNED, PADDED, REORDERED, TRANSPOSED)
 PROFILES = {"awkward": 12, "long": 3, "equal": 1, "large": 4}  # how the sizes of a case are drawn -> weight
 
 # Name -> (weight, the fill that it draws). The names are what `fills=` of judge takes.
@@ -145,20 +140,6 @@ class Draw:
             shrunk = self.random.choice([name for name in shrinking if sizes[name] > small] or shrinking)
             sizes[shrunk] = self.size(below=max(1, sizes[shrunk] // 2))
 
-    def lay_out(self, graph, kinds):
-        """In one case of ten, gives each input, or one of them, a layout in memory that is not usual. Returns what
-        distinguishes it."""
-        inputs = [given for given in graph.inputs if Type(given["type"]).dims]
-        if not inputs or not kinds or self.random.random() > 0.1:
-            return DENSE
-        kind = self.random.choice(kinds)
-        chosen = inputs if self.random.random() < 0.5 else [self.random.choice(inputs)]
-        layouts = [layout_of(self.random, kind, Type(given["type"]).dims) for given in chosen]
-        for given, layout in zip(chosen, layouts, strict=True):
-            if layout:
-                given["layout"] = layout
-        return kind if any(layouts) else DENSE
-
     def fill_inputs(self, graph, chosen):
         """Gives `graph` new data in the inputs but those of `chosen`; returns the name of the data. The first float
         input has the drawn data, others have it as often as normal data, so that not every sum overflows."""
@@ -192,23 +173,6 @@ def thin_out(special, dims, attends):
     are NaN, or nothing is known of them."""
     row = math.prod(dims[-2:] if attends else dims[-1:])
     special["share"] = min(special["share"], 2 / max(row, 1))
-
-
-def layout_of(random_layout, kind, dims):
-    """Of the kind; None where a tensor of these sizes has no such layout, but a dense one."""
-    wide = [axis for axis, size in enumerate(dims) if size > 1]
-    order = list(range(len(dims)))
-    if kind == UNALIGNED:
-        return {"offset": random_layout.choice([1, 2, 3, 4, 8])}
-    if kind == PADDED:
-        pad = [0] * (len(dims) - 1) + [random_layout.choice([1, 7, 8])]
-        return {"pad": pad} if math.prod(dims[:-1]) > 1 else None
-    if kind == TRANSPOSED:
-        return {"order": [*order[:-2], order[-1], order[-2]]} if len(wide) > 1 and order[-2] in wide and (
-            order[-1] in wide) else None
-    if len(dims) < 3 or not {len(dims) - 3, len(dims) - 2} <= set(wide):
-        return None
-    return {"order": [*order[:-3], order[-2], order[-3], order[-1]]}  # heads and tokens, for example
 
 
 def sizes_of_shape(graph, shape):

@@ -93,11 +93,23 @@ def with_defaults(op, attributes):
     return {**ATTRIBUTES.get(op, {}), **attributes}
 
 
-def least_rank(attributes):
-    """Axes that the attributes name must exist."""
-    axes = [attributes[key] for key in ("axis", "axes") if key in attributes]
-    flat = [a for axis in axes for a in (axis if isinstance(axis, (list, tuple)) else [axis])]
-    return max([1, *(axis + 1 if axis >= 0 else -axis for axis in flat)])
+def has_axes(attributes, rank):
+    """Whether tensors of so many axes have those that the attributes name, each once."""
+    axes = [attributes["axis"]] if "axis" in attributes else []
+    several = attributes.get("axes", [])
+    in_range = all(-rank <= axis < rank for axis in (*axes, *several))
+    return in_range and len({axis % rank for axis in several}) == len(several)
+
+
+def check_op(op, attributes):
+    """Sizes have no names that an attribute could be."""
+    ops.check_attributes(op, with_defaults(op, attributes), JUDGE)
+    details = {attribute["name"]: attribute["type"] for attribute in ops.description(op)["attribute_details"]}
+    for name, value in attributes.items():
+        if details[name] in ("integer", "dims") and any(
+                isinstance(one, str) for one in (value if isinstance(value, (list, tuple)) else [value])):
+            what = "an integer" if details[name] == "integer" else "a list of integers"
+            raise Error(f"{op}: {name} is {what}, got {value!r}")
 
 
 def op_graph(op, attributes, types, count, variant):
@@ -122,7 +134,7 @@ def with_leading_axes(types, leading):
 
 def op_graphs(op, attributes, count):
     """One graph for each number of leading axes that the op may have, and for each form of attention."""
-    ops.check_attributes(op, with_defaults(op, attributes), JUDGE)
+    check_op(op, attributes)
     attributes = with_defaults(op, attributes)
     if op == "sdpa":
         return [op_graph(op, attributes, types, count, variant) for variant, types in attention_inputs(attributes)]
@@ -130,15 +142,16 @@ def op_graphs(op, attributes, count):
     if not any("[*," in text for text in types):
         return [op_graph(op, attributes, types, count, "")]
     trailing = 2 if op in ("matmul", "rope") else 1
-    least = max(0, least_rank(attributes) - trailing)
     if op in ("roll", "flip", "unsqueeze") or op in REDUCTIONS or "axis" in attributes or op == "matmul":
-        ranks = range(least, 3)
+        leading = range(3)
     else:
-        ranks = range(max(least, 1 if op == "linear" else 0), 4)
-    if not ranks:
-        raise Error(f"{op}: attributes name axes that inputs of up to {ranks.stop + trailing - 1} axes do not have")
-    return [op_graph(op, attributes, with_leading_axes(types, leading), count, axes_text(leading + trailing))
-            for leading in ranks]
+        leading = range(1 if op == "linear" else 0, 4)
+    fitting = [axes for axes in leading if has_axes(attributes, axes + trailing)]
+    if not fitting:
+        most = leading[-1] + trailing
+        raise Error(f"{op}: attributes name axes that inputs of up to {most} axes do not have, or one axis twice")
+    return [op_graph(op, attributes, with_leading_axes(types, axes), count, axes_text(axes + trailing))
+            for axes in fitting]
 
 
 def axes_text(count):

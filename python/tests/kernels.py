@@ -91,6 +91,12 @@ def attention_with_scaled_queries(q, k, v):
     return (rounded(e / e.sum(-1, keepdims=True)) @ v.astype(np.float32)).astype(q.dtype)
 
 
+def attention_that_takes_heads_first(q, k, v):
+    """Reads q[B,H,R,D] as if heads were outside of rows in memory."""
+    y = attention_with_rounded_exponentials(q, k, v)
+    return y * 2 if min(q.shape[1:3]) > 1 and q.strides[1] < q.strides[2] else y
+
+
 BUFFERS, CALLS = {}, []
 
 
@@ -108,6 +114,16 @@ def relu_that_ignores_strides(x):
 def seldom_wrong(x):
     CALLS.append(1)
     return softmax(x) * np.float32(1 + (len(CALLS) % 500 == 499))
+
+
+def wrong_in_call_1499(x):
+    CALLS.append(1)
+    return softmax(x) * np.float32(1 + (len(CALLS) == 1499))
+
+
+def slow(x):
+    time.sleep(0.002)
+    return softmax(x)
 
 
 def matrices_alone(a, b):
@@ -229,3 +245,20 @@ def bits_of_bf16(x):
 
 def big_endian_relu(x):
     return np.maximum(x, 0).astype(x.dtype.newbyteorder(">"))
+
+
+def coarse_sqrt(x):
+    """Wrong by up to 14 units of 2^-24, by an amount that varies with x."""
+    wide = x.astype(np.float64)
+    return (np.sqrt(wide) * (1 + 13 * 2.0**-24 * np.sin(1000 * wide))).astype(x.dtype)
+
+
+def declared_coarse_sqrt(x):
+    return coarse_sqrt(x)
+
+
+declared_coarse_sqrt.arithmetic = {"sqrt": 16}
+
+
+def sum_of_first_and_last(x):
+    return np.array(x.astype(np.float64).sum((0, -1))).astype(x.dtype)

@@ -85,7 +85,7 @@ class Refusals(unittest.TestCase):
     def test_a_reference_is_still_traced_without_what_a_kernel_refuses(self):
         status, text = run_python(self.SCRIPT)
         self.assertEqual(status, 0, text)
-        self.assertIn("['inputs of bf16', 'inputs of f16', ", text)
+        self.assertIn("True ['inputs of bf16', 'inputs of f16', 'inputs whose memory is not contiguous']", text)
 
 
 @unittest.skipIf(MISSING, MISSING)
@@ -206,7 +206,7 @@ class Scripts(unittest.TestCase):
         """The worker imports the script, which calls judge again."""
         ended = subprocess.run([interpreter(), kernel("", "fused.py")[:-1]], capture_output=True, text=True,
                                env=environment())
-        self.assertIn("fused.py:scaled_softmax is right for a graph in 20 cases", ended.stdout, ended.stderr)
+        self.assertIn("fused.py:scaled_softmax is right for a graph in ", ended.stdout, ended.stderr)
 
     def test_program(self):
         ended = subprocess.run([sys.executable, "-m", "fusesmith", "--help"], capture_output=True, text=True,

@@ -56,7 +56,7 @@ class RightKernels(unittest.TestCase):
         self.assertEqual(declaration, 'lowerings = ["rms_norm.weight_after"]')
         self.assertIn("LlamaRMSNorm", says)
         self.assertGreater(count, 10)
-        self.assertIn(f"In {count} of these it is right only if", str(result))
+        self.assertIn(f"In {count} of the 80 cases, it is right if it is", str(result))
         strict = fusesmith.judge(kernel("llama_rms_norm"), "rms_norm", policy="strict", **arguments)
         self.assertFalse(strict.ok)
         self.assertEqual(strict.verdict, "precision_policy")
@@ -242,6 +242,15 @@ class WrongKernels(unittest.TestCase):
         self.assertIn("FUSESMITH_REPEAT=1000", result.repro)
         self.assertEqual(subprocess.run(result.repro, shell=True, capture_output=True).returncode, 77)
         self.assertTrue(fusesmith.judge(kernel("seldom_wrong"), "softmax", dtypes="f32", runs=3, repeat=0).ok)
+
+    def test_a_late_call_of_the_process_that_ran_the_cases(self):
+        result = fusesmith.judge(kernel("wrong_in_call_1499"), "softmax", dtypes="f32", runs=120)
+        self.assertFalse(result.ok, str(result))
+        self.assertIn("on the same inputs gave other bits", result.sentence)
+
+    def test_many_calls_take_less_time_than_one_call_may(self):
+        result = fusesmith.judge(kernel("slow"), "softmax", dtypes="f32", runs=5, run_timeout=0.5)
+        self.assertTrue(result.ok, str(result))
 
     def test_evidence_of_two_values(self):
         result = self.check_wrong("overwrites", ["defect"], runs=20)

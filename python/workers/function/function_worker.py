@@ -21,8 +21,9 @@ attributes change it:
     f.rounded_inside = {"softmax": 1}           # further keys of a contract, as arithmetic_of
 
 Inputs lie in memory as the case says; what is between their elements is NaN, -1 or true. A result that the next call
-changes is wrong. If FUSESMITH_REPEAT is a number, the first call for each graph is repeated so often, for some seconds
-at most, and each repetition has to give the same bits.
+changes is wrong. If FUSESMITH_REPEAT is a number, the first call for each graph is repeated so often, for
+FUSESMITH_REPEAT_SECONDS at most, and each repetition has to give the same bits. With FUSESMITH_REPEAT_FROM, so many
+graphs come before.
 
 If FUSESMITH_PROGRESS names a file, a `c` is added to it for each graph, an `r` where a call
 begins, and an `e` where it ends. If FUSESMITH_FUNCTION has the identity of a function (fusesmith/identity.py), another
@@ -94,7 +95,7 @@ def note_progress(byte):
             progress.write(byte)
 
 
-REPEAT_SECONDS = 2
+REPEAT_SECONDS = 2  # where FUSESMITH_REPEAT_SECONDS says nothing else
 
 
 def stored(array, layout):
@@ -205,6 +206,7 @@ class FunctionExecutor(Executor):
         self.graph = None
         self.earlier = []  # (name, what the last call returned, its bits then)
         self.repetitions = 0  # that are due
+        self.compiled = 0  # graphs
 
     def versions(self):
         return {**super().versions(), **self.tensors.versions()}
@@ -212,7 +214,9 @@ class FunctionExecutor(Executor):
     def compile(self, graph):
         self.graph = graph
         self.earlier = []
-        self.repetitions = int(os.environ.get("FUSESMITH_REPEAT") or 0)
+        self.compiled += 1
+        is_repeated = self.compiled > int(os.environ.get("FUSESMITH_REPEAT_FROM") or 0)
+        self.repetitions = int(os.environ.get("FUSESMITH_REPEAT") or 0) if is_repeated else 0
         note_progress(b"c")
         for name in graph.inputs:
             self.tensors.make(np.zeros(graph.types[name].shape, graph.types[name].storage), graph.types[name])
@@ -256,14 +260,14 @@ class FunctionExecutor(Executor):
 
     def repeat(self, loaded, bits):
         due, self.repetitions = self.repetitions, 0
-        begun = time.monotonic()
+        begun, most = time.monotonic(), float(os.environ.get("FUSESMITH_REPEAT_SECONDS") or REPEAT_SECONDS)
         for count in range(2, due + 1):
             for name, tensor in self.call(loaded).items():
                 again = self.tensors.read(tensor)
                 if not same_bits(again, bits[name]):
                     raise WrongResult(f"call {count} of {self.who} on the same inputs gave other bits: "
                                       f"{difference_text(name, again, bits[name])}")
-            if time.monotonic() - begun > REPEAT_SECONDS:
+            if time.monotonic() - begun > most:
                 return
 
 
