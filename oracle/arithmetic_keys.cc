@@ -13,6 +13,7 @@ const std::map<std::string, double Arithmetic::*>& function_errors() {
       {"rsqrt", &Arithmetic::rsqrt},
       {"div", &Arithmetic::div},
       {"sqrt", &Arithmetic::sqrt},
+      {"sum", &Arithmetic::sum},
       {"sigmoid_absolute", &Arithmetic::sigmoid_absolute},
       {"erf_absolute", &Arithmetic::erf_absolute},
       {"tanh_absolute", &Arithmetic::tanh_absolute},

@@ -85,6 +85,10 @@ struct Arithmetic {
   // own. 0: the order is unknown.
   double sum_height = 0;
   RowSums row_sums;
+  // The error of one addition of a sum, in units of u: of partial sums that are stored in 16 bits, 2^16 for
+  // bf16 and 2^13 for f16.
+  double sum = 1;
+  double row_roundings(double n) const { return sum * row_sums.height(n); }
   // The relative error of exp(x), in units of u. e^d - 1 <= 1.001 d, since d = u exp_argument |x| is small.
   double exp_at(double x) const { return exp + 1.001 * exp_argument * std::fabs(x); }
   bool operator==(const Arithmetic&) const = default;

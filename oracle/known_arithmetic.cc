@@ -116,6 +116,15 @@ Grant errors(std::map<std::string, double> least) {
   };
 }
 
+// Of regions whose results have the dtype.
+Grant partial_sums_in(Dtype dtype, double units) {
+  return [dtype, grant = errors({{"sum", units}})](const Graph& graph, const Region& region,
+                                                   Contract& contract) {
+    return graph.type(node_of(graph, region.nodes.back()).first_output).dtype == dtype &&
+           grant(graph, region, contract);
+  };
+}
+
 void add_customary_functions(std::vector<KnownArithmetic>& all) {
   all.push_back(customary("exp.base_2", "exp(x) is computed by base 2, with an error that grows with |x|",
                           "Triton and CUDA's __expf do", "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5}",
@@ -175,6 +184,11 @@ void add_losses(std::vector<KnownArithmetic>& all) {
   }
   add("tf32", "operands of products are rounded to tf32", "arithmetic = {\"tf32\": True}",
       flag(&Arithmetic::tf32));
+  for (const auto& [dtype, units] : {std::pair{Dtype::bf16, 0x1p16}, {Dtype::f16, 0x1p13}}) {
+    const std::string type(graph::name(dtype));
+    add("partial_sums_in_" + type, "partial sums are rounded to " + type,
+        "arithmetic = {\"sum\": " + number_text(units) + "}", partial_sums_in(dtype, units));
+  }
   for (const int count : {1, 2, 4}) {
     const std::string times = count == 1 ? "one value" : std::to_string(count) + " values";
     add("rounded_inside." + std::to_string(count), times + " inside the op may be rounded to its dtype",
@@ -208,6 +222,7 @@ std::optional<Explained> explain_by_function(const Region& region, const IsWithi
   std::optional<Explained> best;
   double least = kMostError + 1;
   for (const auto& [key, member] : function_errors()) {
+    if (member == &Arithmetic::sum) continue;  // not of a function
     const auto with = [&, at = member](double error) {
       Contract contract = region.contract;
       change_arithmetic(contract,

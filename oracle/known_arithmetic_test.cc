@@ -219,6 +219,21 @@ TEST(KnownArithmetic, TheElementShownIsOneThatNothingExplains) {
   EXPECT_TRUE(verdict.unexplained);
 }
 
+TEST(KnownArithmetic, PartialSumsIn16BitsAreALoss) {
+  const Tensor x = normal_data(Dtype::f16, 3);
+  std::vector<float> y;
+  const std::vector<float> values = to_f32(x);
+  for (int64_t r = 0; r < kRows; ++r) {
+    double sum = 0;
+    for (int64_t i = 0; i < kWidth; ++i)
+      sum = store(Dtype::f16, sum + static_cast<double>(values[static_cast<size_t>(r * kWidth + i)]));
+    y.push_back(static_cast<float>(sum));
+  }
+  const RegionVerdict verdict = verdict_on(ReduceSum{{-1}, false}, {x}, y);
+  EXPECT_EQ(name(verdict.verdict), "defect");
+  EXPECT_EQ(names(verdict), "partial_sums_in_f16");
+}
+
 // In f32 nothing is rounded inside of attention, so that its rounding excuses nothing.
 TEST(KnownArithmetic, AttentionInF32IsNotNamedOnline) {
   const Tensor q = make_tensor({Dtype::f32, {1, 2}}, {0.3, 0.7}),

@@ -186,7 +186,7 @@ Bounded reference(const RmsNorm& op, BoundedSpan in, const TensorType& out, cons
     const bool exact = !row.dx && exact_squares(row, squares);
     const double rounding =
         exact ? 0
-              : (arithmetic.row_sums.height(count) + 2 + arithmetic.div) * kU * (q + inputs / count) +
+              : (arithmetic.row_roundings(count) + 2 + arithmetic.div) * kU * (q + inputs / count) +
                     arithmetic.smallest;
     const InverseRoot root = inverse_root(total, inputs / count + rounding, arithmetic);
     write_row({row, start, 0, 0, root, false, std::isfinite(q), squares + inputs < 1e38}, affine, arithmetic,

@@ -133,12 +133,13 @@ void gather(const Bounded& x, const std::vector<int64_t>& rows, const std::vecto
 // term).
 double roundings(double k, const Arithmetic& arithmetic) {
   const double any_order = arithmetic.tf32x3 ? 3.75 * k + 4 : arithmetic.tf32 ? 1.25 * k + 4 : k + 2;
-  return arithmetic.sum_height > 0 ? std::fmin(any_order, arithmetic.sum_height) : any_order;
+  return arithmetic.sum *
+         (arithmetic.sum_height > 0 ? std::fmin(any_order, arithmetic.sum_height) : any_order);
 }
 
 SumError sum_error(double k, const Arithmetic& arithmetic) {
   const double n = roundings(k, arithmetic) * kU;
-  return {n, n / (1 - n), k * 0x1p-53, k * arithmetic.smallest_term};
+  return {n, n < 0.5 ? n / (1 - n) : kInfinity, k * 0x1p-53, k * arithmetic.smallest_term};
 }
 
 struct Factors {

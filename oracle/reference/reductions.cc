@@ -80,7 +80,9 @@ Element bounded_sum(const Row& row, double additions) {
   if (const auto special = exceptional(row)) return *special;
   const Sum sum(row);
   const auto n = static_cast<double>(row.x.size());
-  const double roundings = std::fmax(additions, 0) * kU / (1 - n * kU) + n * 0x1p-53;
+  const double growth = std::fmax(additions, n) * kU;
+  const double roundings =
+      growth < 0.5 ? std::fmax(additions, 0) * kU / (1 - growth) + n * 0x1p-53 : kInfinity;
   if (sum.may_overflow()) {  // in some order; in every order if all terms have one sign
     const bool always = sum.inputs == 0 && std::isfinite(sum.v) && !(sum.up && sum.down) &&
                         sum.magnitude * (1 - 2 * roundings) > max_finite(Dtype::f32) * (1 + kU);
@@ -94,14 +96,14 @@ Element bounded_sum(const Row& row, double additions) {
 // The sum of quotients by n: each is rounded, as is 1 / n.
 double error_of_quotients(const Row& row, const Sum& sum, const Arithmetic& arithmetic) {
   const auto n = static_cast<double>(row.x.size());
-  const double roundings = (arithmetic.row_sums.height(n) + 2) * kU / (1 - (n + 2) * kU) + n * 0x1p-53;
+  const double roundings = (arithmetic.row_roundings(n) + 2) * kU / (1 - (n + 2) * kU) + n * 0x1p-53;
   return (sum.inputs + roundings * (sum.magnitude + sum.inputs)) / n + n * arithmetic.smallest_term;
 }
 
 Element mean_of(const Row& row, const Arithmetic& arithmetic) {
   const size_t n = row.x.size();
   const auto count = static_cast<double>(n);
-  const Element sum = bounded_sum(row, arithmetic.row_sums.height(count));
+  const Element sum = bounded_sum(row, arithmetic.row_roundings(count));
   if (!std::isfinite(sum.v)) return sum;
   const Sum terms(row);
   if (terms.may_overflow()) return {sum.v / count, kInfinity};
@@ -166,7 +168,7 @@ Element log_sum_exp_of(const Row& row, const Arithmetic& arithmetic) {
   const auto n = static_cast<double>(row.x.size());
   double sum = 0;
   for (double x : row.x) sum += std::exp(x - max);
-  const double added = arithmetic.row_sums.height(n) * kU, v = std::log(sum);
+  const double added = arithmetic.row_roundings(n) * kU, v = std::log(sum);
   if (!(added < 0.5)) return {max + v, kInfinity};
   const double relative = (1 + arithmetic.exp * kU) * (1 + added / (1 - added)) - 1 + n * arithmetic.smallest;
   const double before_log =
@@ -207,7 +209,7 @@ Element variance_of(const Row& row, const Statistics& s, double correction, cons
 
 Bounded reference(const ReduceSum& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
   return reduced(*in[0], op.axes, out, [&](const Row& row) {
-    return bounded_sum(row, arithmetic.row_sums.height(static_cast<double>(row.x.size())) - 1);
+    return bounded_sum(row, arithmetic.row_roundings(static_cast<double>(row.x.size())) - 1);
   });
 }
 

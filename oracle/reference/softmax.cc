@@ -97,7 +97,7 @@ void softmax_row(Row& row, const Arithmetic& arithmetic) {
     high += std::exp(row.t[i] + shift(i));
   }
   const double computing =
-      (2 * arithmetic.exp + arithmetic.row_sums.height(static_cast<double>(n)) + 2 + arithmetic.div) * kU *
+      (2 * arithmetic.exp + arithmetic.row_roundings(static_cast<double>(n)) + 2 + arithmetic.div) * kU *
       1.001;
   for (size_t i = 0; i < n; ++i) {
     const double p = row.p[i] / sum;

@@ -46,7 +46,7 @@ double mean_rounding(const RowView& row, double mean, double magnitude, const Ar
   // A division that is not correctly rounded may be a product with the rounded 1 / n.
   const bool divides = (arithmetic.div <= 1 && !arithmetic.means_of_quotients) || is_power_of_two(row.n);
   if (divides && !row.dx && exact_mean(row, mean, magnitude)) return 0;
-  return (arithmetic.row_sums.height(n) + 3 + dividing(arithmetic)) * kU * magnitude;
+  return (arithmetic.row_roundings(n) + 3 + dividing(arithmetic)) * kU * magnitude;
 }
 
 // Whether squaring and adding the differences from an exact mean is exact in every order, and the division
@@ -75,7 +75,7 @@ double welford_variance_rounding(double n, double mean, double variance, double 
 
 double variance_rounding(double n, double mean, double variance, double mean_error,
                          const Arithmetic& arithmetic, Variance form) {
-  const double shifted = mean_error * mean_error, height = arithmetic.row_sums.height(n);
+  const double shifted = mean_error * mean_error, height = arithmetic.row_roundings(n);
   switch (form) {
     case Variance::two_pass:
       return (height + 6 + dividing(arithmetic)) * kU * (variance + shifted) + shifted;

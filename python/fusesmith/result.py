@@ -160,12 +160,12 @@ def customary_arithmetic(judged):
             named, others = ([(one["says"], one["declaration"]) for one in region.get(key, [])]
                              for key in ("arithmetic", "alternatives"))
             if len(named) == 1:
-                any_of.append((entry["file"], {*named, *others}))
+                any_of.append((entry["file"], [*named, *others]))
             else:
                 needed.update((entry["file"], one) for one in named)
     counts = collections.Counter(one for _, one in needed)
     while any_of:
-        best = min(sorted({one for _, options in any_of for one in options}),
+        best = min(dict.fromkeys(one for _, options in any_of for one in options),
                    key=lambda one: (-counts[one] - sum(one in options for _, options in any_of)))
         counts[best] += len({file for file, options in any_of if best in options})
         any_of = [(file, options) for file, options in any_of if best not in options]
