@@ -55,19 +55,13 @@ def take_smallest(result, shown, how):
     rate = smallest["failure_rate"]
     result.sentence = smallest["sentence"] + (
         f" It fails in {rate['failed']} of {rate['runs']} runs." if smallest["flaky"] else "")
-    result.rule = rule_of(smallest["neighbours"])
+    result.rule = smallest["neighbours"]["summary"].strip()
     result.snippet = smallest["snippet"].rstrip()
     result.smallest = not smallest["exhausted"]
     judged = smallest["judged"]
     add_evidence(result, {**judged, "regions": judged["candidate"]["regions"],
                           "baseline_regions": judged["baseline"]["regions"]})
     return True
-
-
-def rule_of(neighbours):
-    """That all that was tried fails says little where the time was up before all sizes were tried."""
-    lines = neighbours["summary"].strip().splitlines()
-    return "\n".join(line for line in lines if not (neighbours["exhausted"] and line.startswith("Fails with every")))
 
 
 def judge_alone(result, shown, how):
