@@ -34,9 +34,9 @@ std::vector<double> special_values(const std::vector<double>& values) {
   return found;
 }
 
-// Half of the elements are special values, the others any.
-Fill drawn_from(const std::vector<double>& values, const TensorType& type, uint64_t key) {
-  const std::vector<double> special = special_values(values);
+// Any of the values; or half of the elements are special ones.
+Fill drawn_from(const std::vector<double>& values, const TensorType& type, bool more_special, uint64_t key) {
+  const std::vector<double> special = more_special ? special_values(values) : values;
   Tensor drawn(type);
   for (int64_t i = 0; i < drawn.size(); ++i) {
     const auto words = philox(key, 0, static_cast<uint64_t>(i));
@@ -46,24 +46,43 @@ Fill drawn_from(const std::vector<double>& values, const TensorType& type, uint6
   return literal_of(drawn);
 }
 
-bool is_fixed(const Fill& fill) {
-  return std::holds_alternative<Literal>(fill) || std::holds_alternative<OneHot>(fill);
+Fill near(const Tensor& tensor, uint64_t key) {
+  Tensor other(tensor.type);
+  for (int64_t i = 0; i < other.size(); ++i) {
+    const double unit = philox(key, 0, static_cast<uint64_t>(i))[0] * 0x1p-31 - 1;
+    other.set(i, tensor.value(i) * (1 + unit / 16));
+  }
+  return literal_of(other);
 }
 
-// The fill that gives other data like that of the origin's input, with another seed.
-Fill fill_alike(const Input& input, const Case& origin, uint64_t seed) {
-  if (input.type.dtype == Dtype::i32) return input.fill;
+// Drawn from the values that the origin has in its input of this name.
+Fill resampled(const Input& input, const Case& origin, bool more_special, uint64_t seed) {
+  for (const Input& original : origin.graph.inputs()) {
+    if (original.name != input.name || element_count(original.type) == 0) continue;
+    return drawn_from(to_f64(data_of(origin, original)), input.type, more_special,
+                      hash_name(input.name) + seed);
+  }
+  return input.fill;
+}
+
+Fill alike(const Input& input, const Case& origin, uint64_t seed) {
   if (const auto* constant = std::get_if<Constant>(&input.fill)) {
     const double size = std::fabs(constant->value);
     if (!is_float(input.type.dtype) || !(size <= kLargestMean)) return input.fill;
     return Normal{constant->value, size == 0 ? 1 : size / 8};
   }
-  for (const Input& original : origin.graph.inputs()) {
-    if (original.name != input.name || !is_fixed(original.fill) || element_count(original.type) == 0)
-      continue;
-    return drawn_from(to_f64(data_of(origin, original)), input.type, hash_name(input.name) + seed);
-  }
-  return input.fill;
+  const bool is_fixed =
+      std::holds_alternative<Literal>(input.fill) || std::holds_alternative<OneHot>(input.fill);
+  return is_fixed ? resampled(input, origin, seed % 2 == 1, seed) : input.fill;
+}
+
+Fill fill_of(const Case& test_case, const Input& input, const Case& origin, DataKind kind, uint64_t seed) {
+  if (input.type.dtype == Dtype::i32) return input.fill;
+  if (kind == DataKind::alike) return alike(input, origin, seed);
+  if (kind == DataKind::resampled) return resampled(input, origin, true, seed);
+  if (!is_float(input.type.dtype)) return input.fill;
+  if (kind == DataKind::near) return near(data_of(test_case, input), hash_name(input.name) + seed);
+  return Normal{0, kind == DataKind::normal ? 1 : 0.125};
 }
 
 }  // namespace
@@ -71,15 +90,11 @@ Fill fill_alike(const Input& input, const Case& origin, uint64_t seed) {
 Case with_data(const Case& test_case, const Case& origin, DataKind kind, uint64_t draw) {
   Edits edits;
   for (const Input& input : test_case.graph.inputs()) {
-    Fill fill = input.fill;
-    if (kind == DataKind::alike)
-      fill = fill_alike(input, origin, test_case.seed + draw);
-    else if (is_float(input.type.dtype))
-      fill = Normal{0, kind == DataKind::normal ? 1 : 0.125};
+    Fill fill = fill_of(test_case, input, origin, kind, test_case.seed + draw);
     if (!(fill == input.fill)) edits.push_back(SetFill{input.name, std::move(fill)});
   }
   Case other = apply_edits(test_case, edits).value_or(test_case);
-  other.seed += draw;
+  if (kind != DataKind::near) other.seed += draw;
   return other;
 }
 

@@ -9,11 +9,12 @@
 namespace fusesmith::minimizer {
 
 enum class DataKind {
-  alike,   // as in the case, drawn anew: literals from their own values, those that are special more often
+  alike,   // drawn anew as in the case; literals from their own values, special ones more often now and then
   normal,  // floats of a normal distribution, of deviation 1
   small,   // 1/8
+  resampled,  // all drawn from the values of the case, those that are special more often
+  near,       // each float of the case times a factor of 15/16 to 17/16
 };
-inline constexpr DataKind kDataKinds[] = {DataKind::alike, DataKind::normal, DataKind::small};
 
 // Equal draws of one kind give equal data. `origin`: the case that this one is a neighbour of; where literals
 // were cropped, what is alike has the values that were there.

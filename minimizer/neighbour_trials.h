@@ -18,6 +18,7 @@ class NeighbourTrials {
   const Graph& graph() const { return case_.graph; }
   int64_t queries() const { return queries_; }
   double seconds() const;
+  double max_seconds() const { return options_.max_seconds; }
   bool exhausted() const { return exhausted_; }  // a trial was not made
 
   bool may_ask();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "minimizer/sample_cases.h"
 
@@ -300,7 +301,8 @@ TEST(Neighbours, WhatFailsWithMoreDataAsTheSizeGrowsIsNoLimit) {
 
 // A size fails or passes by the toss of a coin that the data decides.
 TEST(Neighbours, AccidentsAreNoRemainders) {
-  const Trial coin = by_data([](const auto& x) { return x[0] > 0.3; });
+  const Trial coin = by_data(
+      [](const auto& x) { return std::accumulate(x.begin(), x.end(), 0.0) > std::sqrt(x.size()) / 2; });
   for (uint64_t seed = 0; seed < 40; ++seed) {
     Case start = relu_of(6, Normal{});
     start.seed = seed;
@@ -315,6 +317,15 @@ TEST(Neighbours, DataAndSizeTogetherAreARule) {
       by_data([](const auto& x) { return x.size() >= 40 && *std::max_element(x.begin(), x.end()) > 100; });
   EXPECT_EQ(rule_of(relu_of(40, Normal{1000, 10}), large_and_long), "N >= 40");
   EXPECT_EQ(rule_of(relu_of(40, ones_and(500, 40)), large_and_long), "N >= 40");
+}
+
+// A maximum that is not carried from one tile to the next: most data of 33 elements passes, none of 32 fails.
+TEST(Neighbours, WhatFailsWithFewDataBeyondALimitIsARule) {
+  const Trial not_carried = by_data([](const auto& x) {
+    return x.size() > 32 &&
+           *std::max_element(x.begin() + 32, x.end()) > *std::max_element(x.begin(), x.begin() + 32);
+  });
+  EXPECT_EQ(rule_of(relu_of(33, ones_and(5, 33)), not_carried), "N >= 33");
 }
 
 // The limit leaves a few sizes for each axis, and the others are named.

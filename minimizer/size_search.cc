@@ -1,6 +1,7 @@
 #include "minimizer/size_search.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "minimizer/dimensions.h"
 
@@ -10,6 +11,8 @@ namespace {
 constexpr int64_t kFirstSizes[] = {1, 16, 32, 64, 8};  // of each dimension, before the others
 constexpr int64_t kSizes[] = {1,  2,  3,  4,  5,  7,  8,  9,  15,  16,  17,
                               24, 31, 32, 33, 48, 63, 64, 65, 127, 128, 129};
+constexpr int64_t kSmall = 129;     // sizes that are tried, however long they take
+constexpr double kSlow = 0.02;      // of the limit of time
 constexpr int kRounds = 16;         // of sizes asked for by what is known so far
 constexpr size_t kFewestKnown = 4;  // sizes after which one that fails alone may be bound to another axis
 constexpr int kAttempts = 4;        // to find a rule that other data agrees with
@@ -18,12 +21,13 @@ constexpr size_t kMostInside = 6;   // sizes that pass within the limits and are
 using Draws = NeighbourTrials::Draws;
 constexpr Draws kMostFail{3, 3};  // of five draws
 constexpr int kDraws = 8;         // of data for a size that passes; fewer where all data fails at other sizes
-constexpr int kFewDraws = 4;
+constexpr int kFewDraws = 4, kManyDraws = 24;
 
 struct Axes {
   std::vector<Dimension> dimensions;  // that get other sizes together
   SizeNeighbours found = {};
   std::set<int64_t> asked = {};
+  int64_t largest = std::numeric_limits<int64_t>::max();  // larger ones take too long
   bool is_done = false;
 };
 
@@ -45,6 +49,8 @@ class SizeSearch {
     std::vector<SizeNeighbours> found;
     for (Axes& axes : all_) {
       if (!axes.is_done) untried.insert(untried.end(), axes.found.axes.begin(), axes.found.axes.end());
+      if (!has_passing(axes)) axes.found.depends_on_data = false;
+      if (!has_passing(axes) && axes.found.tried.size() > 1) axes.found.rule = infer_rule(axes.found.tried);
       if (known(axes) > 1) found.push_back(std::move(axes.found));
     }
     return found;
@@ -81,8 +87,10 @@ class SizeSearch {
   }
 
   void ask(Axes& axes, int64_t size) {
-    if (size < 1 || axes.asked.count(size) > 0) return;
+    if (size < 1 || size > axes.largest || axes.asked.count(size) > 0) return;
+    const double begun = trials_.seconds();
     const auto outcome = trials_.outcome_of(resized(axes, size));
+    if (size > kSmall && trials_.seconds() - begun > kSlow * trials_.max_seconds()) axes.largest = size;
     if (!trials_.exhausted()) axes.asked.insert(size);
     if (outcome == Outcome::not_applied) axes.found.not_applied.insert(size);
     if (outcome == Outcome::fails || outcome == Outcome::passes)
@@ -148,9 +156,9 @@ class SizeSearch {
   // Whether other data says the same of sizes that pass and of those that fail. A size that fails with other
   // data fails from then on: "refuted".
   Reading read(Axes& axes) {
-    if (!has_passing(axes)) return trials_.exhausted() ? Reading::no_time : Reading::holds;
+    if (!has_passing(axes)) return Reading::holds;
     const auto sizes = failing_to_retry(axes);
-    for (const DataKind kind : kDataKinds) {
+    for (const DataKind kind : {DataKind::alike, DataKind::normal, DataKind::small, DataKind::near}) {
       bool most = true, all = true;
       for (const int64_t size : sizes) {
         const auto draws = trials_.draw(resized(axes, size), kind, kMostFail);
@@ -164,14 +172,21 @@ class SizeSearch {
     return Reading::depends_on_data;
   }
 
-  Reading passing_agree(Axes& axes, DataKind kind, int draws_of_each) {
+  // Where only data near that of the case fails, a size may pass because it has not all of that data.
+  Reading passing_agree(Axes& axes, DataKind kind, int draws) {
+    std::map<DataKind, int> tries = {{kind, draws}, {DataKind::resampled, draws}};
+    if (kind == DataKind::near)
+      tries = {{kind, kDraws}, {DataKind::resampled, kDraws}, {DataKind::alike, kManyDraws}};
     Reading reading = Reading::holds;
     for (const int64_t size : passing_to_retry(axes)) {
-      const auto draws = trials_.draw(resized(axes, size), kind, {1, draws_of_each});
-      if (!draws) return Reading::no_time;
-      if (draws->failing == 0) continue;
-      axes.found.tried[size] = true;
-      reading = Reading::refuted;
+      for (const auto& [other, count] : tries) {
+        const auto found = trials_.draw(resized(axes, size), other, {1, count});
+        if (!found) return Reading::no_time;
+        if (found->failing == 0) continue;
+        axes.found.tried[size] = true;
+        reading = Reading::refuted;
+        break;
+      }
     }
     return reading;
   }
