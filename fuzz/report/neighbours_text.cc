@@ -1,6 +1,7 @@
 #include "fuzz/report/neighbours_text.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/base/table.h"
@@ -90,8 +91,10 @@ std::string all_fail_line(const Neighbours& neighbours) {
            (some_not_applied(neighbours) ? " and for which the failing rewrite is applied.\n" : ".\n");
   std::string tried;
   const auto add = [&](const std::string& what) { tried += (tried.empty() ? "" : "; ") + what; };
+  std::map<std::string, std::vector<std::string>> axes;  // by the sizes tried
   for (const SizeNeighbours& sizes : neighbours.sizes)
-    add("sizes " + sizes_text(sizes_that(sizes.tried, true)) + " of " + axes_text(sizes));
+    axes[sizes_text(sizes_that(sizes.tried, true))].push_back(axes_text(sizes));
+  for (const auto& [tried_sizes, names] : axes) add("sizes " + tried_sizes + " of " + list_text(names));
   for (const ChoiceNeighbours& choices : neighbours.choices) {
     if (!choices.failing.empty()) add(choices.what + " " + list_text(choices.failing));
   }

@@ -48,12 +48,13 @@ TEST(NeighboursText, NamesWhatWasTriedWhereTheTimeWasUp) {
   Neighbours neighbours;
   neighbours.queries = 9;
   neighbours.exhausted = true;
-  neighbours.sizes = {sizes({"q axis 0"}, {{1, true}, {2, true}, {16, true}}, 1)};
+  const SizeOutcomes tried = {{1, true}, {2, true}, {16, true}};
+  neighbours.sizes = {sizes({"q axis 0"}, tried, 1), sizes({"q axis 1"}, tried, 2)};
   neighbours.choices = {{"dtype", "f32", {"f16", "bf16"}, {}, {}}};
   neighbours.untried = {"k axis 1", "magnitudes"};
   EXPECT_EQ(
       neighbours_summary(neighbours),
-      "Fails with all that was tried: sizes 1, 2, 16 of q axis 0; dtype f16, bf16.\n"
+      "Fails with all that was tried: sizes 1, 2, 16 of q axis 0, q axis 1; dtype f16, bf16.\n"
       "Not all neighbours were tried: the limit on cases or time was reached; left out or not complete: "
       "k axis 1, magnitudes.\n");
 }
