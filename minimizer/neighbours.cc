@@ -1,42 +1,16 @@
 #include "minimizer/neighbours.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
 #include "graph/pointwise_formula.h"
-#include "minimizer/dimensions.h"
 #include "minimizer/edit.h"
-#include "minimizer/measure.h"
+#include "minimizer/neighbour_trials.h"
 #include "minimizer/retype.h"
+#include "minimizer/size_search.h"
 
 namespace fusesmith::minimizer {
 namespace {
-
-constexpr int64_t kSizes[] = {1,  2,  3,  4,  5,  7,  8,  9,  15,  16,  17,
-                              24, 31, 32, 33, 48, 63, 64, 65, 127, 128, 129};
-constexpr int kRounds = 12;    // of sizes asked for by what is known so far
-constexpr int kDraws = 8;      // of data for a size that passes against the rule
-constexpr size_t kFewest = 4;  // sizes after which one that fails alone may be bound to another axis
-
-// Of the data that a neighbour is tried on before it passes: some mistakes show with large values, some with
-// small.
-constexpr double kDeviations[] = {1, 0.125};
-
-// Floats drawn from a normal distribution, by another seed.
-Case with_other_data(const Case& test_case, double stddev, uint64_t draw = 1) {
-  Edits edits;
-  for (const Input& input : test_case.graph.inputs()) {
-    if (is_float(input.type.dtype)) edits.push_back(SetFill{input.name, Normal{0, stddev}});
-  }
-  Case other = apply_edits(test_case, edits).value_or(test_case);
-  other.seed += draw;
-  return other;
-}
-
-std::string axis_text(const Graph& graph, const Dimension& d) {
-  return graph.name(d.value) + " axis " + std::to_string(d.axis);
-}
 
 // Every op that computes elements of one or two float tensors, with its default attributes: one can stand for
 // another, and what fails with others does not depend on it.
@@ -62,56 +36,35 @@ bool commutes(const Op& op) {
 class Search {
  public:
   Search(const Case& test_case, const Trial& trial, const NeighbourOptions& options)
-      : case_(test_case), graph_(test_case.graph), trial_(trial), options_(options) {
-    options_.max_elements = std::max(options_.max_elements, 2 * measure(test_case).elements);
-  }
+      : case_(test_case), graph_(test_case.graph), options_(options), trials_(test_case, trial, options) {}
 
   Neighbours run() {
-    dtypes();
-    if (!options_.fixed_graph)
-      for (const Node& node : graph_.nodes()) attributes(node);
-    sizes();
-    any_wrong_value_ = true;  // other data, or another op, makes another value of the same mistake
-    magnitudes();
-    if (!options_.fixed_graph)
-      for (const Node& node : graph_.nodes()) ops(node), permutations(node), equations(node);
-    result_.seconds = seconds();
+    search("dtypes", [&] { dtypes(); });
+    if (!options_.fixed_graph) search("attributes", [&] { each_node(&Search::attributes); });
+    result_.sizes = find_sizes(trials_, result_.untried);
+    trials_.count_any_wrong_value();  // other data, or another op, makes another value of the same mistake
+    search("magnitudes", [&] { magnitudes(); });
+    if (!options_.fixed_graph) search("ops", [&] { each_node(&Search::other_ops); });
+    result_.queries = trials_.queries();
+    result_.seconds = trials_.seconds();
+    result_.exhausted = trials_.exhausted();
     return std::move(result_);
   }
 
  private:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  void search(const std::string& what, const std::function<void()>& neighbours) {
+    neighbours();
+    if (trials_.exhausted()) result_.untried.push_back(what);
   }
 
-  bool may_ask() {
-    if (result_.queries < options_.max_queries && seconds() < options_.max_seconds) return true;
-    result_.exhausted = true;
-    return false;
+  void each_node(void (Search::*neighbours)(const Node&)) {
+    for (const Node& node : graph_.nodes()) (this->*neighbours)(node);
   }
 
-  Outcome ask(const Case& neighbour) {
-    ++result_.queries;
-    const Outcome outcome = trial_(neighbour);
-    if (outcome != Outcome::fails_alike) return outcome;
-    return any_wrong_value_ ? Outcome::fails : Outcome::other;
-  }
-
-  // Nothing where there is no such neighbour, or no time for it.
-  std::optional<Outcome> outcome_of(const Edits& edits) {
-    const auto neighbour = apply_edits(case_, edits);
-    if (!neighbour || measure(*neighbour).elements > options_.max_elements || !may_ask()) return std::nullopt;
-    const Outcome outcome = ask(*neighbour);
-    if (outcome != Outcome::passes) return outcome;
-    for (const double stddev : kDeviations) {
-      if (!may_ask()) return std::nullopt;
-      if (ask(with_other_data(*neighbour, stddev)) == Outcome::fails) return Outcome::fails;
-    }
-    return Outcome::passes;
-  }
+  void other_ops(const Node& node) { ops(node), permutations(node), equations(node); }
 
   void add_choice(ChoiceNeighbours& choices, const std::string& value, const Edits& edits) {
-    add_outcome(choices, value, outcome_of(edits));
+    add_outcome(choices, value, trials_.outcome_of(edits));
   }
 
   static void add_outcome(ChoiceNeighbours& choices, const std::string& value,
@@ -186,7 +139,7 @@ class Search {
                                       const std::vector<std::vector<int>>& operands) {
     std::optional<Outcome> all;
     for (const std::vector<int>& order : operands) {
-      const auto outcome = outcome_of({SetOp{node.name, op, 0, order}});
+      const auto outcome = trials_.outcome_of({SetOp{node.name, op, 0, order}});
       if (outcome == Outcome::fails) return outcome;
       if (outcome && all != Outcome::passes) all = outcome;
     }
@@ -279,96 +232,10 @@ class Search {
     keep(std::move(choices));
   }
 
-  // All of these axes, which have one size, get other sizes together.
-  SizeNeighbours sizes_of(const std::vector<Dimension>& axes) {
-    SizeNeighbours sizes;
-    for (const Dimension& d : axes) sizes.axes.push_back(axis_text(graph_, d));
-    sizes.size = axes[0].size;
-    sizes.tried[sizes.size] = true;
-    const auto ask_size = [&](int64_t size) {
-      if (size < 1 || sizes.tried.count(size) + sizes.not_applied.count(size) > 0) return;
-      const auto outcome = outcome_of(resized(axes, size));
-      if (outcome == Outcome::not_applied) sizes.not_applied.insert(size);
-      if (outcome == Outcome::fails || outcome == Outcome::passes)
-        sizes.tried[size] = outcome == Outcome::fails;
-    };
-    for (const int64_t step : {1, 2}) ask_size(sizes.size - step), ask_size(sizes.size + step);
-    for (const int64_t size : kSizes) ask_size(size);
-    for (int round = 0; round < kRounds; ++round) {
-      const size_t before = sizes.tried.size();
-      for (const int64_t size : next_sizes(sizes.tried)) ask_size(size);
-      if (sizes.tried.size() == before) break;
-    }
-    if (sizes.tried.size() > 1) sizes.rule = infer_rule(sizes.tried);
-    if (sizes.tried.size() > 1 && !sizes.rule) retry_odd_size(axes, sizes);
-    return sizes;
-  }
-
-  // One size that passes while the others follow a rule by which it fails is tried on more data.
-  void retry_odd_size(const std::vector<Dimension>& axes, SizeNeighbours& sizes) {
-    for (const auto& [size, fails] : sizes.tried) {
-      if (fails) continue;
-      SizeOutcomes others = sizes.tried;
-      others[size] = true;
-      const auto rule = infer_rule(others);
-      if (!rule) continue;
-      if (!fails_on_other_data(resized(axes, size))) return;
-      sizes.tried = std::move(others);
-      sizes.rule = rule;
-      return;
-    }
-  }
-
-  bool fails_on_other_data(const Edits& edits) {
-    const auto neighbour = apply_edits(case_, edits);
-    if (!neighbour) return false;
-    for (uint64_t draw = 2; draw < 2 + kDraws; ++draw) {
-      for (const double stddev : kDeviations) {
-        if (!may_ask()) return false;
-        if (ask(with_other_data(*neighbour, stddev, draw)) == Outcome::fails) return true;
-      }
-    }
-    return false;
-  }
-
-  Edits resized(const std::vector<Dimension>& axes, int64_t size) const {
-    Edits edits;
-    for (const Dimension& d : axes) edits.push_back(Resize{graph_.name(d.value), d.axis, size});
-    return edits;
-  }
-
-  void sizes() {
-    std::map<int64_t, std::vector<Dimension>> bound;  // by size: axes that fail at no other one
-    for (const Dimension& d : Dimensions(graph_).all()) {
-      SizeNeighbours sizes = sizes_of({d});
-      const size_t known = sizes.tried.size() + sizes.not_applied.size();
-      if (known >= kFewest && fails_once(sizes)) bound[d.size].push_back(d);
-      if (known > 1) result_.sizes.push_back(std::move(sizes));
-    }
-    for (const auto& [size, axes] : bound) {
-      if (axes.size() > 1) add_together(axes);
-    }
-  }
-
-  static bool fails_once(const SizeNeighbours& sizes) {
-    const auto fails = [](const auto& tried) { return tried.second; };
-    return std::count_if(sizes.tried.begin(), sizes.tried.end(), fails) == 1;
-  }
-
-  // Where the axes fail at other sizes together, that says more than each alone.
-  void add_together(const std::vector<Dimension>& axes) {
-    SizeNeighbours together = sizes_of(axes);
-    if (fails_once(together)) return;
-    std::erase_if(result_.sizes, [&](const SizeNeighbours& sizes) {
-      return std::find(together.axes.begin(), together.axes.end(), sizes.axes[0]) != together.axes.end();
-    });
-    result_.sizes.push_back(std::move(together));
-  }
-
   void magnitudes() {
     const Fails fails = [&](const Case& neighbour) -> std::optional<bool> {
-      if (!may_ask()) return {};
-      const Outcome outcome = ask(neighbour);
+      if (!trials_.may_ask()) return {};
+      const Outcome outcome = trials_.ask(neighbour);
       if (outcome != Outcome::fails && outcome != Outcome::passes) return {};
       return outcome == Outcome::fails;
     };
@@ -380,10 +247,8 @@ class Search {
 
   const Case& case_;
   const Graph& graph_;
-  const Trial& trial_;
-  NeighbourOptions options_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  bool any_wrong_value_ = false;  // whether Outcome::fails_alike is a failure
+  const NeighbourOptions options_;
+  NeighbourTrials trials_;
   Neighbours result_;
 };
 

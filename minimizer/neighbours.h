@@ -29,7 +29,9 @@ struct SizeNeighbours {
   int64_t size = 0;    // in the case, where it fails
   SizeOutcomes tried;  // sizes that fail or pass, this size among them
   std::set<int64_t> not_applied;
-  std::optional<SizeRule> rule;  // for which of the sizes tried it fails
+  std::optional<SizeRule>
+      rule;  // for which of the sizes tried it fails; held with other data where some pass
+  bool depends_on_data = false;  // sizes that fail pass with most other data, or such sizes fail that passed
 
   // The passing size closest to the case's.
   std::optional<int64_t> nearest_passing() const;
@@ -47,18 +49,19 @@ struct Neighbours {
   std::vector<MagnitudeRule> magnitudes;  // of inputs of which it decides
   int64_t queries = 0;
   double seconds = 0;
-  bool exhausted = false;  // stopped by a limit: some were not tried
+  bool exhausted = false;            // stopped by a limit: some were not tried
+  std::vector<std::string> untried;  // what was not tried then, or only with a few values: "q axis 1"
 };
 
 struct NeighbourOptions {
-  int64_t max_queries = 1000;
+  int64_t max_queries = 2000;
   double max_seconds = 3;
   int64_t max_elements = 1 << 18;  // of a neighbour; or twice those of the case
   bool fixed_graph = false;        // only other sizes, dtypes and data: as of MinimizeOptions
 };
 
-// For a case that fails. A neighbour that passes on data made like the case's is tried on normal data of two
-// deviations too: it passes only if none of them fails.
+// For a case that fails. A neighbour that passes on data made like the case's is tried on other data like it,
+// and on normal data of two deviations: it passes only if none of them fails.
 Neighbours find_neighbours(const Case& test_case, const Trial& trial, const NeighbourOptions& options = {});
 
 }  // namespace fusesmith::minimizer

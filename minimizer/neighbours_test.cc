@@ -3,11 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 #include "minimizer/sample_cases.h"
 
 namespace fusesmith::minimizer {
 namespace {
 
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -225,6 +230,116 @@ TEST(Neighbours, ASizeThatPassesAgainstTheRuleIsTriedOnMoreData) {
   ASSERT_TRUE(neighbours.sizes[0].rule.has_value());
   EXPECT_EQ(neighbours.sizes[0].rule->text(), "N mod 16 != 0");
   EXPECT_TRUE(neighbours.sizes[0].tried.at(33));
+}
+
+Case relu_of(int64_t size, Fill fill) {
+  Builder b;
+  b.output(b.node(Relu{}, {b.input("x", {Dtype::f32, {size}}, std::move(fill))}, "y"));
+  return case_of(b);
+}
+
+Trial by_data(const std::function<bool(const std::vector<double>&)>& fails) {
+  return [=](const Case& test_case) {
+    return fails(to_f64(make_inputs(test_case)[0])) ? Outcome::fails : Outcome::passes;
+  };
+}
+
+constexpr char kByData[] = "depends on the data";
+
+// The rule of the only axis.
+std::string rule_of(const Case& test_case, const Trial& trial) {
+  const Neighbours neighbours = find_neighbours(test_case, trial);
+  EXPECT_EQ(neighbours.sizes.size(), 1u);
+  const SizeNeighbours& sizes = neighbours.sizes[0];
+  EXPECT_FALSE(sizes.rule && sizes.depends_on_data);
+  return sizes.depends_on_data ? kByData : sizes.rule ? sizes.rule->text() : "";
+}
+
+TEST(Neighbours, ATailBeyondALimitIsARuleOfItsTile) {
+  const auto rule = [](int64_t size, const std::function<bool(int64_t)>& fails) {
+    return rule_of(relu_of(size, Normal{}),
+                   by_data([=](const auto& x) { return fails(static_cast<int64_t>(x.size())); }));
+  };
+  EXPECT_EQ(rule(513, [](int64_t n) { return n > 512 && n % 512 != 0; }), "N mod 512 != 0 and N >= 513");
+  EXPECT_EQ(rule(129, [](int64_t n) { return n > 128 && n % 128 != 0; }), "N mod 128 != 0 and N >= 129");
+  EXPECT_EQ(rule(256, [](int64_t n) { return n == 256; }), "N == 256");
+  EXPECT_EQ(rule(65, [](int64_t n) { return n >= 65; }), "N >= 65");
+}
+
+Literal ones_and(double last, int64_t size) {
+  Tensor tensor({Dtype::f32, {size}});
+  for (int64_t i = 0; i < size; ++i) tensor.set(i, i + 1 == size ? last : 1);
+  return literal_of(tensor);
+}
+
+// NaN at index 12 is no limit of 13: a smaller size crops it.
+TEST(Neighbours, AnElementOfTheDataIsNoLimit) {
+  const auto has_nan = [](const std::vector<double>& x) {
+    return std::any_of(x.begin(), x.end(), [](double value) { return std::isnan(value); });
+  };
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Case literal = relu_of(13, ones_and(std::nan(""), 13)), drawn = relu_of(13, Special{0.05, true});
+    literal.seed = drawn.seed = seed;
+    EXPECT_THAT(rule_of(literal, by_data(has_nan)), AnyOf("always", kByData)) << seed;
+    if (by_data(has_nan)(drawn) != Outcome::fails) continue;
+    EXPECT_THAT(rule_of(drawn, by_data(has_nan)), AnyOf("always", kByData)) << seed;
+  }
+}
+
+// The more elements, the more often one is beyond 2 deviations.
+TEST(Neighbours, WhatFailsWithMoreDataAsTheSizeGrowsIsNoLimit) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Case start = relu_of(9, Normal{});
+    start.seed = seed;
+    const Trial large = by_data([](const auto& x) {
+      return std::any_of(x.begin(), x.end(), [](double value) { return value > 2.2; });
+    });
+    if (large(start) != Outcome::fails) continue;
+    EXPECT_THAT(rule_of(start, large), AnyOf("", kByData)) << seed;
+  }
+}
+
+// A size fails or passes by the toss of a coin that the data decides.
+TEST(Neighbours, AccidentsAreNoRemainders) {
+  const Trial coin = by_data(
+      [](const auto& x) { return std::accumulate(x.begin(), x.end(), 0.0) > std::sqrt(x.size()) / 2; });
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    Case start = relu_of(6, Normal{});
+    start.seed = seed;
+    if (coin(start) != Outcome::fails) continue;
+    EXPECT_THAT(rule_of(start, coin), AnyOf("always", "", kByData)) << seed;
+  }
+}
+
+// A kernel that needs large data to fail, and a size beyond a limit.
+TEST(Neighbours, DataAndSizeTogetherAreARule) {
+  const Trial large_and_long =
+      by_data([](const auto& x) { return x.size() >= 40 && *std::max_element(x.begin(), x.end()) > 100; });
+  EXPECT_EQ(rule_of(relu_of(40, Normal{1000, 10}), large_and_long), "N >= 40");
+  EXPECT_EQ(rule_of(relu_of(40, ones_and(500, 40)), large_and_long), "N >= 40");
+}
+
+// A maximum that is not carried from one tile to the next: most data of 33 elements passes, none of 32 fails.
+TEST(Neighbours, WhatFailsWithFewDataBeyondALimitIsARule) {
+  const Trial not_carried = by_data([](const auto& x) {
+    return x.size() > 32 &&
+           *std::max_element(x.begin() + 32, x.end()) > *std::max_element(x.begin(), x.begin() + 32);
+  });
+  EXPECT_EQ(rule_of(relu_of(33, ones_and(5, 33)), not_carried), "N >= 33");
+}
+
+// The limit leaves a few sizes for each axis, and the others are named.
+TEST(Neighbours, ShareALimitBetweenTheAxes) {
+  Builder b;
+  b.output(b.node(Relu{}, {b.input("x", {Dtype::f32, {5, 6, 7, 8}}, Normal{})}, "y"));
+  NeighbourOptions options;
+  options.max_queries = 30;
+  const Neighbours neighbours = find_neighbours(
+      case_of(b), [](const Case&) { return Outcome::fails; }, options);
+  ASSERT_EQ(neighbours.sizes.size(), 4u);
+  for (const SizeNeighbours& sizes : neighbours.sizes) EXPECT_GE(sizes.tried.size(), 7u);
+  EXPECT_THAT(neighbours.untried,
+              ElementsAre("x axis 0", "x axis 1", "x axis 2", "x axis 3", "magnitudes", "ops"));
 }
 
 }  // namespace

@@ -26,12 +26,13 @@ struct SizeRule {
   bool operator==(const SizeRule&) const = default;
 };
 
-// The simplest rule that agrees with all outcomes and rests on enough of them: both sides of a limit were
-// tried, and for a remainder six sizes, two that have it and two that have not. Nothing where no size fails.
+// The simplest rule that agrees with all outcomes, if enough of them support it: no size at its limits is
+// untried, and for a remainder six sizes, two that have it and two that have not; for one other than 0, of
+// powers of two alone, twelve sizes and four. Nothing where no size fails.
 std::optional<SizeRule> infer_rule(const SizeOutcomes& outcomes);
 
 // The sizes to try next: those that would make a limit exact, or that most likely refute the rule inferred so
-// far. Empty once there is nothing more to learn in this way.
+// far, such as multiples of tiles beyond a limit. Empty once there is nothing more to learn in this way.
 std::vector<int64_t> next_sizes(const SizeOutcomes& outcomes);
 
 }  // namespace fusesmith::minimizer

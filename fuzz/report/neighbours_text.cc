@@ -1,6 +1,7 @@
 #include "fuzz/report/neighbours_text.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "fuzz/base/table.h"
@@ -40,6 +41,7 @@ std::string axes_text(const SizeNeighbours& sizes) {
 }
 
 std::string size_line(const SizeNeighbours& sizes) {
+  if (sizes.depends_on_data) return "";
   const auto passing = sizes_that(sizes.tried, false), failing = sizes_that(sizes.tried, true);
   if (passing.empty())
     return sizes.axes.size() == 1 ? "" : "Fails only while " + axes_text(sizes) + ", at every size tried.\n";
@@ -52,6 +54,15 @@ std::string size_line(const SizeNeighbours& sizes) {
   if (sizes.rule) return "Fails iff " + sizes.rule->text() + where + ": holds for" + tried;
   return "Fails for N in {" + sizes_text(failing) + "} and passes for N in {" + sizes_text(passing) + "}" +
          where + "; other sizes were not tried.\n";
+}
+
+// One line for all axes of which no rule can be stated.
+std::string data_line(const Neighbours& neighbours) {
+  std::vector<std::string> axes;
+  for (const SizeNeighbours& sizes : neighbours.sizes) {
+    if (sizes.depends_on_data) axes.push_back(axes_text(sizes));
+  }
+  return axes.empty() ? "" : "Which sizes of " + list_text(axes) + " fail depends on the data.\n";
 }
 
 std::string magnitude_line(const MagnitudeRule& rule) {
@@ -72,11 +83,30 @@ bool some_not_applied(const Neighbours& neighbours) {
          std::any_of(neighbours.choices.begin(), neighbours.choices.end(), some);
 }
 
+// Where nothing passes.
+std::string all_fail_line(const Neighbours& neighbours) {
+  if (!neighbours.exhausted)
+    return std::string("Fails with every size") +
+           (has_others(neighbours) ? ", dtype, attribute and op" : " and dtype") + " that was tried" +
+           (some_not_applied(neighbours) ? " and for which the failing rewrite is applied.\n" : ".\n");
+  std::string tried;
+  const auto add = [&](const std::string& what) { tried += (tried.empty() ? "" : "; ") + what; };
+  std::map<std::string, std::vector<std::string>> axes;  // by the sizes tried
+  for (const SizeNeighbours& sizes : neighbours.sizes)
+    axes[sizes_text(sizes_that(sizes.tried, true))].push_back(axes_text(sizes));
+  for (const auto& [tried_sizes, names] : axes) add("sizes " + tried_sizes + " of " + list_text(names));
+  for (const ChoiceNeighbours& choices : neighbours.choices) {
+    if (!choices.failing.empty()) add(choices.what + " " + list_text(choices.failing));
+  }
+  return tried.empty() ? "" : "Fails with all that was tried: " + tried + ".\n";
+}
+
 }  // namespace
 
 std::string neighbours_summary(const Neighbours& neighbours) {
   std::string text;
   for (const SizeNeighbours& sizes : neighbours.sizes) text += size_line(sizes);
+  text += data_line(neighbours);
   for (const MagnitudeRule& rule : neighbours.magnitudes) text += magnitude_line(rule);
   for (const ChoiceNeighbours& choices : neighbours.choices) {
     if (choices.passing.empty()) continue;
@@ -84,12 +114,12 @@ std::string neighbours_summary(const Neighbours& neighbours) {
             choices.value + (choices.failing.empty() ? "" : ", fails with " + list_text(choices.failing)) +
             ".\n";
   }
-  if (text.empty() && neighbours.queries > 0)
-    text = std::string("Fails with every size") +
-           (has_others(neighbours) ? ", dtype, attribute and op" : " and dtype") + " that was tried" +
-           (some_not_applied(neighbours) ? " and for which the failing rewrite is applied.\n" : ".\n");
+  if (text.empty() && neighbours.queries > 0) text = all_fail_line(neighbours);
   if (neighbours.exhausted)
-    text += "Not all neighbours were tried: the limit on cases or time was reached.\n";
+    text +=
+        "Not all neighbours were tried: the limit on cases or time was reached" +
+        (neighbours.untried.empty() ? "" : "; left out or not complete: " + list_text(neighbours.untried)) +
+        ".\n";
   return text;
 }
 
@@ -122,6 +152,7 @@ Json to_json(const Neighbours& neighbours) {
                {"choices", Json::array()},
                {"queries", neighbours.queries},
                {"exhausted", neighbours.exhausted},
+               {"untried", neighbours.untried},
                {"summary", neighbours_summary(neighbours)}};
   for (const SizeNeighbours& sizes : neighbours.sizes) {
     const auto nearest = sizes.nearest_passing();
@@ -131,7 +162,8 @@ Json to_json(const Neighbours& neighbours) {
                              {"passing", sizes_that(sizes.tried, false)},
                              {"not_applied", sizes.not_applied},
                              {"nearest_passing", nearest ? Json(*nearest) : Json()},
-                             {"fails_iff", sizes.rule ? sizes.rule->text() : ""}});
+                             {"fails_iff", sizes.rule ? sizes.rule->text() : ""},
+                             {"depends_on_data", sizes.depends_on_data}});
   }
   for (const MagnitudeRule& rule : neighbours.magnitudes)
     json["magnitudes"].push_back({{"input", rule.input},

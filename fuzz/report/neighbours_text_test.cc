@@ -44,6 +44,31 @@ TEST(NeighboursText, AMagnitudeThatDecidesIsARule) {
   EXPECT_EQ(to_json(neighbours)["magnitudes"][0]["fails_iff"], "max |x| >= 88.73");
 }
 
+TEST(NeighboursText, NamesWhatWasTriedWhereTheTimeWasUp) {
+  Neighbours neighbours;
+  neighbours.queries = 9;
+  neighbours.exhausted = true;
+  const SizeOutcomes tried = {{1, true}, {2, true}, {16, true}};
+  neighbours.sizes = {sizes({"q axis 0"}, tried, 1), sizes({"q axis 1"}, tried, 2)};
+  neighbours.choices = {{"dtype", "f32", {"f16", "bf16"}, {}, {}}};
+  neighbours.untried = {"k axis 1", "magnitudes"};
+  EXPECT_EQ(
+      neighbours_summary(neighbours),
+      "Fails with all that was tried: sizes 1, 2, 16 of q axis 0, q axis 1; dtype f16, bf16.\n"
+      "Not all neighbours were tried: the limit on cases or time was reached; left out or not complete: "
+      "k axis 1, magnitudes.\n");
+}
+
+TEST(NeighboursText, WhereTheDataDecidesThereIsNoRuleOfSizes) {
+  Neighbours neighbours;
+  neighbours.queries = 9;
+  neighbours.sizes = {sizes({"x axis 0"}, {{1, false}, {2, true}}, 2),
+                      sizes({"x axis 1"}, {{1, true}, {2, false}}, 1)};
+  for (SizeNeighbours& one : neighbours.sizes) one.rule.reset(), one.depends_on_data = true;
+  EXPECT_EQ(neighbours_summary(neighbours), "Which sizes of x axis 0, x axis 1 fail depends on the data.\n");
+  EXPECT_TRUE(to_json(neighbours)["sizes"][0]["depends_on_data"]);
+}
+
 TEST(NeighboursText, OneSizeThatFailsAloneIsNoLimit) {
   Neighbours neighbours;
   neighbours.sizes = {sizes({"x axis 0"}, {{1, true}, {2, false}, {3, false}}, 1)};
@@ -72,7 +97,7 @@ TEST(NeighboursText, JsonHoldsAllThatWasTried) {
   const auto json = to_json(neighbours);
   EXPECT_EQ(
       json["sizes"].dump(),
-      R"([{"axes":["x axis 0"],"size":3,"failing":[2,3],"passing":[1],"not_applied":[],"nearest_passing":1,"fails_iff":"N >= 2"}])");
+      R"([{"axes":["x axis 0"],"size":3,"failing":[2,3],"passing":[1],"not_applied":[],"nearest_passing":1,"fails_iff":"N >= 2","depends_on_data":false}])");
   EXPECT_EQ(json["choices"].dump(),
             R"([{"what":"dtype","value":"f32","failing":["bf16"],"passing":["f16"],"not_applied":[]}])");
 }

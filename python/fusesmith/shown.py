@@ -74,7 +74,7 @@ def take_smallest(result, shown, how, kernel):
     rate = smallest["failure_rate"]
     result.sentence = smallest["sentence"] + (
         f" It fails in {rate['failed']} of {rate['runs']} runs." if smallest["flaky"] else "")
-    result.rule = rule_of(smallest["neighbours"])
+    result.rule = smallest["neighbours"]["summary"].strip()
     result.smallest = not smallest["exhausted"]
     judged = smallest["judged"]
     add_evidence(result, {**judged, "regions": judged["candidate"]["regions"],
@@ -82,12 +82,6 @@ def take_smallest(result, shown, how, kernel):
     result.snippet = shown_snippet(smallest["snippet"].rstrip(), result, smallest["flaky"],
                                    (os.path.dirname(kernel.path), *kernel.folders))
     return True
-
-
-def rule_of(neighbours):
-    """That all that was tried fails says little where the time was up before all sizes were tried."""
-    lines = neighbours["summary"].strip().splitlines()
-    return "\n".join(line for line in lines if not (neighbours["exhausted"] and line.startswith("Fails with every")))
 
 
 def judge_alone(result, shown, how):
