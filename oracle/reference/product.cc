@@ -258,7 +258,7 @@ class Batch {
                          bias_unit_.data(),
                          b.lines.unit.data(),
                          b.lines.nonzero.data(),
-                         a.lines.unit[static_cast<size_t>(i)],
+                         exact_unit_ * a.lines.unit[static_cast<size_t>(i)],
                          a.lines.nonzero[static_cast<size_t>(i)],
                          p_.bias ? -1 : 1};
     return bound_row(row, error_, value_.data(), e_.data());
@@ -282,7 +282,7 @@ class Batch {
       double sum = std::isinf(value) ? finite_magnitude(a, b, i, j) : s_(i, j);
       double from_inputs = exact_ ? 0 : inputs_(i, j);
       if (std::isnan(from_inputs)) from_inputs = inputs_beside_infinity(a, b, i, j);
-      double unit = a.lines.unit[row] * b.lines.unit[column];
+      double unit = exact_unit_ * a.lines.unit[row] * b.lines.unit[column];
       if (p_.bias) {
         const double bias = p_.bias->v[column];
         value += bias;
@@ -301,6 +301,7 @@ class Batch {
   const Factors& p_;
   Bounded& y_;
   bool exact_;
+  double exact_unit_ = p_.arithmetic.sum == 1 ? 1 : 0;  // 0: no sum is exact
   Matrix v_, s_, inputs_;
   std::vector<int64_t> out_m_, out_n_;
   std::vector<double> value_, e_;  // of one row

@@ -75,7 +75,7 @@ struct Sum {
   bool exact() const { return inputs == 0 && sums_are_exact(g, magnitude); }
 };
 
-// The sum before its last rounding, of which `additions` round earlier.
+// The sum before its last rounding, of which `additions` round earlier; more than n: in 16 bits.
 Element bounded_sum(const Row& row, double additions) {
   if (const auto special = exceptional(row)) return *special;
   const Sum sum(row);
@@ -89,7 +89,8 @@ Element bounded_sum(const Row& row, double additions) {
     return {sum.v, always ? 0 : kInfinity};
   }
   if (!std::isfinite(sum.v)) return {sum.v, 0};
-  if (sum.exact() || n == 1) return {sum.v, sum.inputs};
+  const bool in_f32 = additions <= n;
+  if ((sum.exact() && in_f32) || n == 1) return {sum.v, sum.inputs};
   return {sum.v, sum.inputs + roundings * (sum.magnitude + sum.inputs)};
 }
 

@@ -45,7 +45,7 @@ double mean_rounding(const RowView& row, double mean, double magnitude, const Ar
   if (welford) return welford_roundings(n, arithmetic.row_sums) * kU * magnitude;
   // A division that is not correctly rounded may be a product with the rounded 1 / n.
   const bool divides = (arithmetic.div <= 1 && !arithmetic.means_of_quotients) || is_power_of_two(row.n);
-  if (divides && !row.dx && exact_mean(row, mean, magnitude)) return 0;
+  if (divides && arithmetic.sum == 1 && !row.dx && exact_mean(row, mean, magnitude)) return 0;
   return (arithmetic.row_roundings(n) + 3 + dividing(arithmetic)) * kU * magnitude;
 }
 
