@@ -78,6 +78,12 @@ struct Arithmetic {
   bool tf32x3 = false;
   // A softmax of a row of -inf alone, as of a query whose keys are all hidden, is 0 and not NaN.
   bool empty_rows_are_zero = false;
+  // A mean may be a running mean, m += (x - m) / k for the k-th term.
+  bool running_means = false;
+  // A quotient by a zero, or the reciprocal root of one, may be an infinity of either sign.
+  bool zero_signs_lost = false;
+  // A logsumexp may be merged from those of parts of its row, each of which is rounded.
+  bool merged_logsumexp = false;
   // A key whose weight is 0, since a mask hides it, may be left out of the product with the values, so that
   // an infinity there does not become NaN.
   bool hidden_keys_left_out = false;

@@ -233,13 +233,14 @@ std::vector<Bounded> compute_flushed(const Op& op, const std::vector<const Bound
 
 // Passes on whether the signs of zeros are known: not of sums. A quotient by a zero of unknown sign may be
 // either infinity.
-void follow_zero_signs(const Op& op, const std::vector<const Bounded*>& inputs, Bounded& result) {
+void follow_zero_signs(const Op& op, const std::vector<const Bounded*>& inputs, bool are_lost,
+                       Bounded& result) {
   const OpClass op_class = info(op).op_class;
   result.zero_signs_known = op_class != OpClass::product && op_class != OpClass::reduction;
   for (const Bounded* input : inputs) result.zero_signs_known &= input->zero_signs_known;
   const size_t divisor = std::holds_alternative<Div>(op) ? 1 : 0;
   if (divisor == 0 && !std::holds_alternative<Rsqrt>(op)) return;
-  if (inputs[divisor]->zero_signs_known) return;
+  if (inputs[divisor]->zero_signs_known && !are_lost) return;
   for (size_t i = 0; i < result.v.size(); ++i) {
     if (std::isinf(result.v[i])) result.set(i, result.v[i], std::numeric_limits<double>::infinity());
   }
@@ -261,7 +262,7 @@ BoundedPtrs compute_op(const Graph& graph, const Node& node, const BoundedPtrs& 
                                       : reference(node.op, operands, outputs, arithmetic);
   BoundedPtrs results;
   for (Bounded& result : computed) {
-    follow_zero_signs(node.op, operands, result);
+    follow_zero_signs(node.op, operands, arithmetic.zero_signs_lost, result);
     results.push_back(std::make_shared<const Bounded>(std::move(result)));
   }
   if (context.memo) context.memo->add(node.op, arithmetic, inputs, results);

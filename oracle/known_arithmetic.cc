@@ -95,9 +95,10 @@ void add_customary_roundings(std::vector<KnownArithmetic>& all) {
       "attention.online", "probabilities are rounded before they are normalised, and scores stay in f32",
       "FlashAttention (arXiv:2205.14135) does", "attention = \"online\"", online_attention));
   for (const Lowering& how : lowerings()) {
-    if (*how.who)
-      all.push_back(customary(how.name, how.doc, how.who + std::string(" does"),
-                              "lowerings = [" + quoted(how.name) + "]", lowering(how)));
+    if (!*how.who) continue;
+    all.push_back(customary(how.name, how.doc, how.who + std::string(" does"),
+                            "lowerings = [" + quoted(how.name) + "]", lowering(how)));
+    all.back().is_graph = true;
   }
   all.push_back(customary("logsumexp.rounded_inside", "the sum of exponentials and its logarithm are rounded",
                           "PyTorch does", "rounded_inside = {\"logsumexp\": 2}",
@@ -139,6 +140,12 @@ void add_customary_functions(std::vector<KnownArithmetic>& all) {
       "erf.absolute",
       "the erf of gelu has an absolute error of 8 units of 2^-24, so that gelu is coarse far below 0",
       "oneDNN and PyTorch on a CPU do", "arithmetic = {\"erf_absolute\": 8}", errors({{"erf_absolute", 8}})));
+  // (1 + tanh(x / 2)) / 2: half of the 4 u of tanh, and of the rounding of the sum.
+  all.push_back(
+      customary("sigmoid.absolute",
+                "the sigmoid has an absolute error of 4 units of 2^-24, since it is computed by tanh",
+                "XLA's LogisticExpander does", "arithmetic = {\"sigmoid_absolute\": 4}",
+                errors({{"sigmoid_absolute", 4}})));
   // 2 sigmoid(2 x) - 1 and (1 - e) / (1 + e) with e = exp(-2 x): exponentials and quotients of 4 u each.
   all.push_back(customary(
       "tanh.absolute",
@@ -147,6 +154,10 @@ void add_customary_functions(std::vector<KnownArithmetic>& all) {
 }
 
 void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
+  all.push_back(customary("logsumexp.merged", "a logsumexp is merged from those of parts of the row",
+                          "FlashDecoding and FlashInfer's merge_states do",
+                          "arithmetic = {\"merged_logsumexp\": True}",
+                          where_any<LogSumExp>(flag(&Arithmetic::merged_logsumexp))));
   all.push_back(customary("tf32x3", "products of f32 are sums of three products in tf32",
                           "3xTF32 of CUTLASS does", "arithmetic = {\"tf32x3\": True}",
                           flag(&Arithmetic::tf32x3)));
@@ -170,6 +181,12 @@ void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
                           "a mean is a sum of quotients, or of products with the rounded 1 / n",
                           "numpy and PyTorch do", "arithmetic = {\"means_of_quotients\": True}",
                           flag(&Arithmetic::means_of_quotients)));
+  all.push_back(customary("running_means", "a mean is a running mean", "Welford's algorithm does",
+                          "arithmetic = {\"running_means\": True}",
+                          where_any<ReduceMean>(flag(&Arithmetic::running_means))));
+  all.push_back(customary("zero_signs_lost", "the sign of a zero is lost before the quotient by it",
+                          "pow(x, -0.5) of C does", "arithmetic = {\"zero_signs_lost\": True}",
+                          where_any<Rsqrt, Div>(flag(&Arithmetic::zero_signs_lost))));
   all.push_back(customary("flushes_subnormals", "numbers below 2^-126 are zeros", "oneDNN and XLA do",
                           "arithmetic = {\"flushes_subnormals\": True}",
                           flag(&Arithmetic::flushes_subnormals)));
@@ -256,6 +273,22 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<const KnownArithmetic*>& c
   return diagnoses;
 }
 
+using Chosen = std::vector<const KnownArithmetic*>;
+
+// An op is computed as one other graph at most: all that are not such, alone and with each that is.
+std::vector<Chosen> with_one_graph(const Chosen& chosen) {
+  Chosen others;
+  std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(others),
+               [](const auto* one) { return !one->is_graph; });
+  std::vector<Chosen> all = {others};
+  for (const KnownArithmetic* one : chosen) {
+    if (!one->is_graph) continue;
+    all.push_back(others);
+    all.back().push_back(one);
+  }
+  return all;
+}
+
 }  // namespace
 
 const std::vector<KnownArithmetic>& known_arithmetics() {
@@ -272,7 +305,6 @@ const std::vector<KnownArithmetic>& known_arithmetics() {
 
 std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region& region, bool all,
                                                const IsWithin& within) {
-  using Chosen = std::vector<const KnownArithmetic*>;
   const auto explained_by = [&](const Chosen& chosen, bool as_excuse) -> std::optional<Explained> {
     Contract contract = region.contract;
     if (!grant_all(chosen, graph, region, contract)) return std::nullopt;
@@ -299,11 +331,13 @@ std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region&
   if (first) return first;
   // Two forms of the variance are alternatives; the wider one is the later.
   std::erase_if(customary, [](const auto* one) { return one->diagnosis.name == "variance.welford"; });
-  if (auto found = customary.size() > 1 ? explained_by(customary, true) : std::nullopt) {
-    for (size_t i = customary.size(); i-- > 0 && customary.size() > 1;) {
-      Chosen fewer = customary;
+  for (Chosen& several : with_one_graph(customary)) {
+    auto found = several.size() > 1 ? explained_by(several, true) : std::nullopt;
+    if (!found) continue;
+    for (size_t i = several.size(); i-- > 0 && several.size() > 1;) {
+      Chosen fewer = several;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (auto without = explained_by(fewer, true)) customary = std::move(fewer), found = std::move(without);
+      if (auto without = explained_by(fewer, true)) several = std::move(fewer), found = std::move(without);
     }
     return found;
   }

@@ -18,7 +18,9 @@ RegionVerdict verdict_on(const Op& op, const std::vector<Tensor>& operands, cons
   std::vector<ValueId> inputs;
   Trace trace;
   for (const Tensor& operand : operands) {
-    inputs.push_back(b.input("x" + std::to_string(inputs.size()), operand.type, Normal{}));
+    const bool is_mask = operand.type.dtype == Dtype::boolean;
+    const Fill fill = is_mask ? Fill(Bernoulli{}) : Fill(Normal{});
+    inputs.push_back(b.input("x" + std::to_string(inputs.size()), operand.type, fill));
     trace.values.push_back(std::make_shared<Tensor>(operand));
   }
   b.output(b.node(op, inputs, "y"));
@@ -217,6 +219,82 @@ TEST(KnownArithmetic, TheElementShownIsOneThatNothingExplains) {
   EXPECT_EQ(verdict.worst.element, 77);
   EXPECT_EQ(verdict.outside, 1);
   EXPECT_TRUE(verdict.unexplained);
+}
+
+TEST(KnownArithmetic, ASigmoidByTanhIsNamed) {
+  const Tensor x = make_tensor({Dtype::f32, {400}}, [](int64_t i) { return -6 + 0.02 * (i + 0.5); });
+  std::vector<float> y;
+  for (const float value : to_f32(x)) y.push_back(0.5F + 0.5F * std::tanh(0.5F * value));
+  EXPECT_EQ(names(verdict_on(Sigmoid{}, {x}, y)), "sigmoid.absolute");
+  y[3] += 8 * static_cast<float>(kU);
+  EXPECT_EQ(name(verdict_on(Sigmoid{}, {x}, y).verdict), "defect");
+}
+
+TEST(KnownArithmetic, ARunningMeanIsNamed) {
+  const Tensor x = make_tensor({Dtype::f32, {64}}, [](int64_t i) { return i == 0 ? 1.0 : 0.0; });
+  float mean = 0;
+  for (int k = 0; k < 64; ++k) mean += (to_f32(x)[static_cast<size_t>(k)] - mean) / static_cast<float>(k + 1);
+  ASSERT_NE(mean, 1.0F / 64);
+  EXPECT_EQ(names(verdict_on(ReduceMean{{0}, false}, {x}, {mean})), "running_means");
+  EXPECT_EQ(name(verdict_on(ReduceMean{{0}, false}, {x}, {mean * 1.001F}).verdict), "defect");
+}
+
+TEST(KnownArithmetic, TheSignOfAZeroMayBeLostBeforeAQuotient) {
+  const Tensor x = make_tensor({Dtype::f32, {3}}, {-0.0, 0.0, 4.0});
+  const RegionVerdict verdict = verdict_on(Rsqrt{}, {x}, {INFINITY, INFINITY, 0.5F});
+  EXPECT_EQ(names(verdict), "zero_signs_lost");
+  EXPECT_EQ(name(verdict.verdict), "inconclusive");
+  EXPECT_EQ(name(verdict_on(Rsqrt{}, {x}, {INFINITY, INFINITY, 0.6F}).verdict), "defect");
+}
+
+// As FlashAttention: exp2(x c - max c) with one rounding of the difference, which is as large as u max c.
+TEST(KnownArithmetic, ScoresOf1e10InBase2MayGiveNan) {
+  const Tensor x = make_tensor({Dtype::f32, {1, 2}}, {3e10, 1});
+  const RegionVerdict verdict = verdict_on(Softmax{}, {x}, {NAN, NAN});
+  EXPECT_EQ(names(verdict), "softmax.scores_in_base_2");
+  EXPECT_EQ(name(verdict.verdict), "inconclusive");
+}
+
+TEST(KnownArithmetic, ALogSumExpOfPartsIsNamed) {
+  const Tensor x = normal_data(Dtype::f32, -1000);
+  const std::vector<float> values = to_f32(x);
+  const auto merged = [&](float off) {
+    std::vector<float> y;
+    for (int64_t r = 0; r < kRows; ++r) {
+      float whole = -INFINITY;
+      for (int64_t i = 0; i < kWidth; ++i) {
+        const float next = values[static_cast<size_t>(r * kWidth + i)], top = std::max(whole, next);
+        whole = top + std::log(std::exp(whole - top) + std::exp(next - top));
+      }
+      y.push_back(whole + off);
+    }
+    return verdict_on(LogSumExp{{-1}, false}, {x}, y);
+  };
+  EXPECT_EQ(names(merged(0)), "logsumexp.merged");
+  EXPECT_EQ(name(merged(0).verdict), "precision_policy");
+  EXPECT_EQ(name(merged(0.02F).verdict), "defect");
+}
+
+// Two ways that exclude one another are not tried together, so that each is found with a third.
+TEST(KnownArithmetic, SeveralAreNamedTogether) {
+  const Tensor q = make_tensor({Dtype::bf16, {2, 3}}, {0.3, -0.7, 1.1, 0, 0, 0}),
+               k = make_tensor({Dtype::bf16, {2, 3}}, {0.9, 0.2, -0.4, 0.6, -1.3, 0.8}),
+               v = make_tensor({Dtype::bf16, {2, 1}}, {3, 4});
+  Sdpa masked;
+  masked.mask = Sdpa::Mask::boolean;
+  const Tensor mask = make_tensor({Dtype::boolean, {2, 2}}, {1, 1, 0, 0});
+  const auto to_16 = [](double x) { return store(Dtype::bf16, x); };
+  double scores[2] = {};
+  for (size_t s = 0; s < 2; ++s) {
+    for (size_t i = 0; i < 3; ++i) scores[s] += to_f64(q)[i] * to_f64(k)[s * 3 + i] / std::sqrt(3.0);
+  }
+  const double top = std::max(scores[0], scores[1]);
+  double e[2] = {std::exp(scores[0] - top), std::exp(scores[1] - top)};
+  const double sum = e[0] + e[1];
+  const double y = (to_16(e[0]) * 3 + to_16(e[1]) * 4) / sum;
+  const RegionVerdict verdict = verdict_on(masked, {q, k, v, mask}, {static_cast<float>(y), 0});
+  EXPECT_NE(names(verdict).find("empty_rows_are_zero"), std::string::npos) << names(verdict);
+  EXPECT_EQ(name(verdict.verdict), "precision_policy");
 }
 
 TEST(KnownArithmetic, PartialSumsIn16BitsAreALoss) {

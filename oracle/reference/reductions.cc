@@ -16,6 +16,10 @@
 // changes the logarithm by -log(1 - r), and log adds eps_log u |log S|. The last addition is the rounding of
 // the result. e = 0 if every other element is smaller than m by 104 or more: then S = 1, and log 1 = 0.
 //
+// logsumexp of parts L_i, with weights p_i = exp(L_i - L): a rounding of each part changes L by at most u sum
+// p_i |L_i| <= u (|L| + sum p_i log(1 / p_i)) <= u (|L| + log n); exponentials, their sum and the logarithm
+// add (eps_exp + 3) u + eps_log u log n in each level of merges.
+//
 // var_mean: see statistics.h.
 #include <algorithm>
 
@@ -101,6 +105,12 @@ double error_of_quotients(const Row& row, const Sum& sum, const Arithmetic& arit
   return (sum.inputs + roundings * (sum.magnitude + sum.inputs)) / n + n * arithmetic.smallest_term;
 }
 
+// The steps of a running mean have as many roundings as those of Welford's algorithm (statistics.cc).
+double error_of_running_mean(const Row& row, const Sum& sum) {
+  const auto n = static_cast<double>(row.x.size());
+  return (sum.inputs + (n + 3 * std::log(n) + 8) * kU * (sum.magnitude + sum.inputs)) / n;
+}
+
 Element mean_of(const Row& row, const Arithmetic& arithmetic) {
   const size_t n = row.x.size();
   const auto count = static_cast<double>(n);
@@ -108,7 +118,9 @@ Element mean_of(const Row& row, const Arithmetic& arithmetic) {
   if (!std::isfinite(sum.v)) return sum;
   const Sum terms(row);
   if (terms.may_overflow()) return {sum.v / count, kInfinity};
-  const double v = sum.v / count, e = sum.e / count;
+  const double v = sum.v / count;
+  const double running = arithmetic.running_means ? error_of_running_mean(row, terms) : 0;
+  const double e = std::fmax(sum.e / count, running);
   if (is_power_of_two(n)) return {v, e};
   const double divided = e + (arithmetic.div * kU + 0x1p-52) * (std::fabs(v) + e);
   if (!arithmetic.means_of_quotients) return {v, divided};
@@ -162,6 +174,12 @@ bool has_one_term(const Row& row, double max) {
   return near == 1;
 }
 
+// Of a result L that is merged from parts, in at most as many levels as a sum of n terms has.
+double error_of_merges(double result, double n, const Arithmetic& arithmetic) {
+  const double of_level = std::fabs(result) + (1 + arithmetic.log) * std::log(n) + arithmetic.exp + 3;
+  return arithmetic.row_roundings(n) * kU * of_level;
+}
+
 Element log_sum_exp_of(const Row& row, const Arithmetic& arithmetic) {
   if (const auto special = exceptional(row)) return *special;
   const double max = max_of(row).v;
@@ -174,7 +192,8 @@ Element log_sum_exp_of(const Row& row, const Arithmetic& arithmetic) {
   const double relative = (1 + arithmetic.exp * kU) * (1 + added / (1 - added)) - 1 + n * arithmetic.smallest;
   const double before_log =
       rise_of(row, max, shifts_of(row, max, arithmetic.exp_argument), sum) - std::log1p(-relative);
-  const double e = before_log + arithmetic.log * kU * (v + before_log) + (n + 8 * v) * 0x1p-53;
+  const double merges = arithmetic.merged_logsumexp ? error_of_merges(max + v, n, arithmetic) : 0;
+  const double e = merges + before_log + arithmetic.log * kU * (v + before_log) + (n + 8 * v) * 0x1p-53;
   return {max + v, std::isnan(e) ? kInfinity : e};
 }
 

@@ -17,6 +17,8 @@ FAMILIES = ["backends/common/movement.cc", "backends/common/scalar_step.cc", "ba
 # Certain graphs, which consist of these ops.
 GRAPHS = ["backends/rewrite/*.cc", "backends/rewrite/*.h", "fuzz/generate/pieces/*.cc", "graph/expand.cc",
           "graph/formula.cc", "minimizer/sample_cases.h", "oracle/lowerings.cc"]
+# What libraries are known to compute these ops by.
+ARITHMETIC = ["oracle/known_arithmetic.cc"]
 # What operands of these ops are called, how their sizes depend on each other, what can stand in their place.
 MEANINGS = ["fuzz/findings/groups.cc", "fuzz/run/scalar_functions.cc", "minimizer/dimensions.cc",
             "minimizer/naming.cc", "minimizer/neighbours.cc"]
@@ -37,7 +39,7 @@ def named_ops(text, ops):
 def check_op_lists(texts):
     """`texts`: path -> text, all files of the tree."""
     ops = op_types(texts.get(OP_LIST, ""))
-    allowed = FAMILIES + GRAPHS + MEANINGS
+    allowed = FAMILIES + GRAPHS + ARITHMETIC + MEANINGS
     used = set()
     for path, text in texts.items():
         if not path.endswith(CPP) or TESTS.search(path) or path == OP_LIST or path.startswith("graph/ops/"):

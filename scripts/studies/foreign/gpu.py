@@ -135,7 +135,7 @@ ANGLE = {"uniform": {"lo": -1, "hi": 1}}
 TWO = {"a": ["T[N,D]"], "b": ["T[N,D]"]}
 HEADS_AND_ANGLES = {"q": ["T[B,H,R,2*D]"], "k": ["T[B,G,R,2*D]"], "cos": ["T[R,D]", ANGLE], "sin": ["T[R,D]", ANGLE]}
 ADDED = {"x": ["T[N,D]"], "r": ["T[N,D]"], "w": ["T[D]", WEIGHT]}
-ROPE_SIZES = {"B": [1, 2], "H": [1, 4], "G": [1, 2], "D": [4, 13, 32]}
+ROPE_SIZES = {"B": [1, 2], "H": [1, 4], "G": [1, 2], "R": [1, 2, 33], "D": [4, 13, 32]}
 AFTER = {"lowerings": ["rms_norm.weight_after"]}
 
 

@@ -206,6 +206,10 @@ RIGHT = {
 }
 del RIGHT["where"]["product"]
 
+def scaled_queries(q, k, v):
+    return torch.softmax(q * q.shape[-1] ** -0.5 @ k.mT, -1) @ v
+
+
 CUSTOMARY = {
     "rms_norm": {"as Llama's definition": ("rms_norm.weight_after", llama_norm)},
     "linear": {"product, then bias": ("linear.bias_after", lambda x, w, b: x @ w.mT + b)},
@@ -220,5 +224,7 @@ CUSTOMARY = {
         lambda e: e / e.sum(-1, True))(torch.exp(x - x.amax(-1, True))))},
     "div": {"reciprocal, then product": ("div.reciprocal", lambda a, b: a * (1 / b))},
     "exp": {"by base 2": ("exp.base_2", stored(lambda x: torch.exp2(x * math.log2(math.e))))},
-    "sdpa": {"as FlashAttention": ("attention.online", flash)},
+    "tanh": {"by a sigmoid": ("tanh.absolute", stored(lambda x: 2 * torch.sigmoid(2 * x) - 1))},
+    "sdpa": {"as FlashAttention": ("attention.online", flash),
+             "scaled queries": ("sdpa.scale_on_q", scaled_queries)},
 }
