@@ -12,7 +12,7 @@ from .errors import Error, JudgedAtImport
 from .kernel import Plugin, find_kernel
 from .layouts import KINDS
 from .program import binary, check_interpreter
-from .refused import of_rank, outcomes, refused_kinds, without
+from .refused import of_rank, outcomes, refused_alone, refused_kinds, without
 from .result import make_result
 
 LAST = "last.json"  # of the case files; the others are numbers
@@ -72,10 +72,14 @@ def judge_what_it_takes(kernel, subject, drawn, how, time_limit, keep):
             reasons |= outcomes(judged, cases)
             found = refused if last else refused_kinds(reasons, kernel)
             if set(found) == set(refused):
+                alone = refused_alone(judged, cases, kernel, how)
+                judged = [entry for entry in judged if entry["file"] not in alone]
+                missing = missing[0], missing[1] + len(alone)
                 if drawn.repeat and judged and not any(entry["finding"] for entry in judged):
                     judged, how = with_repeated(judged, again, replace(how, repeat=drawn.repeat))
                 result = make_result(kernel, getattr(subject, "name", subject), cases, judged, missing, keep, how)
-                result.refused = {str(kind): says for kind, says in refused.items()}
+                result.refused_alone = len(alone)
+                result.refused = {str(kind): says for kind, says in (*refused.items(), *alone.values())}
                 return result
         refused = found
     return None

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from .errors import Error
+from .shown import passes_without_layouts, raises_for_ones
 
 RAISED_IN_THE_FILE = re.compile(r"\((\S+\.py):(\d+)\)$")  # how the program's reason names an exception of the kernel
 MULTIPLES = (2, 4, 8, 16, 32, 64, 128)
@@ -66,13 +67,37 @@ def refused_kinds(reasons, kernel):
     return refused
 
 
-def is_deliberate(reason, kernel):
-    """Whether a statement of the kernel's own raises it: an IndexError of a library is a bug and no limit."""
-    name, line = RAISED_IN_THE_FILE.search(reason).groups()
+def is_deliberate(reason, kernel, statements=("raise", "assert")):
+    """Whether one of these statements of the kernel's own raises it: an IndexError of a library is a bug and no
+    limit."""
+    place = RAISED_IN_THE_FILE.search(reason)
+    if not place:
+        return False
+    name, line = place.groups()
     paths = [os.path.join(folder, name) for folder in (os.path.dirname(kernel.path), *kernel.folders)]
     found = next((path for path in paths if os.path.isfile(path)), "")
     return ": NotImplementedError" in reason or bool(
-        re.search(r"\b(raise|assert)\b", linecache.getline(found, int(line))))
+        re.search(rf"\b({'|'.join(statements)})\b", linecache.getline(found, int(line))))
+
+
+def refused_alone(judged, cases, kernel, how):
+    """Path -> (which case, what the kernel said), of single cases that it refuses: by a raise of its own, with any
+    data, or only since inputs lie in memory as they do. Nothing if these are more than a tenth of the cases."""
+    by_path, alone = {case.path: case for case in cases}, {}
+    for entry in judged:
+        case = by_path.get(entry.get("file"))
+        if case is None or not is_exception(entry):
+            continue
+        layouts = [variant for variant in case.variants if variant.startswith("inputs") and " of " not in variant]
+        if is_deliberate(entry["reason"], kernel, ("raise",)) and is_deliberate(
+                raises_for_ones(entry["file"], how), kernel, ("raise",)):
+            kind = ", ".join(f"{name} = {size:,}" for name, size in case.sizes.items()) or "these inputs"
+        elif layouts and passes_without_layouts(entry["file"], how):
+            kind = " and ".join(layouts)
+        else:
+            continue
+        alone[entry["file"]] = kind, entry["reason"].partition(": ")[2]
+    return alone if 10 * len(alone) <= len(judged) else {}
 
 
 def is_of_kind(case, kind):

@@ -22,7 +22,7 @@ def report(result):
         head = f"was judged in too few cases for {result.subject}: right in {right} of {result.runs}{rest}"
     else:
         head = f"was not judged for {result.subject} in {judged} cases: {result.verdict}"
-    left = result.runs - judged
+    left = result.runs - judged - result.refused_alone
     yield f"{result.kernel} {head}."
     for (says, declaration), count in result.arithmetic.items():
         cases = "the case" if judged == 1 else f"{count} of the {judged} cases"

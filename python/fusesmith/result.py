@@ -58,6 +58,7 @@ class Result:
     arithmetic: dict = field(default_factory=dict)
     # Variants of the op that were left out, since the kernel raises for each case of them -> what it says.
     refused: dict = field(default_factory=dict)
+    refused_alone: int = 0  # cases of them that are of no kind all of whose cases are refused
     # What was judged: size symbol -> its sizes; "dtype" -> {dtype: number of cases}.
     covered: dict = field(default_factory=dict)
     partly: list = field(default_factory=list)  # of inconclusive cases of which a part is right: that share of elements

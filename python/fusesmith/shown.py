@@ -45,19 +45,35 @@ def show_case(result, kernel, shown, keep, how):
     result.reduce = shell_command(["minimize", *arguments[1:]], kernel.folders)
 
 
-def passes_without_layouts(path, how):
-    """Whether the case does with the same data in dense memory."""
+def judged_with(path, change, how):
+    """What the program says of the case after `change` of each of its inputs; None if nothing."""
     with open(path, encoding="utf-8") as file:
         case = json.load(file)
     case.pop("expect", None)
     for given in case["graph"]["inputs"]:
-        given.pop("layout", None)
+        change(given)
     with tempfile.TemporaryDirectory() as folder:
-        dense = os.path.join(folder, "dense.json")
-        with open(dense, "w", encoding="utf-8") as file:
+        changed = os.path.join(folder, "changed.json")
+        with open(changed, "w", encoding="utf-8") as file:
             json.dump(case, file)
         judged = replay.run(folder, how, 1, how.run_timeout * CALLS)[0]
-    return bool(judged) and not judged[0]["finding"] and judged[0]["verdict"] in CORRECT
+    return judged[0] if judged else None
+
+
+def passes_without_layouts(path, how):
+    """Whether the case does with the same data in dense memory."""
+    judged = judged_with(path, lambda given: given.pop("layout", None), how)
+    return judged is not None and not judged["finding"] and judged["verdict"] in CORRECT
+
+
+def raises_for_ones(path, how):
+    """The reason, if the kernel raises for the same case with all data 1."""
+    def fill(given):
+        if not given["type"].startswith("i32"):
+            given["fill"] = {"constant": {"value": 1}}
+
+    judged = judged_with(path, fill, how)
+    return judged["reason"] if judged and judged["verdict"] == "crash" else ""
 
 
 def take_smallest(result, shown, how, kernel):

@@ -71,6 +71,14 @@ class Judged(unittest.TestCase):
         result = self.judged("sum_with_dense", "add", dtypes="f32")
         self.assertEqual((result.ok, list(result.refused)), (True, ["x1 whose memory is not contiguous"]), str(result))
 
+    def test_single_cases(self):
+        for name, kind in (("no_rows_of_97", "D = 97"), ("no_transposed_matrices", "inputs whose ")):
+            result = self.judged(name, runs=150, fills="normal")
+            self.assertTrue(result.ok, str(result))
+            self.assertGreater(result.refused_alone, 0)
+            self.assertTrue(any(kind in text for text in result.refused), str(result))
+            self.assertNotIn("more were not judged", str(result))
+
     def test_bugs_are_not_refused(self):
         for name in ("index_error_beyond_hundred", "not_nan"):
             result = self.judged(name)
