@@ -14,7 +14,7 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr std::string_view kTorch = "torch:", kOrt = "ort:", kPython = "python:";
+constexpr std::string_view kTorch = "torch:", kOrt = "ort:", kJax = "jax:", kPython = "python:";
 
 // The function `show`, which prints the results of a run, and whether the element is one of the correct ones.
 // `tuple`: results are several tensors even if there is one output.
@@ -145,11 +145,60 @@ std::string onnx_snippet(const Case& test_case, const SnippetFacts& facts) {
                       ",\n    disabled_optimizers=" + list);
 }
 
+// What the worker traces of the graph: lines of code, and what they return. Empty if it cannot be written so.
+struct JaxCode {
+  std::string lines, results;
+};
+
+JaxCode jax_code(const Graph& graph, bool native) {
+  backends::ScriptRequest request{"jax/export_jax.py", {}};
+  auto header = backends::compile_request(graph, {});
+  header["native"] = native;
+  request.header = header.dump();
+  const backends::ScriptReply reply = backends::call_script(request);
+  const auto text = [&](const char* key) {
+    const auto found = reply.header.find(key);
+    return found != reply.header.end() && found->is_string() ? found->get<std::string>() : "";
+  };
+  return reply.problem.empty() ? JaxCode{text("code"), text("results")} : JaxCode{};
+}
+
+std::string indented(const std::string& lines) {
+  std::string text;
+  for (size_t begin = 0; begin < lines.size();) {
+    const size_t end = std::min(lines.find('\n', begin), lines.size());
+    text += "    " + lines.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  return text;
+}
+
+std::string jax_snippet(const Case& test_case, const std::string& backend, const SnippetFacts& facts) {
+  const Graph& graph = test_case.graph;
+  const auto sources = snippet_sources(test_case, Identifiers(graph));
+  if (!sources) return "";
+  const JaxCode code = jax_code(graph, backend.find("+native") != std::string::npos);
+  if (code.results.empty()) return "";
+  std::string text = snippet_imports(*sources, facts) +
+                     "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n\n\n"
+                     "def graph(*arguments):\n" +
+                     indented(code.lines) + "    return (" + code.results + ",)\n\n\n" +
+                     show_text(graph, facts, true) + "arguments = (\n";
+  for (size_t i = 0; i < sources->tensors.size(); ++i) {
+    const TensorType& type = sources->tensors[i].type;
+    const std::string dtype(torch_dtype(type.dtype).substr(std::string_view("torch.").size()));
+    text += "    jnp.array(" + elements_list(sources->tensors[i]) + ", " + python_quoted(dtype) +
+            ").reshape(" + python_shape(type.shape) + "),\n";
+  }
+  return text + ")\nshow(\"op by op\", graph(*arguments))\nshow(\"jit\", jax.jit(graph)(*arguments))\n";
+}
+
 }  // namespace
 
 std::string snippet(const Case& test_case, const std::string& backend, const SnippetFacts& facts) {
   if (backend.starts_with(kTorch)) return torch_snippet(test_case, backend, facts);
   if (backend.starts_with(kPython)) return function_snippet(test_case, backend.substr(kPython.size()), facts);
+  if (backend.starts_with(kJax)) return jax_snippet(test_case, backend, facts);
   return backend.starts_with(kOrt) ? onnx_snippet(test_case, facts) : "";
 }
 

@@ -21,7 +21,7 @@ struct SnippetFacts {
   std::string libraries = {};                // of the backend, with versions, as environment_of says it
 };
 
-// Of workers of PyTorch and of ONNX Runtime, and of a Python function. Empty: of another backend, of a case
+// Of workers of PyTorch, ONNX Runtime and JAX, and of a Python function. Empty: of another backend, of a case
 // that is too large or has several steps, or if the library cannot express it.
 std::string snippet(const Case& test_case, const std::string& backend, const SnippetFacts& facts = {});
 

@@ -269,6 +269,49 @@ class JaxJitTest(WorkerTest, unittest.TestCase):
     script, mode = "jax/jax_worker.py", "jit"
 
 
+class JaxCodeTest(unittest.TestCase):
+    """The lines of a report compute what the worker computes."""
+
+    def test_every_op(self):
+        try:
+            import jax
+            import jax.numpy as jnp
+            from jax import lax
+        except ImportError as missing:
+            self.skipTest(str(missing))
+        import export_jax
+        import jax_ops
+        from program import Program
+        from protocol import Graph
+
+        random = np.random.default_rng(3)
+        for op, attributes, inputs, outputs, _ in SAMPLES:
+            for dtype in FLOATS:
+                names = [f"x{i}" for i in range(len(inputs))]
+                results = ["y"] if len(outputs) == 1 else [f"y.{i}" for i in range(len(outputs))]
+                texts = [text.replace("T", dtype) for text in [*inputs, *outputs]]
+                types = dict(zip([*names, *results], texts, strict=True))
+                request = {"graph": {"inputs": [{"name": name} for name in names], "outputs": results,
+                                     "nodes": [{"name": "y", "op": op, "inputs": names, **attributes}]}, "types": types}
+                if op not in jax_ops.LOWERINGS:
+                    continue
+                with self.subTest(op=op, dtype=dtype, attributes=attributes):
+                    code = export_jax.code_of(request)
+                    known = {"jnp": jnp, "lax": lax}
+                    exec("def graph(*arguments):\n" + textwrap.indent(code["code"], "    ")  # noqa: S102
+                         + f"\n    return ({code['results']},)\n", known)
+                    arrays = [self.array(jnp, jax_ops, types[name], random) for name in names]
+                    graph = Graph(request)
+                    expected = jax.jit(Program(graph, graph.results(), jax_ops.LOWERINGS))(*arrays)
+                    for made, exact in zip(jax.jit(known["graph"])(*arrays), expected, strict=True):
+                        np.testing.assert_array_equal(np.asarray(made, np.float64), np.asarray(exact, np.float64))
+
+    @staticmethod
+    def array(jnp, jax_ops, text, random):
+        data, dtype = sample_data(text, random), Type(text).dtype
+        return jnp.asarray(data.view(jax_ops.DTYPES["bf16"].dtype) if dtype == "bf16" else data)
+
+
 class ModesTest(unittest.TestCase):
     """A small graph in every mode of every library."""
 
