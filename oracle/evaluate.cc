@@ -246,10 +246,17 @@ void follow_zero_signs(const Op& op, const std::vector<const Bounded*>& inputs, 
   }
 }
 
+// Of a product, only weights of a softmax tell which keys are hidden.
+bool has_weights(const Graph& graph, const Node& node) {
+  const auto producer = node.inputs.empty() ? std::nullopt : graph.producer(node.inputs[0]);
+  return producer && std::holds_alternative<Softmax>(graph.nodes()[static_cast<size_t>(*producer)].op);
+}
+
 // What the op computes itself, without a lowering.
 BoundedPtrs compute_op(const Graph& graph, const Node& node, const BoundedPtrs& inputs,
                        const Context& context) {
-  const Arithmetic& arithmetic = context.arithmetic(node.op);
+  Arithmetic arithmetic = context.arithmetic(node.op);
+  arithmetic.hidden_keys_left_out = arithmetic.hidden_keys_left_out && has_weights(graph, node);
   if (context.memo) {
     if (const BoundedPtrs* known = context.memo->find(node.op, arithmetic, inputs)) return *known;
   }

@@ -190,6 +190,14 @@ TEST(KnownArithmetic, AHiddenKeyMayBeLeftOut) {
   EXPECT_EQ(name(verdict_on(causal, {q, k, v}, {3, 4, INFINITY, 4}).verdict), "defect");
 }
 
+// A score that is NaN is none that a mask hides.
+TEST(KnownArithmetic, NoFactorOfAScoreMayBeLeftOut) {
+  const Tensor q = make_tensor({Dtype::f32, {1, 1}}, {0.0}),
+               k = make_tensor({Dtype::f32, {2, 1}}, {INFINITY, 1});
+  const Tensor v = make_tensor({Dtype::f32, {2, 1}}, {3, 4});
+  EXPECT_EQ(name(verdict_on(Sdpa{}, {q, k, v}, {4}).verdict), "exceptional");
+}
+
 std::vector<float> tanh_by_sigmoid(const Tensor& x, float factor = 2) {
   std::vector<float> y;
   for (const float value : to_f32(x)) y.push_back(factor / (1 + std::exp(-2 * value)) - 1);
@@ -245,14 +253,6 @@ TEST(KnownArithmetic, TheSignOfAZeroMayBeLostBeforeAQuotient) {
   EXPECT_EQ(names(verdict), "zero_signs_lost");
   EXPECT_EQ(name(verdict.verdict), "inconclusive");
   EXPECT_EQ(name(verdict_on(Rsqrt{}, {x}, {INFINITY, INFINITY, 0.6F}).verdict), "defect");
-}
-
-// As FlashAttention: exp2(x c - max c) with one rounding of the difference, which is as large as u max c.
-TEST(KnownArithmetic, ScoresOf1e10InBase2MayGiveNan) {
-  const Tensor x = make_tensor({Dtype::f32, {1, 2}}, {3e10, 1});
-  const RegionVerdict verdict = verdict_on(Softmax{}, {x}, {NAN, NAN});
-  EXPECT_EQ(names(verdict), "softmax.scores_in_base_2");
-  EXPECT_EQ(name(verdict.verdict), "inconclusive");
 }
 
 TEST(KnownArithmetic, ALogSumExpOfPartsIsNamed) {
