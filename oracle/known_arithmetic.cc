@@ -31,12 +31,6 @@ Grant lowering(const Lowering& how) {
   };
 }
 
-Grant flag(bool Arithmetic::*member) {
-  return [member](const Graph&, const Region&, Contract& contract) {
-    return change_arithmetic(contract, [&](Arithmetic& arithmetic) { arithmetic.*member = true; });
-  };
-}
-
 Grant variance(Arithmetic::Variance form) {
   return [form](const Graph&, const Region&, Contract& contract) {
     return change_arithmetic(contract, [&](Arithmetic& arithmetic) { arithmetic.variance = form; });
@@ -105,8 +99,10 @@ void add_customary_roundings(std::vector<KnownArithmetic>& all) {
                           inner_roundings(2, LogSumExp::info.name)));
 }
 
-// At least these errors, by the keys of function_errors().
-Grant errors(std::map<std::string, double> least) {
+using Errors = std::map<std::string, double>;  // by the keys of function_errors()
+
+// At least these.
+Grant grant_of(Errors least) {
   return [least = std::move(least)](const Graph&, const Region&, Contract& contract) {
     return change_arithmetic(contract, [&](Arithmetic& arithmetic) {
       for (const auto& [key, error] : least) {
@@ -117,79 +113,92 @@ Grant errors(std::map<std::string, double> least) {
   };
 }
 
+std::string declaration_of(const Errors& least) {
+  std::string entries;
+  for (const auto& [key, error] : least)
+    entries += (entries.empty() ? "" : ", ") + quoted(key) + ": " + number_text(error);
+  return "arithmetic = {" + entries + "}";
+}
+
+// A key of arithmetic_flags().
+Grant grant_of(const std::string& flag) {
+  return [member = arithmetic_flags().at(flag)](const Graph&, const Region&, Contract& contract) {
+    return change_arithmetic(contract, [&](Arithmetic& arithmetic) { arithmetic.*member = true; });
+  };
+}
+
+std::string declaration_of(const std::string& flag) { return "arithmetic = {" + quoted(flag) + ": True}"; }
+
 // Of regions whose results have the dtype.
-Grant partial_sums_in(Dtype dtype, double units) {
-  return [dtype, grant = errors({{"sum", units}})](const Graph& graph, const Region& region,
-                                                   Contract& contract) {
+Grant with_results_of(Dtype dtype, Grant grant) {
+  return [dtype, grant = std::move(grant)](const Graph& graph, const Region& region, Contract& contract) {
     return graph.type(node_of(graph, region.nodes.back()).first_output).dtype == dtype &&
            grant(graph, region, contract);
   };
 }
 
+// Of regions that have one of the ops; without ops, of any.
+template <class... Ops, class ErrorsOrFlag>
+KnownArithmetic customary(std::string name, const std::string& says, const std::string& who,
+                          const ErrorsOrFlag& errors_or_flag) {
+  Grant grant = grant_of(errors_or_flag);
+  if constexpr (sizeof...(Ops) > 0) grant = where_any<Ops...>(std::move(grant));
+  return customary(std::move(name), says, who, declaration_of(errors_or_flag), std::move(grant));
+}
+
 void add_customary_functions(std::vector<KnownArithmetic>& all) {
   all.push_back(customary("exp.base_2", "exp(x) is computed by base 2, with an error that grows with |x|",
-                          "Triton and CUDA's __expf do", "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5}",
-                          errors({{"exp", 4}, {"exp_argument", 1.5}})));
-  all.push_back(customary(
+                          "Triton and CUDA's __expf do", Errors{{"exp", 4}, {"exp_argument", 1.5}}));
+  all.push_back(customary<Softmax, Sdpa>(
       "softmax.scores_in_base_2", "scores are multiplied by log2(e) before their maximum is subtracted",
       "Triton's tutorial and PyTorch's memory-efficient attention do",
-      "arithmetic = {\"exp\": 4, \"exp_argument\": 1.5, \"exp_scores\": 1.5}",
-      where_any<Softmax, Sdpa>(errors({{"exp", 4}, {"exp_argument", 1.5}, {"exp_scores", 1.5}}))));
+      Errors{{"exp", 4}, {"exp_argument", 1.5}, {"exp_scores", 1.5}}));
   // 1 - p(t) exp(-x^2) (Abramowitz and Stegun, 7.1.26) is off by 1.5e-7 = 2.5 u before its roundings.
   all.push_back(customary(
       "erf.absolute",
       "the erf of gelu has an absolute error of 8 units of 2^-24, so that gelu is coarse far below 0",
-      "oneDNN and PyTorch on a CPU do", "arithmetic = {\"erf_absolute\": 8}", errors({{"erf_absolute", 8}})));
+      "oneDNN and PyTorch on a CPU do", Errors{{"erf_absolute", 8}}));
   // (1 + tanh(x / 2)) / 2: half of the 4 u of tanh, and of the rounding of the sum.
   all.push_back(
       customary("sigmoid.absolute",
                 "the sigmoid has an absolute error of 4 units of 2^-24, since it is computed by tanh",
-                "XLA's LogisticExpander does", "arithmetic = {\"sigmoid_absolute\": 4}",
-                errors({{"sigmoid_absolute", 4}})));
+                "XLA's LogisticExpander does", Errors{{"sigmoid_absolute", 4}}));
   // 2 sigmoid(2 x) - 1 and (1 - e) / (1 + e) with e = exp(-2 x): exponentials and quotients of 4 u each.
-  all.push_back(customary(
-      "tanh.absolute",
-      "tanh has an absolute error of 8 units of 2^-24, since it is computed by a sigmoid or by exp",
-      "Triton kernels of SGLang do", "arithmetic = {\"tanh_absolute\": 8}", errors({{"tanh_absolute", 8}})));
+  all.push_back(
+      customary("tanh.absolute",
+                "tanh has an absolute error of 8 units of 2^-24, since it is computed by a sigmoid or by exp",
+                "Triton kernels of SGLang do", Errors{{"tanh_absolute", 8}}));
 }
 
 void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
-  all.push_back(customary("logsumexp.merged", "a logsumexp is merged from those of parts of the row",
-                          "FlashDecoding and FlashInfer's merge_states do",
-                          "arithmetic = {\"merged_logsumexp\": True}",
-                          where_any<LogSumExp>(flag(&Arithmetic::merged_logsumexp))));
-  all.push_back(customary("tf32x3", "products of f32 are sums of three products in tf32",
-                          "3xTF32 of CUTLASS does", "arithmetic = {\"tf32x3\": True}",
-                          flag(&Arithmetic::tf32x3)));
-  all.push_back(customary(
-      "empty_rows_are_zero", "a softmax of a row of -inf is 0", "PyTorch's attention and FlashAttention do",
-      "arithmetic = {\"empty_rows_are_zero\": True}", flag(&Arithmetic::empty_rows_are_zero)));
-  all.push_back(customary("hidden_keys_left_out",
-                          "keys that a mask hides are left out, also where v is infinite",
-                          "FlashAttention does", "arithmetic = {\"hidden_keys_left_out\": True}",
-                          where_any<Sdpa>(flag(&Arithmetic::hidden_keys_left_out))));
+  // Most are named as their flags are.
+  const auto flagged = [&](const std::string& flag, const char* says, const char* who) {
+    all.push_back(customary(flag, says, who, flag));
+  };
+  const std::string merged = "merged_logsumexp", hidden = "hidden_keys_left_out", running = "running_means",
+                    lost = "zero_signs_lost";
+  all.push_back(customary<LogSumExp>("logsumexp.merged",
+                                     "a logsumexp is merged from those of parts of the row",
+                                     "FlashDecoding and FlashInfer's merge_states do", merged));
+  flagged("tf32x3", "products of f32 are sums of three products in tf32", "3xTF32 of CUTLASS does");
+  flagged("empty_rows_are_zero", "a softmax of a row of -inf is 0",
+          "PyTorch's attention and FlashAttention do");
+  all.push_back(customary<Sdpa>(hidden, "keys that a mask hides are left out, also where v is infinite",
+                                "FlashAttention does", hidden));
   all.push_back(customary("variance.welford", "the variance is computed in one pass",
                           "kernels with Welford's algorithm do", "arithmetic = {\"variance\": \"welford\"}",
                           variance(Arithmetic::Variance::welford), true));
   all.push_back(customary("variance.moments", "the variance is E[x^2] - E[x]^2",
                           "kernels that sum x and x^2 do", "arithmetic = {\"variance\": \"moments\"}",
                           variance(Arithmetic::Variance::moments), true));
-  all.push_back(customary("norms_scale_and_shift", "a norm is computed as x * scale + shift", "PyTorch does",
-                          "arithmetic = {\"norms_scale_and_shift\": True}",
-                          flag(&Arithmetic::norms_scale_and_shift)));
-  all.push_back(customary("means_of_quotients",
-                          "a mean is a sum of quotients, or of products with the rounded 1 / n",
-                          "numpy and PyTorch do", "arithmetic = {\"means_of_quotients\": True}",
-                          flag(&Arithmetic::means_of_quotients)));
-  all.push_back(customary("running_means", "a mean is a running mean", "Welford's algorithm does",
-                          "arithmetic = {\"running_means\": True}",
-                          where_any<ReduceMean>(flag(&Arithmetic::running_means))));
-  all.push_back(customary("zero_signs_lost", "the sign of a zero is lost before the quotient by it",
-                          "pow(x, -0.5) of C does", "arithmetic = {\"zero_signs_lost\": True}",
-                          where_any<Rsqrt, Div>(flag(&Arithmetic::zero_signs_lost))));
-  all.push_back(customary("flushes_subnormals", "numbers below 2^-126 are zeros", "oneDNN and XLA do",
-                          "arithmetic = {\"flushes_subnormals\": True}",
-                          flag(&Arithmetic::flushes_subnormals)));
+  flagged("norms_scale_and_shift", "a norm is computed as x * scale + shift", "PyTorch does");
+  flagged("means_of_quotients", "a mean is a sum of quotients, or of products with the rounded 1 / n",
+          "numpy and PyTorch do");
+  all.push_back(
+      customary<ReduceMean>(running, "a mean is a running mean", "Welford's algorithm does", running));
+  all.push_back(customary<Rsqrt, Div>(lost, "the sign of a zero is lost before the quotient by it",
+                                      "pow(x, -0.5) of C does", lost));
+  flagged("flushes_subnormals", "numbers below 2^-126 are zeros", "oneDNN and XLA do");
 }
 
 void add_losses(std::vector<KnownArithmetic>& all) {
@@ -199,12 +208,14 @@ void add_losses(std::vector<KnownArithmetic>& all) {
   for (const Lowering& how : lowerings()) {
     if (!*how.who) add(how.name, how.doc, "lowerings = [" + quoted(how.name) + "]", lowering(how));
   }
-  add("tf32", "operands of products are rounded to tf32", "arithmetic = {\"tf32\": True}",
-      flag(&Arithmetic::tf32));
-  for (const auto& [dtype, units] : {std::pair{Dtype::bf16, 0x1p16}, {Dtype::f16, 0x1p13}}) {
+  const std::string tf32 = "tf32";
+  add(tf32, "operands of products are rounded to tf32", declaration_of(tf32), grant_of(tf32));
+  for (const Dtype dtype : graph::kDtypes) {
+    if (!is_narrow(dtype)) continue;
     const std::string type(graph::name(dtype));
-    add("partial_sums_in_" + type, "partial sums are rounded to " + type,
-        "arithmetic = {\"sum\": " + number_text(units) + "}", partial_sums_in(dtype, units));
+    const Errors sums = {{"sum", unit_roundoff(dtype) / kU}};
+    add("partial_sums_in_" + type, "partial sums are rounded to " + type, declaration_of(sums),
+        with_results_of(dtype, grant_of(sums)));
   }
   for (const int count : {1, 2, 4}) {
     const std::string times = count == 1 ? "one value" : std::to_string(count) + " values";
@@ -250,9 +261,8 @@ std::optional<Explained> explain_by_function(const Region& region, const IsWithi
     const double error = least_error(with, within);
     if (error >= least) continue;
     least = error;
-    const std::string units = number_text(error);
-    best = Explained{{{key, key + " may be wrong by " + units + " units of 2^-24",
-                       "arithmetic = {" + quoted(key) + ": " + units + "}", false}},
+    best = Explained{{{key, key + " may be wrong by " + number_text(error) + " units of 2^-24",
+                       declaration_of(Errors{{key, error}}), false}},
                      with(error)};
   }
   return best;

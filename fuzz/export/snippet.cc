@@ -91,14 +91,20 @@ std::string_view numpy_dtype(Dtype dtype) {
   return "";
 }
 
+// What a script of the workers says of the request as this text; empty if nothing.
+std::string text_of_script(const std::string& script, std::vector<std::string> arguments, std::string header,
+                           const char* key) {
+  backends::ScriptRequest request{script, std::move(arguments)};
+  request.header = std::move(header);
+  const backends::ScriptReply reply = backends::call_script(request);
+  const auto text = reply.header.find(key);
+  const bool is_said = reply.problem.empty() && text != reply.header.end() && text->is_string();
+  return is_said ? text->get<std::string>() : "";
+}
+
 // The model that the worker makes of the graph, as text.
 std::string model_text(const Graph& graph) {
-  backends::ScriptRequest request{"onnx/export_onnx.py", {"text"}};
-  request.header = backends::compile_request(graph, {}).dump();
-  const backends::ScriptReply reply = backends::call_script(request);
-  if (!reply.problem.empty()) return "";
-  const auto text = reply.header.find("text");
-  return text != reply.header.end() && text->is_string() ? text->get<std::string>() : "";
+  return text_of_script("onnx/export_onnx.py", {"text"}, backends::compile_request(graph, {}).dump(), "text");
 }
 
 // A run of the model; `more`: further arguments of the session.
@@ -145,44 +151,21 @@ std::string onnx_snippet(const Case& test_case, const SnippetFacts& facts) {
                       ",\n    disabled_optimizers=" + list);
 }
 
-// What the worker traces of the graph: lines of code, and what they return. Empty if it cannot be written so.
-struct JaxCode {
-  std::string lines, results;
-};
-
-JaxCode jax_code(const Graph& graph, bool native) {
-  backends::ScriptRequest request{"jax/export_jax.py", {}};
+// What the worker traces of the graph, as a function. Empty if it cannot be written so.
+std::string jax_code(const Graph& graph, bool native) {
   auto header = backends::compile_request(graph, {});
   header["native"] = native;
-  request.header = header.dump();
-  const backends::ScriptReply reply = backends::call_script(request);
-  const auto text = [&](const char* key) {
-    const auto found = reply.header.find(key);
-    return found != reply.header.end() && found->is_string() ? found->get<std::string>() : "";
-  };
-  return reply.problem.empty() ? JaxCode{text("code"), text("results")} : JaxCode{};
-}
-
-std::string indented(const std::string& lines) {
-  std::string text;
-  for (size_t begin = 0; begin < lines.size();) {
-    const size_t end = std::min(lines.find('\n', begin), lines.size());
-    text += "    " + lines.substr(begin, end - begin) + "\n";
-    begin = end + 1;
-  }
-  return text;
+  return text_of_script("jax/export_jax.py", {}, header.dump(), "code");
 }
 
 std::string jax_snippet(const Case& test_case, const std::string& backend, const SnippetFacts& facts) {
   const Graph& graph = test_case.graph;
   const auto sources = snippet_sources(test_case, Identifiers(graph));
   if (!sources) return "";
-  const JaxCode code = jax_code(graph, backend.find("+native") != std::string::npos);
-  if (code.results.empty()) return "";
+  const std::string code = jax_code(graph, backend.find("+native") != std::string::npos);
+  if (code.empty()) return "";
   std::string text = snippet_imports(*sources, facts) +
-                     "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n\n\n"
-                     "def graph(*arguments):\n" +
-                     indented(code.lines) + "    return (" + code.results + ",)\n\n\n" +
+                     "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n\n\n" + code + "\n\n" +
                      show_text(graph, facts, true) + "arguments = (\n";
   for (size_t i = 0; i < sources->tensors.size(); ++i) {
     const TensorType& type = sources->tensors[i].type;

@@ -151,6 +151,7 @@ class Case:
     variants: tuple = ()  # what the kernel may not take: "3 axes", "inputs of bf16", and what lies so in memory
     sizes: dict = field(default_factory=dict, hash=False)  # by symbol
     elements: int = 0  # of all inputs
+    layouts: tuple = ()  # of the variants, those that say how inputs lie in memory
 
 
 def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, layouts=(), refused=()):
@@ -175,9 +176,10 @@ def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, layo
         made.save(path, seed=draw.random.getrandbits(32), policy=policy, comment=data)
         drawn_dtype = dtype if is_drawn(graph) else ""
         named = (graph.variant, f"inputs of {drawn_dtype}" if drawn_dtype else "")
-        variants = (*filter(None, named), *phrases_of(made))
+        phrases = phrases_of(made)
+        variants = (*filter(None, named), *phrases)
         count = sum(elements(given["type"]) for given in made.inputs)
-        cases.append(Case(path, drawn_dtype, data, variants, sizes, count))
+        cases.append(Case(path, drawn_dtype, data, variants, sizes, count, phrases))
     return cases
 
 

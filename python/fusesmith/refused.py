@@ -88,7 +88,7 @@ def refused_alone(judged, cases, kernel, how):
         case = by_path.get(entry.get("file"))
         if case is None or not is_exception(entry):
             continue
-        layouts = [variant for variant in case.variants if variant.startswith("inputs") and " of " not in variant]
+        layouts = [phrase for phrase in case.layouts if phrase.startswith("inputs ")]  # and no single ones
         if is_deliberate(entry["reason"], kernel, ("raise",)) and is_deliberate(
                 raises_for_ones(entry["file"], how), kernel, ("raise",)):
             kind = ", ".join(f"{name} = {size:,}" for name, size in case.sizes.items()) or "these inputs"

@@ -10,8 +10,8 @@ from .graph import Type, concrete, elements, evaluate, symbols_of
 MAX_SIZE = 300
 MAX_ELEMENTS = 1 << 14  # of an input
 MAX_PRODUCT = 1 << 17  # of all sizes, which bounds the multiplications of a product and the elements of its result
-MANY_PRODUCTS = 1 << 22  # the same for products and attention that are larger than a tile along two axes or three
-LONG_ELEMENTS = 1 << 18  # of an input with a long axis
+MANY_PRODUCTS = 1 << 22  # the same where an axis is long, or two or three are larger than a tile
+LONG_ELEMENTS = 1 << 18  # of an input then
 POWERS = [2**i for i in range(9)]
 TILES = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256]
 PRIMES = [2, 3, 5, 7, 11, 13, 23, 37, 53, 61, 97, 101, 149, 197, 211, 269, 293]
@@ -122,8 +122,8 @@ class Draw:
 
     def fitting(self, graph, sizes, free, profile):
         """The sizes, of which free ones become smaller until the tensors, and their products, are small enough."""
-        most_elements = LONG_ELEMENTS if profile in ("long", "large") else MAX_ELEMENTS
-        most_products = {"large": MANY_PRODUCTS, "long": MANY_PRODUCTS}.get(profile, MAX_PRODUCT)
+        most_elements, most_products = ((LONG_ELEMENTS, MANY_PRODUCTS) if profile in ("long", "large") else
+                                        (MAX_ELEMENTS, MAX_PRODUCT))
         while True:
             largest = max((given["type"] for given in graph.inputs), default="T[]",
                           key=lambda text: elements(concrete(text, sizes, "f32")))

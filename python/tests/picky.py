@@ -51,6 +51,11 @@ def no_transposed_matrices(x):
     return softmax(x)
 
 
+def no_matrices_at_odd_addresses(x):
+    np.empty(0 if x.ndim == 2 and x.ctypes.data % 16 else 1, x.dtype)[0] = 0
+    return softmax(x)
+
+
 def index_error_beyond_hundred(x):
     table = np.ones(100, x.dtype)
     return softmax(x) * table[x.shape[-1] - 1]

@@ -72,7 +72,8 @@ class Judged(unittest.TestCase):
         self.assertEqual((result.ok, list(result.refused)), (True, ["x1 whose memory is not contiguous"]), str(result))
 
     def test_single_cases(self):
-        for name, kind in (("no_rows_of_97", "D = 97"), ("no_transposed_matrices", "inputs whose ")):
+        for name, kind in (("no_rows_of_97", "D = 97"), ("no_transposed_matrices", "inputs whose "),
+                           ("no_matrices_at_odd_addresses", "inputs whose address is no multiple of")):
             result = self.judged(name, runs=150, fills="normal")
             self.assertTrue(result.ok, str(result))
             self.assertGreater(result.refused_alone, 0)

@@ -2,8 +2,8 @@
 """Writes the graph of a case as lines of Python that use JAX alone, for the report of a finding.
 
 The request on standard input is a frame (protocol.py) with the header of a request to compile. The header of the reply
-has the body of the function as `code`, and as `results` what it returns: the primitives that the worker traces, so that
-what fails in the worker fails there, too. Both are empty if a primitive or a parameter cannot be written as text.
+has a function graph(*arguments) as `code`: the primitives that the worker traces, so that what fails in the worker
+fails there, too. It is empty if a primitive or a parameter cannot be written as text.
 """
 
 import enum
@@ -30,7 +30,7 @@ class NotText(Exception):
 
 
 class Writer:
-    """The lines of a traced program. `names`: of its inputs."""
+    """The lines of a traced program."""
 
     def __init__(self):
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -109,14 +109,15 @@ def code_of(request):
               for name in graph.inputs]
     traced = writer.jax.make_jaxpr(program)(*shapes)
     results = writer.write(traced.jaxpr, traced.consts, [f"arguments[{i}]" for i in range(len(shapes))])
-    return {"code": "\n".join(writer.lines), "results": ", ".join(results)}
+    lines = ["def graph(*arguments):", *(f"    {line}" for line in writer.lines), f"    return ({', '.join(results)},)"]
+    return "\n".join(lines) + "\n"
 
 
 def answer(request):
     try:
-        return code_of(request)
+        return {"code": code_of(request)}
     except NotText:
-        return {"code": "", "results": ""}
+        return {"code": ""}
     except Unsupported as reason:
         return {"error": one_line(f"no code: {reason}")}
     except ImportError as error:
