@@ -36,7 +36,8 @@ class RightKernels(unittest.TestCase):
 
     def test_softmax(self):
         result = self.check_right("softmax", "softmax")
-        self.assertRegex(str(result), "is right for softmax in (80|79 of 80) cases")
+        # In one case, a row of f16 with large differences, most of the results that are not 0 are subnormal numbers.
+        self.assertIn("is right for softmax in 79 of 80 cases", str(result))
         self.assertGreater(result.resolution, 2**-24)
         self.assertLessEqual(result.resolution, result.coarsest_resolution)
         self.assertLessEqual(result.coarsest_resolution, 2**-6)
