@@ -73,6 +73,9 @@ struct Arithmetic {
   bool means_of_quotients = false;
   // Products of f32 operands may round or truncate them to tf32 (10 explicit significand bits).
   bool tf32 = false;
+  // How it is done, where that is known: the lower 13 bits are cut off, or the operand is rounded to the
+  // nearest tf32 number, ties away from zero or to even.
+  bool tf32_truncated = false, tf32_nearest = false;
   // Products of f32 operands may be sums of three products of tf32 parts, the large and the small part of
   // each operand, without the product of both small parts.
   bool tf32x3 = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "oracle/arithmetic_keys.h"
 #include "oracle/lowerings.h"
@@ -170,6 +171,23 @@ void add_customary_functions(std::vector<KnownArithmetic>& all) {
                 "Triton kernels of SGLang do", Errors{{"tanh_absolute", 8}}));
 }
 
+// Where tf32 is declared: with the way that a kernel reads operands, its bounds are those of exact operands.
+void add_ways_of_tf32(std::vector<KnownArithmetic>& all) {
+  const auto add = [&](const std::string& name, const std::string& key, const char* says, const char* who) {
+    all.push_back(customary(name, says, who, declaration_of(key),
+                            [member = arithmetic_flags().at(key)](const Graph&, const Region&, Contract& c) {
+                              return change_arithmetic(c, [&](Arithmetic& arithmetic) {
+                                if (std::exchange(arithmetic.tf32, false)) arithmetic.*member = true;
+                              });
+                            }));
+    all.back().is_sharper = true;
+  };
+  add("tf32.truncated", "tf32_truncated", "the lower 13 bits of operands in f32 are cut off",
+      "tensor cores that are given f32 do");
+  add("tf32.nearest", "tf32_nearest", "operands in f32 are rounded to the nearest tf32 number",
+      "PTX's cvt.rna.tf32 does");
+}
+
 void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
   // Most are named as their flags are.
   const auto flagged = [&](const std::string& flag, const char* says, const char* who) {
@@ -180,6 +198,7 @@ void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
   all.push_back(customary<LogSumExp>("logsumexp.merged",
                                      "a logsumexp is merged from those of parts of the row",
                                      "FlashDecoding and FlashInfer's merge_states do", merged));
+  add_ways_of_tf32(all);
   flagged("tf32x3", "products of f32 are sums of three products in tf32", "3xTF32 of CUTLASS does");
   flagged("empty_rows_are_zero", "a softmax of a row of -inf is 0",
           "PyTorch's attention and FlashAttention do");

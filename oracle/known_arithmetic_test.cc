@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "oracle/region_judge.h"
 #include "oracle/test_support.h"
 
@@ -13,7 +15,7 @@ using namespace testing_support;
 
 // One node on these operands, which a kernel of others computed as `y`.
 RegionVerdict verdict_on(const Op& op, const std::vector<Tensor>& operands, const std::vector<float>& y,
-                         const Contract& contract = {}) {
+                         const Contract& contract = {}, double coarsest = kInf) {
   Builder b;
   std::vector<ValueId> inputs;
   Trace trace;
@@ -31,6 +33,7 @@ RegionVerdict verdict_on(const Op& op, const std::vector<Tensor>& operands, cons
   plan.regions[0].contract = contract;
   RegionJudgeOptions options;
   options.foreign = true;
+  options.coarsest = coarsest;
   return judge_region(graph, plan, 0, trace, options);
 }
 
@@ -358,6 +361,45 @@ TEST(KnownArithmetic, ScoresInBase2AreNamed) {
   EXPECT_EQ(name(verdict.verdict), "precision_policy");
   EXPECT_EQ(names(verdict), "softmax.scores_in_base_2");
   EXPECT_EQ(name(verdict_on(Softmax{}, {x}, softmax_of_scaled(x, 1.00001F)).verdict), "defect");
+}
+
+// A product of f32 operands, each read by `read`.
+std::vector<float> product_of(const Tensor& a, const Tensor& b, float (*read)(float)) {
+  const std::vector<float> x = to_f32(a), w = to_f32(b);
+  const auto depth = static_cast<size_t>(a.type.shape[1]);
+  std::vector<float> y;
+  for (size_t i = 0; i < x.size(); i += depth) {
+    for (size_t j = 0; j < w.size(); j += depth) {
+      float sum = 0;
+      for (size_t k = 0; k < depth; ++k) sum += read(x[i + k]) * read(w[j + k]);
+      y.push_back(sum);
+    }
+  }
+  return y;
+}
+
+// If tf32 is declared, long sums have bounds that are too wide to tell; the way that operands are read is
+// found.
+TEST(KnownArithmetic, TheWayOfTf32IsNamed) {
+  Rng random(11);
+  const Tensor a = make_tensor({Dtype::f32, {6, 256}}, [&](int64_t) { return random.normal(); }),
+               b = make_tensor({Dtype::f32, {7, 256}}, [&](int64_t) { return random.normal(); });
+  Contract contract;
+  contract.arithmetic.tf32 = true;
+  const auto verdict_of = [&](float (*read)(float)) {
+    return verdict_on(Matmul{false, true}, {a, b}, product_of(a, b, read), contract, kCoarsest);
+  };
+  const auto truncated = [](float x) {
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(x) & 0xffffe000U);
+  };
+  const auto nearest = [](float x) {
+    return std::bit_cast<float>((std::bit_cast<uint32_t>(x) + 0x1000U) & 0xffffe000U);
+  };
+  EXPECT_EQ(names(verdict_of(truncated)), "tf32.truncated");
+  EXPECT_EQ(names(verdict_of(nearest)), "tf32.nearest");
+  EXPECT_EQ(name(verdict_of(truncated).verdict), "precision_policy");
+  const auto too_large = [](float x) { return x * 1.002F; };
+  EXPECT_EQ(name(verdict_of(too_large).verdict), "inconclusive");
 }
 
 }  // namespace

@@ -251,7 +251,16 @@ class RegionJudge {
 
   // How it is judged with another contract.
   RegionVerdict judged_with(const Contract& contract, const RegionVerdict& verdict) const {
-    Region granted = region_;
+    return judged_with(contract, verdict, {graph_, region_, trace_});
+  }
+  struct Judged {
+    const Graph& graph;
+    const Region& region;
+    const Trace& trace;
+  };
+  RegionVerdict judged_with(const Contract& contract, const RegionVerdict& verdict,
+                            const Judged& what) const {
+    Region granted = what.region;
     granted.contract = contract;
     RegionJudgeOptions options = options_;
     options.memo = nullptr;  // has what the contract of the region gives
@@ -260,7 +269,7 @@ class RegionJudge {
     judged.symptom = Symptom::none;
     judged.loose = 0;
     judged.deviations.clear();
-    RegionJudge(graph_, granted, trace_, options).run(judged);
+    RegionJudge(what.graph, granted, what.trace, options).run(judged);
     return judged;
   }
 
@@ -282,11 +291,21 @@ class RegionJudge {
   }
 
   // An excuse makes the verdict that of a kernel that declares it: `inconclusive` where its bounds say too
-  // little.
+  // little. What does not explain a small sample is not tried on all elements.
   void explain(RegionVerdict& verdict, const Comparison& strict) const {
     const bool was_special = verdict.verdict == VerdictClass::exceptional;
+    const auto small = draw_small_sample(graph_, region_, trace_, verdict.worst.value, verdict.worst.element);
+    const auto outside_of_small = [&](const Contract& contract) {
+      return judged_with(contract, verdict, {small->cut.graph, small->cut.region, small->cut.trace}).outside;
+    };
     std::optional<RegionVerdict> nearest;
+    std::optional<Contract> nearest_of_small;
+    int64_t fewest_of_small = small ? outside_of_small(region_.contract) : 0;
     const auto look = [&](const Contract& contract, bool as_excuse) {
+      if (const int64_t outside = small ? outside_of_small(contract) : 0; outside > 0) {
+        if (as_excuse && outside < fewest_of_small) fewest_of_small = outside, nearest_of_small = contract;
+        return Within::no;
+      }
       RegionVerdict judged = judged_with(contract, verdict);
       const Within how = within(judged, was_special);
       const bool is_nearer = judged.outside < (nearest ? nearest->outside : verdict.outside);
@@ -294,8 +313,10 @@ class RegionJudge {
       return how;
     };
     const auto found = explain_by_arithmetic(graph_, region_, options_.minimal_deviations, look);
+    if (!found && !nearest && nearest_of_small) nearest = judged_with(*nearest_of_small, verdict);
     verdict.unexplained = !found && options_.minimal_deviations;
-    if (verdict.unexplained && nearest && !options_.strict_policy) show_nearest(verdict, *nearest);
+    const bool is_nearer = nearest && nearest->outside > 0 && nearest->outside < verdict.outside;
+    if (verdict.unexplained && is_nearer && !options_.strict_policy) show_nearest(verdict, *nearest);
     if (!found) return;
     if (found->is_excuse) {
       verdict = judged_with(found->contract, verdict);
@@ -310,14 +331,14 @@ class RegionJudge {
     verdict.alternatives = found->alternatives;
   }
 
-  // If any rounding may be left out, the bounds may be too loose to decide, although the kernel is right in
-  // one customary way whose bounds are not.
+  // If any rounding may be left out, or operands may be read in two ways, the bounds may be too loose to
+  // decide, although the kernel is right in one customary way whose bounds are not.
   void sharpen(RegionVerdict& verdict) const {
     std::optional<RegionVerdict> sharp;
     for (const KnownArithmetic& one : known_arithmetics()) {
       Contract contract = region_.contract;
       if (!one.diagnosis.customary || !one.grant(graph_, region_, contract)) continue;
-      if (contract.deviations == region_.contract.deviations) continue;
+      if (!one.is_sharper && contract.deviations == region_.contract.deviations) continue;
       RegionVerdict judged = judged_with(contract, verdict);
       if (judged.outside > 0 || !judged.declared || judged.verdict > VerdictClass::precision_policy) continue;
       if (sharp) {

@@ -37,6 +37,18 @@ Sdpa with_mask(Sdpa op, Sdpa::Mask mask) {
   return op;
 }
 
+Sdpa without_groups(Sdpa op) {
+  op.grouped_heads = false;
+  return op;
+}
+
+// Of how many heads of q each head of k and of v is read. Nothing without groups.
+std::optional<int64_t> group_size(const Graph& graph, const Node& node) {
+  const auto* sdpa = std::get_if<Sdpa>(&node.op);
+  if (!sdpa || !sdpa->grouped_heads) return std::nullopt;
+  return graph.type(node.inputs[0]).shape.end()[-3] / graph.type(node.inputs[1]).shape.end()[-3];
+}
+
 // Only indices need their data: a graph refuses those of which nothing is known.
 Fill fill_of(const Tensor& data) {
   if (data.type.dtype == Dtype::i32) return literal_of(data);
@@ -129,9 +141,21 @@ bool RegionPart::collect() {
   return true;
 }
 
+// Whether the region has the value as an input that no deviation names.
+bool RegionPart::is_plain_input(ValueId v) const {
+  const auto producer = whole_->producer(v);
+  const auto& deviations = region_->contract.deviations;
+  return !(producer && std::binary_search(region_->nodes.begin(), region_->nodes.end(), *producer)) &&
+         std::none_of(deviations.begin(), deviations.end(),
+                      [&](const Deviation& d) { return d.value == whole_->name(v); });
+}
+
 // The inputs of the step, -1 where another step computes one.
 bool RegionPart::add_sources(const Node& node, Step& step) {
-  for (const ValueId v : node.inputs) {
+  const auto group = group_size(*whole_, node);
+  step.ungroups = group && is_plain_input(node.inputs[1]) && is_plain_input(node.inputs[2]);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId v = node.inputs[i];
     const auto producer = whole_->producer(v);
     const bool inside =
         producer && std::binary_search(region_->nodes.begin(), region_->nodes.end(), *producer);
@@ -153,6 +177,10 @@ bool RegionPart::add_sources(const Node& node, Step& step) {
     if (made) source.made = *made;
     if (!made) source.data = trace_->values[static_cast<size_t>(v)];
     if (!made && !source.data) return false;
+    if (step.ungroups && (i == 1 || i == 2)) {
+      source.readers = *group;
+      source.type.shape.end()[-3] *= *group;
+    }
     step.inputs.push_back(add_source(std::move(source)));
   }
   if (!hides_by_position(node.op)) return true;
@@ -187,9 +215,9 @@ bool RegionPart::build() {
   }
   for (const Step& step : steps_) {
     if (builder.failed()) return false;
-    const Node& node = whole_->nodes()[static_cast<size_t>(step.node)];
-    builder.node(step.mask >= 0 ? with_mask(std::get<Sdpa>(node.op), Sdpa::Mask::none) : node.op, step.inputs,
-                 node.name);
+    Op op = op_of(step);
+    if (step.mask >= 0) op = with_mask(std::get<Sdpa>(op), Sdpa::Mask::none);
+    builder.node(std::move(op), step.inputs, whole_->nodes()[static_cast<size_t>(step.node)].name);
   }
   if (builder.failed()) return false;
   for (const ValueId v : region_->outputs) builder.output(id_of(v));
@@ -199,7 +227,22 @@ bool RegionPart::build() {
   return true;
 }
 
+Op RegionPart::op_of(const Step& step) const {
+  const Op& op = whole_->nodes()[static_cast<size_t>(step.node)].op;
+  return step.ungroups ? without_groups(std::get<Sdpa>(op)) : op;
+}
+
 Tensor RegionPart::kept_data(const Source& source, const Kept& kept) const {
+  if (source.data && source.readers > 1) {
+    const size_t axis = source.type.shape.size() - 3;
+    std::vector<int64_t> heads;
+    for (int64_t h = 0; h < source.type.shape[axis]; ++h) heads.push_back(h);
+    if (kept[axis]) heads = *kept[axis];
+    for (int64_t& h : heads) h /= source.readers;
+    Kept repeated = kept;
+    repeated[axis] = &heads;
+    return kept_elements(*source.data, kept_shape(source.type.shape, repeated), repeated);
+  }
   if (source.data) return kept_elements(*source.data, kept_shape(source.type.shape, kept), kept);
   const bool is_mask = source.attention_step >= 0;
   const Shape whole = is_mask ? shape_of(std::get<CausalMask>(*source.made)) : source.type.shape;
@@ -237,7 +280,7 @@ std::optional<RegionPart::Cut> RegionPart::cut(const KeptIndices& kept) const {
     if (builder.failed()) return std::nullopt;
     const Node& node = whole_->nodes()[static_cast<size_t>(step.node)];
     std::vector<ValueId> inputs = step.inputs;
-    Op op = with_sizes(node.op, inputs.empty() ? Shape{} : shape(inputs[0]), shape(step.output));
+    Op op = with_sizes(op_of(step), inputs.empty() ? Shape{} : shape(inputs[0]), shape(step.output));
     if (step.mask >= 0) {
       op = with_mask(std::get<Sdpa>(op), Sdpa::Mask::boolean);
       inputs.push_back(step.mask);

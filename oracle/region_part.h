@@ -1,7 +1,8 @@
 // A region as a graph of its own in which as many axes as possible are independent, so that a part of their
 // places can be judged alone (oracle/sampling.h). Each use of a region input is an input of its own. Masks
-// and positions that the region makes from attributes are inputs, and causal attention has its mask as an
-// input. The bounds of each element are those of the region.
+// and positions that the region makes from attributes are inputs, causal attention has its mask as an
+// input, and keys and values that a group of heads shares are repeated. The bounds of each element are those
+// of the region.
 #pragma once
 
 #include <optional>
@@ -43,12 +44,14 @@ class RegionPart {
     TensorPtr data = nullptr;     // null: `made`
     std::optional<Op> made = {};  // a CausalMask or an Arange
     int attention_step = -1;      // whose visible keys it holds: the opposite of `made`
+    int64_t readers = 1;  // times that each head of `data` is repeated, where groups of heads share one
   };
   struct Step {
     int node;
     std::vector<ValueId> inputs;  // of the part
     ValueId mask = -1;            // of causal attention
     ValueId output = -1;          // the first one
+    bool ungroups = false;        // an attention whose k and v have a head for each one of q here
   };
 
   RegionPart(const Graph& whole, const Region& region, const Trace& trace)
@@ -58,6 +61,8 @@ class RegionPart {
         ids_(static_cast<size_t>(whole.value_count()), -1) {}
 
   bool collect();
+  bool is_plain_input(ValueId v) const;
+  Op op_of(const Step& step) const;
   bool add_sources(const Node& node, Step& step);
   ValueId add_source(Source source);
   std::string unused_name() const;

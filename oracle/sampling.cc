@@ -16,7 +16,8 @@ namespace {
 // GiB. In multiply-adds; an element that is held counts for many, since functions and bounds cost more.
 constexpr double kBudget = 0x1p30, kElement = 64;
 constexpr int64_t kFewestIndices = 4;
-constexpr int64_t kSuspects = 8;  // of each output, of each kind
+constexpr int64_t kSmallShare = 4;  // of a region's elements, a small sample is at most this part
+constexpr int64_t kSuspects = 8;    // of each output, of each kind
 
 struct Cost {
   double operations = 0;
@@ -40,6 +41,8 @@ Cost cost_of(const Graph& graph, std::span<const int> nodes, TypeOf type_of) {
   }
   return cost;
 }
+
+using Element = std::pair<ValueId, int64_t>;
 
 // Elements that a sample must not miss, at most kSuspects of each kind from all over the tensor.
 std::vector<int64_t> suspects(const Tensor& got, const Tensor* other) {
@@ -97,14 +100,10 @@ class Sampler {
     return false;
   }
 
-  std::optional<RegionSample> draw(const Trace& trace, const Trace* other) {
+  // With these elements of outputs of the region, and others.
+  std::optional<RegionSample> draw(const std::vector<Element>& elements) {
     std::vector<std::vector<int64_t>> wanted(classes_.size());
-    for (const ValueId v : region_.outputs) {
-      const auto at = static_cast<size_t>(v);
-      const Tensor& got = *trace.values[at];
-      for (const int64_t element : suspects(got, other ? other->values[at].get() : nullptr))
-        want(part_.id_of(v), element, wanted);
-    }
+    for (const auto& [v, element] : elements) want(part_.id_of(v), element, wanted);
     std::vector<std::vector<int64_t>> indices;
     for (size_t c = 0; c < classes_.size(); ++c) {
       const ValueAxis& first = classes_[c].axes.front();
@@ -197,6 +196,20 @@ class Sampler {
   std::vector<int64_t> counts_;  // by class
 };
 
+namespace {
+
+std::optional<RegionSample> sample_with(const std::vector<Element>& elements, const Graph& graph,
+                                        const Region& region, const Trace& trace,
+                                        const SampleOptions& options) {
+  const auto part = RegionPart::make(graph, region, trace);
+  if (!part) return std::nullopt;
+  Sampler sampler(*part, graph, region, options);
+  if (!sampler.choose_counts()) return std::nullopt;
+  return sampler.draw(elements);
+}
+
+}  // namespace
+
 int64_t RegionSample::in_whole(const std::string& value, int64_t element) const {
   const Places& places = places_.at(value);
   const Shape strides = strides_of(places.whole);
@@ -216,11 +229,27 @@ std::optional<RegionSample> draw_sample(const Graph& graph, const Region& region
   if (options.indices == 0) return std::nullopt;
   const auto type_of = [&](ValueId v) -> const TensorType& { return graph.type(v); };
   if (options.indices < 0 && cost_of(graph, region.nodes, type_of).operations <= kBudget) return std::nullopt;
-  const auto part = RegionPart::make(graph, region, trace);
-  if (!part) return std::nullopt;
-  Sampler sampler(*part, graph, region, options);
-  if (!sampler.choose_counts()) return std::nullopt;
-  return sampler.draw(trace, other);
+  std::vector<Element> elements;
+  for (const ValueId v : region.outputs) {
+    const auto at = static_cast<size_t>(v);
+    for (const int64_t element : suspects(*trace.values[at], other ? other->values[at].get() : nullptr))
+      elements.emplace_back(v, element);
+  }
+  return sample_with(elements, graph, region, trace, options);
+}
+
+std::optional<RegionSample> draw_small_sample(const Graph& graph, const Region& region, const Trace& trace,
+                                              const std::string& value, int64_t element) {
+  constexpr SampleOptions kSmall{.indices = kFewestIndices};
+  const auto v = graph.find(value);
+  if (!v || std::find(region.outputs.begin(), region.outputs.end(), *v) == region.outputs.end())
+    return std::nullopt;
+  auto sample = sample_with({{*v, element}}, graph, region, trace, kSmall);
+  if (!sample) return std::nullopt;
+  int64_t elements = 0;
+  for (const ValueId output : sample->cut.region.outputs)
+    elements += element_count(sample->cut.graph.type(output));
+  return elements * kSmallShare <= sample->all_elements ? std::move(sample) : std::nullopt;
 }
 
 }  // namespace fusesmith::oracle

@@ -30,4 +30,9 @@ struct RegionSample {
 std::optional<RegionSample> draw_sample(const Graph& graph, const Region& region, const Trace& trace,
                                         const SampleOptions& options, const Trace* other = nullptr);
 
+// A few elements, among them this one of an output of the region: what is outside its bounds here is outside
+// in the whole region. Nothing where this would save little.
+std::optional<RegionSample> draw_small_sample(const Graph& graph, const Region& region, const Trace& trace,
+                                              const std::string& value, int64_t element);
+
 }  // namespace fusesmith::oracle

@@ -184,12 +184,43 @@ TEST(Sampling, CausalAttentionOfOneTensor) {
   }
 }
 
+TEST(Sampling, HeadsThatShareKeys) {
+  Sdpa op;
+  op.grouped_heads = true;
+  Builder b;
+  const ValueId q = b.input("q", {Dtype::f32, {2, 12, 3, 4}}, Normal{}),
+                k = b.input("k", {Dtype::f32, {2, 3, 5, 4}}, Normal{}),
+                v = b.input("v", {Dtype::f32, {2, 3, 5, 6}}, Normal{});
+  b.output(b.node(op, {q, k, v}, "y"));
+  const OneRegion whole(*b.build());
+  for (const int64_t indices : {1, 2, 5}) {
+    ASSERT_TRUE(expect_sample_of_whole(whole, indices));
+    const auto sample = whole.sample(indices);
+    EXPECT_EQ(sample->cut.graph.type(sample->cut.graph.outputs()[0]).shape[1], indices);
+  }
+}
+
 Graph linear(int64_t rows, int64_t depth, int64_t columns, Dtype dtype = Dtype::bf16) {
   Builder b;
   const ValueId x = b.input("x", {dtype, {rows, depth}}, Normal{}),
                 w = b.input("w", {dtype, {columns, depth}}, Normal{});
   b.output(b.node(Linear{}, {x, w}, "y"));
   return *b.build();
+}
+
+TEST(Sampling, ASmallSampleHasTheElement) {
+  const OneRegion whole(linear(300, 16, 300));
+  for (const int64_t element : {int64_t{0}, int64_t{137} * 300 + 171, int64_t{89999}}) {
+    const auto sample = draw_small_sample(whole.graph, whole.region(), whole.trace, "y", element);
+    ASSERT_TRUE(sample);
+    const Tensor& kept = *sample->cut.trace.values[static_cast<size_t>(sample->cut.region.outputs[0])];
+    EXPECT_LE(kept.size(), 25);
+    bool found = false;
+    for (int64_t i = 0; i < kept.size(); ++i) found |= sample->in_whole("y", i) == element;
+    EXPECT_TRUE(found) << element;
+  }
+  const OneRegion few(linear(5, 16, 5));
+  EXPECT_FALSE(draw_small_sample(few.graph, few.region(), few.trace, "y", 0)) << "it would save little";
 }
 
 TEST(Sampling, AWrongColumnAtATileEdgeIsFound) {

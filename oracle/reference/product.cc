@@ -10,7 +10,8 @@
 //
 // tf32: an f32 operand a is read as a' with |a' - a| <= w |a|. w = 2^-10 if the lower 13 bits are cut off,
 // half of that if they are rounded, and 0 if they are 0. With these errors of both operands, the propagated
-// error is at most ((1 + w)^2 - 1) s = (2 w + w^2) s.
+// error is at most ((1 + w)^2 - 1) s = (2 w + w^2) s. Where it is known which of both is done, a' is exact
+// for an exact a, but for ties.
 //
 // tf32x3: a = a1 + a2 + a3 with a1 and a2 in tf32, |a2| <= 2^-10 |a|, |a3| <= 2^-20 |a| if both are cut off,
 // and the computed a1 b1 + a1 b2 + a2 b1 lacks a2 b2 and what has a3 or b3: (1 + 2 + small) 2^-20 |a b|. With
@@ -20,6 +21,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "oracle/reference/product_row.h"
 #include "oracle/reference/sums.h"
@@ -49,18 +51,51 @@ bool is_tf32(double x) {
   return static_cast<double>(f) == x && (std::bit_cast<uint32_t>(f) & 0x1fffu) == 0;
 }
 
+enum class Tf32 : uint8_t { truncated_or_nearest, truncated, nearest, three_products };
+
+// A finite f32 without its lower 13 bits.
+double truncated_to_tf32(double x) {
+  return static_cast<double>(
+      std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(x)) & 0xffffe000u));
+}
+
+// The tf32 number nearest to a finite f32. Nothing for ties, and where it is infinite.
+std::optional<double> nearest_tf32(double x) {
+  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(x));
+  const auto y = static_cast<double>(std::bit_cast<float>((bits + 0x1000u) & 0xffffe000u));
+  if ((bits & 0x1fffu) == 0x1000u || !std::isfinite(y)) return std::nullopt;
+  return y;
+}
+
 // An f32 operand as tensor cores may read it, as one number of tf32 or as two. The smallest of these is
 // 2^-136. A value that may round to more than the largest tf32 number may become infinite.
-Bounded read_as_tf32(const Bounded& x, double w) {
+Bounded read_as_tf32(const Bounded& x, Tf32 how) {
   constexpr double overflows = 0x1.ffep127;
+  const double w = how == Tf32::three_products ? 0x1p-19 : how == Tf32::nearest ? 0x1p-11 : 0x1p-10;
   Bounded read = x;
   for (size_t i = 0; i < x.v.size(); ++i) {
     const double e = x.error(i), largest = std::fabs(x.v[i]) + e;
     if (e == 0 && is_tf32(x.v[i])) continue;
     if (std::isinf(e)) continue;
-    read.set(i, x.v[i], largest >= overflows ? kInfinity : e + std::fmax(w * largest, 0x1p-136));
+    const bool is_f32 = e == 0 && static_cast<double>(static_cast<float>(x.v[i])) == x.v[i];
+    const auto nearest = is_f32 && how == Tf32::nearest ? nearest_tf32(x.v[i]) : std::nullopt;
+    if (is_f32 && how == Tf32::truncated)
+      read.set(i, truncated_to_tf32(x.v[i]), 0);
+    else if (nearest)
+      read.set(i, *nearest, 0);
+    else
+      read.set(i, x.v[i], largest >= overflows ? kInfinity : e + std::fmax(w * largest, 0x1p-136));
   }
   return read;
+}
+
+// Nothing: operands are read as they are.
+std::optional<Tf32> tf32_of(const Arithmetic& arithmetic) {
+  if (arithmetic.tf32 || (arithmetic.tf32_truncated && arithmetic.tf32_nearest))
+    return Tf32::truncated_or_nearest;
+  if (arithmetic.tf32_truncated) return Tf32::truncated;
+  if (arithmetic.tf32_nearest) return Tf32::nearest;
+  return arithmetic.tf32x3 ? std::optional(Tf32::three_products) : std::nullopt;
 }
 
 // What the rows of the left operand, or the columns of the right one, have in common.
@@ -331,13 +366,12 @@ Bounded multiply_as_read(const Factors& p, const TensorType& out) {
 }
 
 Bounded multiply(const Factors& p, const TensorType& out) {
+  const auto how = p.a.type.dtype == Dtype::f32 ? tf32_of(p.arithmetic) : std::nullopt;
   Arithmetic arithmetic = p.arithmetic;
-  arithmetic.tf32 = arithmetic.tf32 && p.a.type.dtype == Dtype::f32;
-  arithmetic.tf32x3 = arithmetic.tf32x3 && !arithmetic.tf32 && p.a.type.dtype == Dtype::f32;
-  if (!arithmetic.tf32 && !arithmetic.tf32x3)
-    return multiply_as_read({p.a, p.b, p.bias, p.view, arithmetic}, out);
-  const double w = arithmetic.tf32 ? 0x1p-10 : 0x1p-19;
-  const Bounded a = read_as_tf32(p.a, w), b = read_as_tf32(p.b, w);
+  arithmetic.tf32 = how && how != Tf32::three_products;
+  arithmetic.tf32x3 = how == Tf32::three_products;
+  if (!how) return multiply_as_read({p.a, p.b, p.bias, p.view, arithmetic}, out);
+  const Bounded a = read_as_tf32(p.a, *how), b = read_as_tf32(p.b, *how);
   return multiply_as_read({a, b, p.bias, p.view, arithmetic}, out);
 }
 

@@ -290,6 +290,41 @@ TEST(Tf32, EveryOrderStaysInBounds) {
   }
 }
 
+// Where it is known how operands are read, they are exact. Ties may go to either side.
+TEST(Tf32, AKnownWayIsSharp) {
+  const float tie = 1 + 0x1p-11f, above_tie = 1 + 0x1p-11f + 0x1p-23f;
+  Rng rng(5);
+  Tensor a = operand(rng, Data::normal, Dtype::f32, 3, 64, true);
+  a.set(0, static_cast<double>(above_tie));
+  const Tensor b = operand(rng, Data::normal, Dtype::f32, 4, 64, false);
+  for (const bool truncates : {true, false}) {
+    Arithmetic arithmetic;
+    (truncates ? arithmetic.tf32_truncated : arithmetic.tf32_nearest) = true;
+    const Bounded y = evaluate_op(Matmul{false, true}, {Bounded(a), Bounded(b)}, arithmetic);
+    const auto sum = [&](size_t i, auto read) {
+      double total = 0;
+      for (int64_t k = 0; k < 64; ++k)
+        total +=
+            static_cast<double>(read(static_cast<float>(a.value(static_cast<int64_t>(i / 4) * 64 + k)))) *
+            static_cast<double>(read(static_cast<float>(b.value(static_cast<int64_t>(i % 4) * 64 + k))));
+      return total;
+    };
+    int told_apart = 0;
+    for (size_t i = 0; i < y.v.size(); ++i) {
+      const double cut = sum(i, truncated), nearest = sum(i, rounded);
+      EXPECT_NEAR(y.v[i], truncates ? cut : nearest, 1e-12);
+      told_apart += std::fabs(cut - nearest) > 2 * y.error(i);
+    }
+    EXPECT_GT(told_apart, 6);
+    const auto one = [](float x) {
+      return Bounded(make_tensor({Dtype::f32, {1, 1}}, {static_cast<double>(x)}));
+    };
+    const Bounded of_tie = evaluate_op(Matmul{}, {one(tie), one(1)}, arithmetic);
+    EXPECT_TRUE(lawful(Dtype::f32, of_tie.v[0], of_tie.error(0), 1));
+    EXPECT_EQ(lawful(Dtype::f32, of_tie.v[0], of_tie.error(0), 1 + 0x1p-10), !truncates);
+  }
+}
+
 float large_part(float x) { return truncated(x); }
 float small_part(float x) { return rounded(x - truncated(x)); }
 

@@ -16,6 +16,7 @@ from .program import binary, environment
 
 DEFAULT_TIMEOUT = 10  # what the program itself has
 POLL_SECONDS = 0.05
+START_SECONDS = 30  # for the program and the worker to start
 CALLS_ALONE = 4  # of the kernel, for a case that is judged alone, before it is minimized
 REPEAT_SECONDS = 2
 LAST_WORDS = 2  # seconds that the program has to end after it was asked to
@@ -105,19 +106,26 @@ def run(folder, how, count, time_limit):
             progress.close()
         for file in (out, err):
             file.seek(0)
-        cases, problem = parsed(out.read(), err.read(), process.returncode)
+        try:
+            cases, problem = parsed(out.read(), err.read(), process.returncode)
+        except Error:
+            if stopped:
+                raise Error(f"no case was judged, because {stopped}; run_timeout= and time_limit= allow more") from None
+            raise
         return cases, stopped or problem, 0 if stopped else count - len(cases)
 
 
 def watch(process, progress, run_timeout, time_limit):
     """Returns when the program has ended; asks it to end after the case at hand when the time is up, or after the
-    first run that took longer than it may: each further one would cost as much. Returns which, or None."""
+    first run that took longer than it may: each further one would cost as much. Returns which, or None. The first case
+    has START_SECONDS more to begin, so that one is judged on a busy machine too."""
     deadline, asked = time.monotonic() + time_limit, None
     while process.poll() is None:
         time.sleep(POLL_SECONDS)
         progress.update()
         hung = progress.longest > run_timeout
-        if not asked and (hung or time.monotonic() > deadline):
+        is_over = time.monotonic() > deadline + (0 if progress.seen else START_SECONDS)
+        if not asked and (hung or is_over):
             process.send_signal(signal.SIGINT)
             asked = f"a run took more than {run_timeout:g} s" if hung else f"{time_limit:g} s were over"
     return asked

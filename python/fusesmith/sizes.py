@@ -24,7 +24,8 @@ ABOVE_A_TILE = [65, 80, 96, 100, 127, 128, 129, 160, 192, 257, 320]
 SMALL = [1, 2, 3, 4]
 BESIDE_LONG = [8, 32, 33, 64, 65, 100]
 HEADS = [40, 64, 72, 80, 96, 128, 256]  # of models
-PROFILES = {"awkward": 12, "long": 3, "equal": 1, "large": 4}  # how the sizes of a case are drawn -> weight
+BATCHES = ("A", "B", "C", "H")  # what the signatures call batches and heads
+PROFILES = {"awkward": 12, "long": 4, "equal": 1, "large": 4}  # how the sizes of a case are drawn -> weight
 
 # Name -> (weight, the fill that it draws). The names are what `fills=` of judge takes.
 FILLS = {
@@ -86,16 +87,20 @@ class Draw:
         return sizes
 
     def long_sizes(self, graph, free):
-        """A long axis, and tiny ones beside it or a few dozen rows."""
-        sizes = {name: self.random.choice(SMALL) for name in free}
+        """A long axis, and tiny ones beside it or a few dozen rows. In half of the cases of attention, long keys with
+        heads of models and few queries, as in decoding."""
+        sizes = {name: self.random.choice([1, 1, 2] if name in BATCHES else SMALL) for name in free}
         if not free:
             return sizes
+        if is_attention(graph) and {"S", "D"} <= set(free) and self.random.random() < 0.5:
+            few = {name: self.random.choice(SMALL[:2]) for name in free}
+            return {**few, "S": self.random.choice(LONG), "D": self.random.choice(HEADS)}
         last = [name for name in Type(graph.inputs[0]["type"]).symbols if name in free][-1:] if graph.inputs else []
         long = last[0] if last and self.random.random() < 0.5 else self.random.choice(free)
         longest = self.random.random() < 0.1
         sizes[long] = self.random.choice(LONGEST if longest else LONG)
-        others = [name for name in free if name != long]
-        if others and not longest and self.random.random() < 0.6:
+        others = [name for name in free if name != long and name not in BATCHES] or [n for n in free if n != long]
+        if others and not longest and self.random.random() < 0.8:
             sizes[self.random.choice(others)] = self.random.choice(BESIDE_LONG)
         return sizes
 
@@ -105,7 +110,7 @@ class Draw:
 
     def large_sizes(self, graph, free):
         """More than a tile along two axes of a product, or along queries and keys: few batches and heads instead."""
-        inner = [name for name in free if name not in ("A", "B", "C", "H")]
+        inner = [name for name in free if name not in BATCHES]
         if len(inner) < 3:
             return self.awkward_sizes(graph, free)
         sizes = {name: self.random.choice(SMALL[:2]) for name in free}

@@ -74,7 +74,7 @@ class Judged(unittest.TestCase):
     def test_single_cases(self):
         for name, kind in (("no_rows_of_97", "D = 97"), ("no_transposed_matrices", "inputs whose "),
                            ("no_matrices_at_odd_addresses", "inputs whose address is no multiple of")):
-            result = self.judged(name, runs=150, fills="normal")
+            result = self.judged(name, runs=300, fills="normal")
             self.assertTrue(result.ok, str(result))
             self.assertGreater(result.refused_alone, 0)
             self.assertTrue(any(kind in text for text in result.refused), str(result))
