@@ -1,4 +1,9 @@
 // Backend: executes graphs. It compiles a graph to a Program, or says in one line why it cannot.
+//
+// backends/ has a folder for each kind: cpu and cuda (a kernel for each node), cpu_fused and cuda_fused
+// (fused kernels, after the patterns of rewrite/), remote (workers), demo. common/ has the CPU kernels of
+// single nodes. fuzz/run/backends.cc lists all backends. A new one, a worker, a pattern or a fault:
+// docs/adding.md.
 #pragma once
 
 #include <map>

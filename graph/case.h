@@ -1,5 +1,9 @@
 // Case: a graph, the recipe for its data, the number of steps, and the user's policy. A case file contains
 // exactly this, as JSON (docs/case.md, docs/case.schema.json).
+//
+// graph/ holds what a case consists of, and executes nothing: dtypes and tensors, ops, graphs (graph.h), data
+// (fill.h) and JSON. Each op has a header in ops/ and a line in op_list.h, also one that reduces an axis.
+// A new op: docs/adding.md.
 #pragma once
 
 #include <map>

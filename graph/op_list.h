@@ -18,6 +18,7 @@
 #include "graph/ops/gather.h"
 #include "graph/ops/gelu.h"
 #include "graph/ops/group_norm.h"
+#include "graph/ops/hardswish.h"
 #include "graph/ops/index_copy.h"
 #include "graph/ops/layer_norm.h"
 #include "graph/ops/layer_norm_backward.h"
@@ -110,5 +111,6 @@
   X(SiluBackward) \
   X(SoftmaxBackward) \
   X(LayerNormBackward) \
-  X(RmsNormBackward)
+  X(RmsNormBackward) \
+  X(Hardswish)
 // clang-format on

@@ -1,6 +1,10 @@
 // Minimization: looks for the smallest case that fails with the same signature, by applying the edits that
 // the reductions propose. Deterministic for a deterministic predicate, unless max_seconds ends it. Every
-// accepted case failed when it was run; the last one failed twice. A new reduction: docs/adding.md.
+// accepted case failed when it was run; the last one failed twice.
+//
+// minimizer/ holds edits (edit.h), reductions, which propose them (reductions/, one file each, in list.def),
+// and neighbours.h, which finds the sizes, dtypes and magnitudes for which a case fails. A new reduction:
+// docs/adding.md. (An op that reduces an axis is in graph/ops/.)
 #pragma once
 
 #include <functional>

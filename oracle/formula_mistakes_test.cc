@@ -140,6 +140,19 @@ TEST(FormulaMistakes, OfSoftmaxBackwardAreFound) {
        {"the sum without its factor", [](V in) { return Vars{in[1] * in[0] - sum(in[0] * in[1], -1)}; }}});
 }
 
+TEST(FormulaMistakes, OfHardswishAreFound) {
+  using V = const Vars&;
+  expect_found(
+      graph::Hardswish{},
+      {{"without the factor x", [](V in) { return Vars{minimum(maximum(in[0] + 3, 0), 6) / 6}; }},
+       {"x + 2 for x + 3", [](V in) { return Vars{in[0] * minimum(maximum(in[0] + 2, 0), 6) / 6}; }},
+       {"the maximum with 1", [](V in) { return Vars{in[0] * minimum(maximum(in[0] + 3, 1), 6) / 6}; }},
+       {"the minimum with 5", [](V in) { return Vars{in[0] * minimum(maximum(in[0] + 3, 0), 5) / 6}; }},
+       {"without the quotient", [](V in) { return Vars{in[0] * minimum(maximum(in[0] + 3, 0), 6)}; }},
+       {"hard_sigmoid with slope 0.2",
+        [](V in) { return Vars{in[0] * minimum(maximum(in[0] * 0.2 + 0.5, 0), 1)}; }}});
+}
+
 // The parts of the right formula, and what a mistake changes in them.
 struct NormParts {
   double variance_factor = 1;

@@ -1,5 +1,10 @@
 // The judge compares each backend with the bounded reference, region by region, on the inputs that the region
 // received in the run. It does not compare the backends with each other, and uses no tolerance.
+//
+// oracle/ holds what it judges (plan.h: regions and traces), what backends declare (contract.h), exact
+// results with their bounds (reference/, one file for each family of ops), other ways to compute an op
+// (lowerings.h, known_arithmetic.h), and what it says (verdict.h; signature.h lists classes and symptoms). A
+// new verdict, lowering or arithmetic: docs/adding.md.
 #pragma once
 
 #include <optional>

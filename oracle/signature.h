@@ -1,5 +1,6 @@
 // The signature of a finding: the class of its verdict, the backend, the failing pattern or op, the dtype and
-// the symptom. Findings with the same signature count as the same bug.
+// the symptom. Findings with the same signature count as the same bug. A new class or symptom:
+// docs/adding.md.
 #pragma once
 
 #include <array>

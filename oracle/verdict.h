@@ -26,7 +26,6 @@ struct ElementEvidence {
   Shape shape = {};           // of `value`, in evidence of a failure
 };
 
-// Of a region, `identical` means that both backends read and left the same bits.
 // What a kernel of others may have done that its contract does not say (oracle/known_arithmetic.h).
 struct Diagnosis {
   std::string name;         // "rms_norm.weight_after"
@@ -36,6 +35,7 @@ struct Diagnosis {
   bool operator==(const Diagnosis&) const = default;
 };
 
+// Of a region, `identical` means that both backends read and left the same bits.
 struct RegionVerdict {
   size_t region = 0;  // index in the plan
   std::string name;   // the name of its last output

@@ -1,5 +1,10 @@
 // A backend whose graphs are computed by worker processes (docs/workers.md): one for each program that lives
-// at the same time. Workers are kept for the next program. A new worker: docs/adding.md.
+// at the same time. Workers are kept for the next program.
+//
+// remote/ holds fusesmith's side of the protocol: names (worker_names.h, the one list), requests and replies
+// (remote_plan.h, reply_tensors.h, frame.h), processes and their time limits (worker_process.h,
+// child_process.h, process_clock.h), and the worker that loads plug-ins (plugin_worker.h). The workers' side
+// is python/workers/. A new worker: docs/adding.md.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,9 @@
 // Flags: one table per command, whose rows are bound to the variables that they set. The parser, the help
 // text and the suggestions are made from it. Flags take `--name=value` or `--name value`; one hyphen instead
 // of two (libFuzzer's way) and hyphens instead of underscores are accepted.
+//
+// base/ holds what all other folders of fuzz/ may use and what knows nothing of cases: flags and help texts,
+// tables and colors, files that are written whole (files.h), signals, exit codes, random choices (choices.h).
 #pragma once
 
 #include <cstdint>

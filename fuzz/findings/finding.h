@@ -1,5 +1,8 @@
 // One finding of a campaign: writes min.json, verdict.json and report.md beside its case.json. The last two
 // describe both cases, the one found and the minimized one.
+//
+// findings/ has what is done with a finding: minimizing it (shrinking.h), trying it with other modes of a
+// worker (ablations.h), and grouping those with one cause (groups.h).
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // A graph as code: one call for each node, with named attributes, in the syntax of Python. What `show`
-// prints, what pictures write into their boxes, and what the exported scripts are made of.
+// prints, what pictures write into their boxes, and what the exported scripts are made of. render/ has this
+// and the pictures (svg.h, dot.h, layout.h).
 #pragma once
 
 #include <set>

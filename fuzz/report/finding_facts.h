@@ -1,5 +1,9 @@
 // What a report says of one failing case: the same facts for report.md, verdict.json and the page of a
 // campaign.
+//
+// report/ makes texts and JSON of what the judge found: of a verdict (verdict_text.h, verdict_json.h), of a
+// finding (finding_markdown.h, finding_json.h), and the words of each symptom (symptoms.h). It judges
+// nothing.
 #pragma once
 
 #include <optional>

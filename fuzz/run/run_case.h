@@ -1,5 +1,9 @@
 // One case on two backends, judged: what a campaign does with every case, and what replay, explain, the
 // minimizer's question and the libFuzzer target all do with theirs.
+//
+// run/ has the list of backends (backends.h), what becomes a verdict beside the judge's (judging.h: failed
+// runs; metamorphic.h; known_issues.h), expectations of case files (expectation.h), and what runs a case
+// often (repeat.h, trials.h).
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // The worker processes of a campaign, for its supervisor: what judges a case, minimizes a finding or answers
 // a query runs in one of them. A process that ends, hangs or takes too much memory is replaced, and each case
-// that it was at runs again in a process of its own, which shows whether it was the cause.
+// that it was at runs again in a process of its own, which shows whether it was the cause. The other side, in
+// a worker process, is campaign_worker.h; what they send is worker_messages.h.
 #pragma once
 
 #include <atomic>

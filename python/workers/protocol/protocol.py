@@ -2,7 +2,8 @@
 
 A worker script calls `redirect_standard_output()` before it imports the library that it drives, then
 `serve(make_executor)`. `make_executor` imports the library, so that a missing one is answered as `unavailable`.
-docs/adding.md says what else a new worker needs.
+python/workers/ has a folder for each library: LIBRARY_worker.py is the Executor, LIBRARY_ops.py what it calls for each
+op. program.py beside this file makes one function of a graph. docs/adding.md says what else a new worker needs.
 Tensors are numpy arrays; a bf16 tensor is an array of its bits (uint16), because numpy has no bf16.
 """
 
