@@ -98,6 +98,8 @@ void Bounded::forget_zero_errors() {
 }
 
 void cover(Bounded& value, const Bounded& other) {
+  std::erase_if(value.either_infinity,
+                [&](int64_t i) { return !other.is_either_infinity(static_cast<size_t>(i)); });
   for (size_t i = 0; i < value.v.size(); ++i) {
     const double v = value.v[i], e = value.error(i), w = other.v[i];
     if (v == w || (std::isnan(v) && std::isnan(w))) {

@@ -3,6 +3,7 @@
 // in [rnd(v - e), rnd(v + e)].
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -25,6 +26,8 @@ struct Bounded {
   TensorType type;
   std::vector<double> v;  // NaN or an infinity with e = 0: only this value is correct
   std::vector<double> e;  // empty: all zero; infinity: nothing is known of the element
+  // Elements that are an infinity of either sign, in order; e is infinite there. Few, usually none.
+  std::vector<int64_t> either_infinity;
   // Whether an exact zero has the sign that v has. A sum of zeros may have either, since a kernel may start
   // from +0 or from the first term.
   bool zero_signs_known = true;
@@ -33,6 +36,9 @@ struct Bounded {
   explicit Bounded(const Tensor& tensor) : type(tensor.type), v(to_f64(tensor)) {}
   bool exact() const { return e.empty(); }
   double error(size_t i) const { return e.empty() ? 0 : e[i]; }
+  bool is_either_infinity(size_t i) const {
+    return std::binary_search(either_infinity.begin(), either_infinity.end(), static_cast<int64_t>(i));
+  }
   // After e was filled without `set`.
   void forget_zero_errors();
   void set(size_t i, double value, double err) {

@@ -141,6 +141,10 @@ class Comparer {
       ++result_.exact;
       return;
     }
+    if (std::isinf(e) && output_.bounded->is_either_infinity(i)) {
+      ++result_.exact;
+      return std::isinf(got) ? void() : special(i, got, v, 0, {v, v});
+    }
     if (std::isinf(e)) return void(++result_.unknown);
     if (e == 0) ++result_.exact;
     loose_ += is_loose(i, v, e);
@@ -219,6 +223,12 @@ class Comparer {
   std::vector<double> shares_;
 };
 
+// Infinities of either sign are no finite results, whatever the sign is.
+Bounded with_known_signs(Bounded b) {
+  for (const int64_t i : b.either_infinity) b.e[static_cast<size_t>(i)] = 0;
+  return b;
+}
+
 }  // namespace
 
 Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs, const Trace& trace,
@@ -230,8 +240,11 @@ Comparison compare(const Graph& graph, const std::vector<RegionOutput>& outputs,
     Comparer(result, graph.name(output.value), output, *stored).run();
   }
   if (!result.lawful()) return result;
-  for (const RegionOutput& output : outputs)
-    result.resolution.add(resolution_of(*output.bounded, output.computed, of_resolution));
+  for (const RegionOutput& output : outputs) {
+    const Bounded& b = *output.bounded;
+    result.resolution.add(
+        resolution_of(b.either_infinity.empty() ? b : with_known_signs(b), output.computed, of_resolution));
+  }
   return result;
 }
 

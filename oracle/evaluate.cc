@@ -217,6 +217,13 @@ void forget_overflowing(Bounded& product, const Op& op, const Bounded& left, con
   }
 }
 
+// Each of the two products that a result is the sum of may be flushed.
+void add_flushed_products(Bounded& sums) {
+  for (size_t i = 0; i < sums.v.size(); ++i) {
+    if (sums.v[i] != 0 || sums.error(i) != 0) sums.set(i, sums.v[i], sums.error(i) + 2 * 0x1p-126);
+  }
+}
+
 std::vector<Bounded> compute_flushed(const Op& op, const std::vector<const Bounded*>& inputs,
                                      TypeSpan outputs, const Arithmetic& arithmetic) {
   std::vector<Bounded> flushed;
@@ -227,12 +234,15 @@ std::vector<Bounded> compute_flushed(const Op& op, const std::vector<const Bound
     pointers.push_back(&flushed.back());
   }
   std::vector<Bounded> results = reference(op, pointers, outputs, arithmetic);
-  for (Bounded& result : results) flush(result);
+  for (Bounded& result : results) {
+    if (std::holds_alternative<Rope>(op)) add_flushed_products(result);
+    flush(result);
+  }
   return results;
 }
 
 // Passes on whether the signs of zeros are known: not of sums. A quotient by a zero of unknown sign may be
-// either infinity.
+// either infinity, and nothing else.
 void follow_zero_signs(const Op& op, const std::vector<const Bounded*>& inputs, bool are_lost,
                        Bounded& result) {
   const OpClass op_class = info(op).op_class;
@@ -242,7 +252,9 @@ void follow_zero_signs(const Op& op, const std::vector<const Bounded*>& inputs, 
   if (divisor == 0 && !std::holds_alternative<Rsqrt>(op)) return;
   if (inputs[divisor]->zero_signs_known && !are_lost) return;
   for (size_t i = 0; i < result.v.size(); ++i) {
-    if (std::isinf(result.v[i])) result.set(i, result.v[i], std::numeric_limits<double>::infinity());
+    if (!std::isinf(result.v[i])) continue;
+    if (result.error(i) == 0) result.either_infinity.push_back(static_cast<int64_t>(i));
+    result.set(i, result.v[i], std::numeric_limits<double>::infinity());
   }
 }
 
@@ -301,15 +313,15 @@ BoundedPtrs compute_node(const Graph& graph, const Node& node, const Values& val
     if (!lowered) return as_expanded();
     const bool either = lowered->kind == Deviation::Kind::maybe_lower;
     const Lowering& lowering = *find_lowering(lowered->lowering);
-    BoundedPtr as_graph =
+    const BoundedPtrs as_graph =
         compute_composite(*lowering.graph(node.op, types), inputs, name, inside,
-                          {either && context.contract.any_rounding, lowering.narrow_sums})[0];
-    if (!either) return {as_graph};
+                          {either && context.contract.any_rounding, lowering.narrow_sums});
+    if (!either) return as_graph;
     const bool is_composite = info(node.op).op_class == OpClass::composite;
-    BoundedPtr as_op = (is_composite ? as_expanded() : compute_op(graph, node, inputs, context))[0];
-    add_inner_roundings(as_op, node, name, inputs, context);
-    change(as_op, [&](Bounded& b) { cover(b, *as_graph); });
-    return {as_op};
+    BoundedPtrs as_op = is_composite ? as_expanded() : compute_op(graph, node, inputs, context);
+    add_inner_roundings(as_op[0], node, name, inputs, context);
+    for (size_t k = 0; k < as_op.size(); ++k) change(as_op[k], [&](Bounded& b) { cover(b, *as_graph[k]); });
+    return as_op;
   }
   BoundedPtrs results = compute_op(graph, node, inputs, context);
   const auto& unnormalised = context.contract.unnormalised;

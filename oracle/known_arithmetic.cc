@@ -32,12 +32,6 @@ Grant lowering(const Lowering& how) {
   };
 }
 
-Grant variance(Arithmetic::Variance form) {
-  return [form](const Graph&, const Region&, Contract& contract) {
-    return change_arithmetic(contract, [&](Arithmetic& arithmetic) { arithmetic.variance = form; });
-  };
-}
-
 bool online_attention(const Graph& graph, const Region& region, Contract& contract) {
   bool any = false;
   for (const int n : region.nodes) {
@@ -58,6 +52,12 @@ Grant where_any(Grant grant) {
                        [&](int n) { return (std::holds_alternative<Ops>(node_of(graph, n).op) || ...); }) &&
            grant(graph, region, contract);
   };
+}
+
+Grant variance(Arithmetic::Variance form) {
+  return where_any<LayerNorm, GroupNorm, VarMean>([form](const Graph&, const Region&, Contract& contract) {
+    return change_arithmetic(contract, [&](Arithmetic& arithmetic) { arithmetic.variance = form; });
+  });
 }
 
 // In the nodes of this op; empty: of any.
@@ -304,16 +304,22 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<const KnownArithmetic*>& c
 
 using Chosen = std::vector<const KnownArithmetic*>;
 
-// An op is computed as one other graph at most: all that are not such, alone and with each that is.
-std::vector<Chosen> with_one_graph(const Chosen& chosen) {
-  Chosen others;
-  std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(others),
-               [](const auto* one) { return !one->is_graph; });
-  std::vector<Chosen> all = {others};
-  for (const KnownArithmetic* one : chosen) {
-    if (!one->is_graph) continue;
+// What may be granted together, which are alternatives. An op is computed as one other graph at most: all
+// that are not such, alone and with each that is. First without those that have to stay sharp, since all have
+// to then.
+std::vector<Chosen> combinations(const Chosen& chosen) {
+  std::vector<Chosen> all;
+  for (const bool has_sharp : {false, true}) {
+    Chosen others;
+    std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(others),
+                 [&](const auto* one) { return !one->is_graph && (has_sharp || !one->needs_sharpness); });
+    if (has_sharp && others == all.front()) break;
     all.push_back(others);
-    all.back().push_back(one);
+    for (const KnownArithmetic* one : chosen) {
+      if (!one->is_graph) continue;
+      all.push_back(others);
+      all.back().push_back(one);
+    }
   }
   return all;
 }
@@ -360,7 +366,7 @@ std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region&
   if (first) return first;
   // Two forms of the variance are alternatives; the wider one is the later.
   std::erase_if(customary, [](const auto* one) { return one->diagnosis.name == "variance.welford"; });
-  for (Chosen& several : with_one_graph(customary)) {
+  for (Chosen& several : combinations(customary)) {
     auto found = several.size() > 1 ? explained_by(several, true) : std::nullopt;
     if (!found) continue;
     for (size_t i = several.size(); i-- > 0 && several.size() > 1;) {

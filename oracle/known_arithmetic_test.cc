@@ -254,8 +254,11 @@ TEST(KnownArithmetic, TheSignOfAZeroMayBeLostBeforeAQuotient) {
   const Tensor x = make_tensor({Dtype::f32, {3}}, {-0.0, 0.0, 4.0});
   const RegionVerdict verdict = verdict_on(Rsqrt{}, {x}, {INFINITY, INFINITY, 0.5F});
   EXPECT_EQ(names(verdict), "zero_signs_lost");
-  EXPECT_EQ(name(verdict.verdict), "inconclusive");
+  EXPECT_EQ(name(verdict.verdict), "precision_policy");
   EXPECT_EQ(name(verdict_on(Rsqrt{}, {x}, {INFINITY, INFINITY, 0.6F}).verdict), "defect");
+  for (const float wrong : {0.0F, 5.0F, std::nanf("")}) {  // but it is an infinity
+    EXPECT_EQ(name(verdict_on(Rsqrt{}, {x}, {INFINITY, wrong, 0.5F}).verdict), "exceptional") << wrong;
+  }
 }
 
 TEST(KnownArithmetic, ALogSumExpOfPartsIsNamed) {
@@ -298,6 +301,17 @@ TEST(KnownArithmetic, SeveralAreNamedTogether) {
   const RegionVerdict verdict = verdict_on(masked, {q, k, v, mask}, {static_cast<float>(y), 0});
   EXPECT_NE(names(verdict).find("empty_rows_are_zero"), std::string::npos) << names(verdict);
   EXPECT_EQ(name(verdict.verdict), "precision_policy");
+}
+
+// The product is rounded before the bias is added, and an infinity meets a subnormal that is flushed.
+TEST(KnownArithmetic, ARoundingBesideAFlushedFactor) {
+  const Tensor x = make_tensor({Dtype::bf16, {2, 2}}, {1, 1.0078125, kInf, 0.5}),
+               w = make_tensor({Dtype::bf16, {1, 2}}, {0x1p-130, 1.0078125}),
+               b = make_tensor({Dtype::bf16, {1}}, {127 * 0x1p-15});
+  const RegionVerdict verdict = verdict_on(Linear{}, {x, w, b}, {1.015625F, std::nanf("")});
+  EXPECT_EQ(names(verdict), "flushes_subnormals linear.bias_after");
+  EXPECT_EQ(name(verdict.verdict), "inconclusive") << "nothing is known of the second row";
+  EXPECT_TRUE(names(verdict_on(Linear{}, {x, w, b}, {1.03125F, std::nanf("")})).empty());
 }
 
 TEST(KnownArithmetic, PartialSumsIn16BitsAreALoss) {

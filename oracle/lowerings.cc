@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/expand.h"
+#include "graph/formula.h"
 
 namespace fusesmith::oracle {
 namespace {
@@ -164,6 +165,22 @@ std::optional<Graph> sdpa_scale_on_q(const Op& op, TypeSpan inputs) {
   return built(b, ids[static_cast<size_t>(whole.outputs()[0])]);
 }
 
+// Another formula of a defined op, which is the same number where nothing is rounded. `define` gets the op.
+template <DefinedOp T, class DefineOf>
+std::optional<Graph> by_formula(const Op& op, TypeSpan inputs, DefineOf define) {
+  const auto* own = std::get_if<T>(&op);
+  if (!own) return std::nullopt;
+  auto graph = formula_graph(T::operands, inputs, [&](const Vars& in) { return define(*own, in); });
+  return graph.ok() ? std::optional(std::move(*graph)) : std::nullopt;
+}
+
+std::optional<Graph> rms_norm_backward_of_normalised(const Op& op, TypeSpan inputs) {
+  return by_formula<RmsNormBackward>(op, inputs, [](const RmsNormBackward& own, const Vars& in) -> Vars {
+    const Var dy = in[0], x = in[1], r = rsqrt(mean(x * x, -1) + own.eps), h = x * r, g = dy * in[2];
+    return {r * (g - h * mean(g * h, -1)), sum_of_rows(dy * h)};
+  });
+}
+
 constexpr Lowering kLowerings[] = {
     {"einsum.sum_first", "axes of one operand alone are summed, and the sums rounded, before the product",
      einsum_sum_first, false, "PyTorch"},
@@ -184,6 +201,8 @@ constexpr Lowering kLowerings[] = {
      sdpa_scale_on_both, false, "PyTorch's math attention"},
     {"sdpa.scale_on_q", "q is multiplied by the scale, and rounded, before its product with k",
      sdpa_scale_on_q, false, "OPT in Hugging Face's transformers"},
+    {"rms_norm_backward.of_normalised", "the projection is that on x r, and not on x",
+     rms_norm_backward_of_normalised, false, "Apex"},
     {"softmax.of_parts", "differences, exponentials and their sum are rounded", softmax_of_parts, false,
      "code of an array library"},
 };

@@ -15,8 +15,8 @@ namespace fusesmith::oracle {
 struct Lowering {
   const char* name;  // the op, a dot, and how it is computed
   const char* doc;
-  // The graph, whose first inputs are those of the op; further inputs are constants. Its only output has the
-  // type of the op's. Nothing if the lowering does not apply to these attributes and types, or if it has no
+  // The graph, whose first inputs are those of the op; further inputs are constants. Its outputs have the
+  // types of the op's. Nothing if the lowering does not apply to these attributes and types, or if it has no
   // rounding that the op lacks.
   std::optional<Graph> (*graph)(const Op& op, TypeSpan inputs);
   bool narrow_sums;  // reduce_sum rounds each partial sum to the dtype

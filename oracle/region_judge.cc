@@ -313,12 +313,13 @@ class RegionJudge {
       return how;
     };
     const auto found = explain_by_arithmetic(graph_, region_, options_.minimal_deviations, look);
-    if (!found && !nearest && nearest_of_small) nearest = judged_with(*nearest_of_small, verdict);
+    const bool is_excused = found && found->is_excuse;
+    if (!is_excused && !nearest && nearest_of_small) nearest = judged_with(*nearest_of_small, verdict);
     verdict.unexplained = !found && options_.minimal_deviations;
     const bool is_nearer = nearest && nearest->outside > 0 && nearest->outside < verdict.outside;
-    if (verdict.unexplained && is_nearer && !options_.strict_policy) show_nearest(verdict, *nearest);
+    if (!is_excused && is_nearer && !options_.strict_policy) show_nearest(verdict, *nearest);
     if (!found) return;
-    if (found->is_excuse) {
+    if (is_excused) {
       verdict = judged_with(found->contract, verdict);
       if (verdict.verdict != VerdictClass::inconclusive) verdict.verdict = VerdictClass::precision_policy;
       if (options_.strict_policy) {

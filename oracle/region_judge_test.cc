@@ -62,7 +62,7 @@ Fixture gate() {
   return make_fixture(b, b.node(Add{}, {m, x}, "y"));
 }
 
-std::vector<std::string> names(const RegionVerdict& verdict) {
+std::vector<std::string> deviations_of(const RegionVerdict& verdict) {
   std::vector<std::string> result;
   for (const Deviation& d : verdict.deviations) result.push_back(to_string(d));
   return result;
@@ -89,7 +89,7 @@ TEST(RegionJudge, DroppedAndDeclaredIsNamedExactly) {
     for (const char* value : {"s", "m"}) {
       if (dropped.count(value)) want.push_back(std::string("drop ") + value);
     }
-    EXPECT_EQ(names(verdict), want);
+    EXPECT_EQ(deviations_of(verdict), want);
   }
 }
 
@@ -100,7 +100,7 @@ TEST(RegionJudge, DroppedAndUndeclaredIsAFinding) {
     EXPECT_EQ(verdict.verdict, VerdictClass::precision_policy);
     EXPECT_FALSE(verdict.declared);
     EXPECT_EQ(verdict.symptom, Symptom::undeclared_rounding);
-    EXPECT_EQ(names(verdict), std::vector<std::string>{"drop s"});
+    EXPECT_EQ(deviations_of(verdict), std::vector<std::string>{"drop s"});
   }
 }
 
@@ -122,7 +122,7 @@ TEST(RegionJudge, ASkippedExplicitCastIsADefect) {
   const RegionVerdict verdict = f.judge(f.run({"c"}));
   EXPECT_EQ(verdict.verdict, VerdictClass::defect);
   EXPECT_EQ(verdict.symptom, Symptom::explicit_cast_skipped);
-  EXPECT_EQ(names(verdict), std::vector<std::string>{"drop c"});
+  EXPECT_EQ(deviations_of(verdict), std::vector<std::string>{"drop c"});
 }
 
 // Skipping the cast is a defect even where an implicit rounding beside it was dropped, declared or not.
@@ -159,13 +159,14 @@ TEST(RegionJudge, ASkippedCastShowsAnElementThatItMakesWrong) {
   EXPECT_EQ(verdict.symptom, Symptom::explicit_cast_skipped);
   EXPECT_EQ(verdict.worst.value, "w");
   EXPECT_EQ(verdict.outside, 1) << "sum is allowed";
-  EXPECT_EQ(names(verdict), std::vector<std::string>{"drop c"}) << "what is allowed is not the failure";
+  EXPECT_EQ(deviations_of(verdict), std::vector<std::string>{"drop c"})
+      << "what is allowed is not the failure";
   EXPECT_EQ(verdict.component(), "cast.bf16") << "not what happens to read it";
   EXPECT_EQ(verdict.name, "c");
   EXPECT_EQ(verdict.dtype, Dtype::bf16);
   RegionVerdict reading;
   reading.deviations = reported_reading(f.graph, plan.regions[0], trace, verdict, false).deviations;
-  EXPECT_EQ(names(reading), std::vector<std::string>{"may drop m"}) << "intervals of exports";
+  EXPECT_EQ(deviations_of(reading), std::vector<std::string>{"may drop m"}) << "intervals of exports";
 }
 
 TEST(RegionJudge, OneElementOneStepOff) {
@@ -221,7 +222,7 @@ TEST(RegionJudge, OneOfManyRoundings) {
   EXPECT_EQ(f.judge(f.run(all)).verdict, VerdictClass::precision_policy);
   const RegionVerdict one = f.judge(f.run({"n4"}));
   EXPECT_EQ(one.verdict, VerdictClass::precision_policy);
-  EXPECT_EQ(names(one), std::vector<std::string>{"drop n4"});
+  EXPECT_EQ(deviations_of(one), std::vector<std::string>{"drop n4"});
   std::set<std::string> most = all;
   most.erase("n3");
   const RegionVerdict but_one = f.judge(f.run(most));
@@ -249,7 +250,7 @@ TEST(RegionJudge, AttentionNamesTheRoundingThatWasDropped) {
       for (bool declared : {false, true}) {
         const RegionVerdict verdict = f.judge(f.run({value}), declared ? inner : std::vector<std::string>{});
         EXPECT_EQ(verdict.verdict, VerdictClass::precision_policy) << value;
-        EXPECT_EQ(names(verdict), std::vector<std::string>{"drop " + value});
+        EXPECT_EQ(deviations_of(verdict), std::vector<std::string>{"drop " + value});
         EXPECT_EQ(verdict.declared, declared);
       }
     }
@@ -270,7 +271,7 @@ TEST(RegionJudge, TheReportedReadingIsThatOfTheVerdict) {
     RegionVerdict of_reading;
     of_reading.deviations =
         reported_reading(f.graph, f.plan(declared).regions[0], trace, verdict, strict).deviations;
-    return names(of_reading);
+    return deviations_of(of_reading);
   };
   EXPECT_TRUE(reported(f.run(), {"s", "m"}).empty());
   EXPECT_EQ(reported(f.run({"s"}), {"s", "m"}), std::vector<std::string>{"drop s"});
@@ -287,7 +288,7 @@ TEST(RegionJudge, TheReportedReadingIsThatOfTheVerdict) {
 TEST(RegionJudge, AttentionPreScaledAndUpcast) {
   const Fixture scaled = attention({Sdpa::ScaleOn::both, false, Sdpa::Mask::none});
   const RegionVerdict verdict = scaled.judge(scaled.run({"att/k_scaled"}));
-  EXPECT_EQ(names(verdict), std::vector<std::string>{"drop att/k_scaled"});
+  EXPECT_EQ(deviations_of(verdict), std::vector<std::string>{"drop att/k_scaled"});
   const Fixture upcast = attention({Sdpa::ScaleOn::scores, true, Sdpa::Mask::causal});
   EXPECT_EQ(upcast.judge(upcast.run()).verdict, VerdictClass::reassociation);
   EXPECT_TRUE(inner_roundings(upcast.graph, upcast.plan().regions[0]).empty());

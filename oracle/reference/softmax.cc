@@ -80,14 +80,17 @@ void softmax_row(Row& row, const Arithmetic& arithmetic) {
     const double scores = arithmetic.exp_scores * (std::fabs(row.x[i]) + std::fabs(max) + row.dx[i] + reach);
     return row.t[i] == -kInfinity ? 0 : row.dx[i] + kU * (argument + scores);
   };
-  double sum = 0, low = 0, high = 0, weighted = 0, widest = 0;
+  double sum = 0, low = 0, high = 0, weighted = 0, widest = 0, least_max = -kInfinity;
   for (size_t i = 0; i < n; ++i) {
     row.t[i] = row.x[i] - max;
     row.p[i] = std::exp(row.t[i]);
     sum += row.p[i];
-    widest = std::fmax(widest, row.t[i] + shift(i) > -150 ? shift(i) : 0);
+    least_max = std::fmax(least_max, row.t[i] - shift(i));
     weighted += row.p[i] * shift(i);
   }
+  // Whether the element is below e^-150 whatever the errors are: also if the maximum falls by its own error.
+  const auto vanishes = [&](size_t i) { return row.t[i] + shift(i) <= least_max - 150; };
+  for (size_t i = 0; i < n; ++i) widest = std::fmax(widest, vanishes(i) ? 0 : shift(i));
   // For small shifts exp(d) <= 1 + d + d^2, and the sums change by at most exp(+-d), so no second
   // exponential is needed.
   const bool small = widest < 1e-3;
@@ -103,7 +106,7 @@ void softmax_row(Row& row, const Arithmetic& arithmetic) {
     const double p = row.p[i] / sum;
     const double d = shift(i);
     double from_inputs = 0;
-    if (small || row.t[i] + d <= -150) {
+    if (small || vanishes(i)) {
       from_inputs = p * 1.01 * ((1 - p) * d + std::fmax(weighted - p * d, 0)) + 0x1p-48 * p;
     } else {
       if (d > 300) {  // anything between 0 and 1; exp would overflow

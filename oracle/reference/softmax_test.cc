@@ -190,6 +190,18 @@ TEST(Softmax, IntervalsThatReachTheMaximum) {
   }
 }
 
+// The largest element may fall below one that stays far below where it was.
+TEST(Softmax, IntervalsInWhichTheMaximumFalls) {
+  const std::vector<double> x = {1000, 0, -3000}, dx = {600, 500, 500};
+  const Bounded y = evaluate_op(
+      Softmax{-1}, {with_error(Bounded(make_tensor({Dtype::f32, {3}}, x)), [&](size_t i) { return dx[i]; })});
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_LE(y.v[i] - y.error(i), 0) << i;
+    EXPECT_GE(y.v[i] + y.error(i), 1) << i;
+  }
+  EXPECT_LT(y.error(2), 1e-30) << "below both, whatever they are";
+}
+
 // Every exponential off by as much as it may be, all to one element's advantage, and every later rounding
 // too.
 TEST(Softmax, ExponentialsAtTheirWorst) {

@@ -1,0 +1,123 @@
+// Gradients by other formulas: what they compute is called wrong where terms of one formula cancel exactly
+// and those of the other do not, and passes where the contract names the lowering, or code of others is
+// judged.
+#include <gtest/gtest.h>
+
+#include "oracle/lowerings.h"
+#include "oracle/region_judge.h"
+#include "oracle/test_support.h"
+
+namespace fusesmith::oracle {
+namespace {
+
+using namespace testing_support;
+
+constexpr size_t kRows = 16;
+using Rows = std::vector<float>;
+using Results = std::vector<Rows>;
+
+struct Form {
+  const char* lowering;
+  Op op;
+  size_t width;                                   // operands [kRows, width] twice, [width]
+  double (*draw)(Rng& random);                    // an element
+  Results (*computed)(const std::vector<Rows>&);  // in f32
+};
+
+template <class Term>
+float sum_of(size_t count, Term term) {
+  float sum = 0;
+  for (size_t i = 0; i < count; ++i) sum += term(i);
+  return sum;
+}
+
+size_t width_of(const std::vector<Rows>& in) { return in[0].size() / kRows; }
+
+Results rms_of_normalised(const std::vector<Rows>& in) {
+  const size_t width = width_of(in);
+  Rows dx, dw(width, 0);
+  for (size_t row = 0; row < kRows; ++row) {
+    const float *dy = &in[0][row * width], *x = &in[1][row * width], *w = in[2].data();
+    const float r =
+        1 /
+        std::sqrt(sum_of(width, [&](size_t i) { return x[i] * x[i]; }) / static_cast<float>(width) + 1e-6F);
+    const float mean =
+        sum_of(width, [&](size_t i) { return dy[i] * w[i] * (x[i] * r); }) / static_cast<float>(width);
+    for (size_t i = 0; i < width; ++i) {
+      dx.push_back(r * (dy[i] * w[i] - x[i] * r * mean));
+      dw[i] += dy[i] * (x[i] * r);
+    }
+  }
+  return {dx, dw};
+}
+
+double small_integer(Rng& random) { return static_cast<double>(random.below(5)) - 2; }
+
+const Form kForms[] = {
+    {"rms_norm_backward.of_normalised", RmsNormBackward{}, 16, small_integer, rms_of_normalised},
+};
+
+struct Computed {
+  Graph graph;
+  Plan plan;
+  Trace trace;
+
+  // `wrong`: a factor of the first result.
+  Computed(const Form& form, uint64_t seed, float wrong = 1) {
+    Builder b;
+    Rng random(seed);
+    std::vector<ValueId> ids;
+    std::vector<Rows> values;
+    const auto width = static_cast<int64_t>(form.width);
+    for (int i = 0; i < 3; ++i) {
+      const Shape shape = i < 2 ? Shape{kRows, width} : Shape{width};
+      const Tensor x = make_tensor({Dtype::f32, shape}, [&](int64_t) { return form.draw(random); });
+      ids.push_back(b.input("x" + std::to_string(i), x.type, Normal{}));
+      trace.values.push_back(std::make_shared<Tensor>(x));
+      values.push_back(to_f32(x));
+    }
+    const ValueId first = b.node(form.op, ids, "y");
+    for (ValueId v = first; v < b.value_count(); ++v) b.output(v);
+    graph = *b.build();
+    Results results = form.computed(values);
+    for (float& x : results[0]) x *= wrong;
+    for (size_t k = 0; k < results.size(); ++k)
+      trace.values.push_back(std::make_shared<Tensor>(from_f32(results[k], graph.type(graph.outputs()[k]))));
+    plan.regions.push_back(make_region(graph, {0}));
+  }
+
+  RegionVerdict judge(bool foreign = false) const {
+    RegionJudgeOptions options;
+    options.foreign = foreign;
+    return judge_region(graph, plan, 0, trace, options);
+  }
+};
+
+TEST(FormulaLowerings, PassWhereTheContractNamesThem) {
+  for (const Form& form : kForms) {
+    int outside = 0;
+    for (uint64_t seed = 1; seed <= 40; ++seed) {
+      Computed computed(form, seed);
+      const RegionVerdict strict = computed.judge(), found = computed.judge(true);
+      outside += strict.symptom != Symptom::none;
+      EXPECT_EQ(found.symptom, Symptom::none) << form.lowering << " " << seed;
+      const Node& node = computed.graph.nodes()[0];
+      ASSERT_TRUE(allow_lowering(computed.plan.regions[0].contract, computed.graph, node,
+                                 *find_lowering(form.lowering)));
+      EXPECT_EQ(computed.judge().symptom, Symptom::none) << form.lowering << " " << seed;
+    }
+    EXPECT_GT(outside, 0) << form.lowering;
+  }
+}
+
+TEST(FormulaLowerings, AMistakeIsFound) {
+  for (const Form& form : kForms) {
+    int found = 0;
+    for (uint64_t seed = 1; seed <= 10; ++seed)
+      found += Computed(form, seed, 1.01F).judge(true).symptom != Symptom::none;
+    EXPECT_GE(found, 9) << form.lowering;
+  }
+}
+
+}  // namespace
+}  // namespace fusesmith::oracle
