@@ -16,7 +16,7 @@ namespace {
 
 // One row, gathered. p and e are the results.
 struct Row {
-  std::vector<double> x, dx, t, p, e;
+  std::vector<double> x, dx, t, d, p, e;
 };
 
 bool is_row_of_minus_infinity(const Row& row) {
@@ -66,6 +66,65 @@ double reach_of_maximum(const Row& row, double max) {
   return std::fmax(max - least, greatest - max);
 }
 
+// Sets t and d.
+void set_shifts(Row& row, double max, const Arithmetic& arithmetic) {
+  const double reach = reach_of_maximum(row, max);
+  for (size_t i = 0; i < row.x.size(); ++i) {
+    row.t[i] = row.x[i] - max;
+    const double argument = (1 + arithmetic.exp_argument) * (std::fabs(row.t[i]) + row.dx[i] + reach);
+    const double scores = arithmetic.exp_scores * (std::fabs(row.x[i]) + std::fabs(max) + row.dx[i] + reach);
+    row.d[i] = row.t[i] == -kInfinity ? 0 : row.dx[i] + kU * (argument + scores);
+  }
+}
+
+// How far p is off because every t is off by d.
+class InputErrors {
+ public:
+  // p has the exponentials of t.
+  InputErrors(const Row& row, double sum) : row_(row) {
+    double widest = 0;
+    for (size_t i = 0; i < row.t.size(); ++i) {
+      least_max_ = std::fmax(least_max_, row.t[i] - row.d[i]);
+      weighted_ += row.p[i] * row.d[i];
+    }
+    weighted_ /= sum;
+    for (size_t i = 0; i < row.t.size(); ++i) widest = std::fmax(widest, vanishes(i) ? 0 : row.d[i]);
+    small_ = widest < 1e-3;
+    for (size_t i = 0; i < row.t.size() && !small_; ++i) {
+      low_ += std::exp(row.t[i] - row.d[i]);
+      high_ += std::exp(row.t[i] + row.d[i]);
+    }
+  }
+
+  double of(size_t i, double p) const {
+    const double t = row_.t[i], d = row_.d[i];
+    // For small shifts exp(d) <= 1 + d + d^2, and the sums change by at most exp(+-d), so no second
+    // exponential is needed.
+    if (small_ || vanishes(i))
+      return p * 1.01 * ((1 - p) * d + std::fmax(weighted_ - p * d, 0)) + 0x1p-48 * p;
+    if (d > 300) return 1;  // anything between 0 and 1; exp would overflow
+    const double up = std::exp(t + d), down = std::exp(t - d);
+    return std::fmax(up / (others(i, low_, down, -1) + up) - p, p - down / (others(i, high_, up, 1) + down)) +
+           0x1p-48 * p;
+  }
+
+ private:
+  // Whether the element is below e^-150 whatever the errors are: also if the maximum falls by its own error.
+  bool vanishes(size_t i) const { return row_.t[i] + row_.d[i] <= least_max_ - 150; }
+
+  // The sum but for element i, which is `own` in it. A difference would lose what is small beside it.
+  double others(size_t i, double all, double own, double sign) const {
+    if (own <= all / 2) return all - own;
+    double rest = 0;
+    for (size_t k = 0; k < row_.t.size(); ++k) rest += k == i ? 0 : std::exp(row_.t[k] + sign * row_.d[k]);
+    return rest;
+  }
+
+  const Row& row_;
+  double least_max_ = -kInfinity, weighted_ = 0, low_ = 0, high_ = 0;
+  bool small_ = false;
+};
+
 void softmax_row(Row& row, const Arithmetic& arithmetic) {
   const size_t n = row.x.size();
   double max = 0;
@@ -74,49 +133,15 @@ void softmax_row(Row& row, const Arithmetic& arithmetic) {
     return void(row.p.assign(n, 0)), void(row.e.assign(n, 0));
   if (is_nan_row(row, max)) return void(row.p.assign(n, kNaN)), void(row.e.assign(n, 0));
   if (arithmetic.exp_scores == 0 && is_exact(row, max)) return exact_row(row, max);
-  const double reach = reach_of_maximum(row, max);
-  const auto shift = [&](size_t i) {
-    const double argument = (1 + arithmetic.exp_argument) * (std::fabs(row.t[i]) + row.dx[i] + reach);
-    const double scores = arithmetic.exp_scores * (std::fabs(row.x[i]) + std::fabs(max) + row.dx[i] + reach);
-    return row.t[i] == -kInfinity ? 0 : row.dx[i] + kU * (argument + scores);
-  };
-  double sum = 0, low = 0, high = 0, weighted = 0, widest = 0, least_max = -kInfinity;
-  for (size_t i = 0; i < n; ++i) {
-    row.t[i] = row.x[i] - max;
-    row.p[i] = std::exp(row.t[i]);
-    sum += row.p[i];
-    least_max = std::fmax(least_max, row.t[i] - shift(i));
-    weighted += row.p[i] * shift(i);
-  }
-  // Whether the element is below e^-150 whatever the errors are: also if the maximum falls by its own error.
-  const auto vanishes = [&](size_t i) { return row.t[i] + shift(i) <= least_max - 150; };
-  for (size_t i = 0; i < n; ++i) widest = std::fmax(widest, vanishes(i) ? 0 : shift(i));
-  // For small shifts exp(d) <= 1 + d + d^2, and the sums change by at most exp(+-d), so no second
-  // exponential is needed.
-  const bool small = widest < 1e-3;
-  weighted /= sum;
-  for (size_t i = 0; i < n && !small; ++i) {
-    low += std::exp(row.t[i] - shift(i));
-    high += std::exp(row.t[i] + shift(i));
-  }
+  set_shifts(row, max, arithmetic);
+  double sum = 0;
+  for (size_t i = 0; i < n; ++i) sum += row.p[i] = std::exp(row.t[i]);
+  const InputErrors errors(row, sum);
   const double computing =
       (2 * arithmetic.exp + arithmetic.row_roundings(static_cast<double>(n)) + 2 + arithmetic.div) * kU *
       1.001;
   for (size_t i = 0; i < n; ++i) {
-    const double p = row.p[i] / sum;
-    const double d = shift(i);
-    double from_inputs = 0;
-    if (small || vanishes(i)) {
-      from_inputs = p * 1.01 * ((1 - p) * d + std::fmax(weighted - p * d, 0)) + 0x1p-48 * p;
-    } else {
-      if (d > 300) {  // anything between 0 and 1; exp would overflow
-        row.p[i] = p;
-        row.e[i] = 1;
-        continue;
-      }
-      const double up = std::exp(row.t[i] + d), down = std::exp(row.t[i] - d);
-      from_inputs = std::fmax(up / (low - down + up) - p, p - down / (high - up + down)) + 0x1p-48 * p;
-    }
+    const double p = row.p[i] / sum, from_inputs = errors.of(i, p);
     row.p[i] = p;
     row.e[i] =
         row.t[i] == -kInfinity ? 0 : from_inputs + computing * (p + from_inputs) + 2 * arithmetic.smallest;
@@ -133,7 +158,7 @@ Bounded reference(const Softmax& op, BoundedSpan in, const TensorType& out, cons
   Bounded y(out);
   y.e.resize(y.v.size());
   Row row;
-  row.x.resize(n), row.dx.resize(n), row.t.resize(n), row.p.resize(n), row.e.resize(n);
+  row.x.resize(n), row.dx.resize(n), row.t.resize(n), row.d.resize(n), row.p.resize(n), row.e.resize(n);
   for (size_t start = 0; start < x.v.size(); ++start) {
     if ((start / stride) % n != 0) continue;  // the first element of each row
     for (size_t i = 0; i < n; ++i) {

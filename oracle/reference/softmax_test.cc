@@ -202,6 +202,21 @@ TEST(Softmax, IntervalsInWhichTheMaximumFalls) {
   EXPECT_LT(y.error(2), 1e-30) << "below both, whatever they are";
 }
 
+// The others are small beside the largest value of one, but not beside its smallest.
+TEST(Softmax, IntervalsWiderThanTheirDistance) {
+  for (const double d : {30.0, 50.0, 200.0}) {
+    const Bounded y =
+        evaluate_op(Softmax{}, {with_error(softmax_row_of({0, -48}), [&](size_t) { return d; })});
+    for (const int sign : {-1, 1}) {
+      const double p = 1 / (1 + std::exp(-48 + sign * 2 * d));  // of the first
+      EXPECT_LE(y.v[0] - y.error(0), p * (1 + 1e-9)) << d;
+      EXPECT_GE(y.v[0] + y.error(0), p * (1 - 1e-9)) << d;
+      EXPECT_LE(y.v[1] - y.error(1), (1 - p) * (1 + 1e-9)) << d;
+      EXPECT_GE(y.v[1] + y.error(1), (1 - p) * (1 - 1e-9)) << d;
+    }
+  }
+}
+
 // Every exponential off by as much as it may be, all to one element's advantage, and every later rounding
 // too.
 TEST(Softmax, ExponentialsAtTheirWorst) {
