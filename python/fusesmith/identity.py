@@ -23,12 +23,17 @@ def identity_of(function):
     """A text: the interpreter, what every interpreter says alike, and what this one says of the code."""
     plain, code = inner_function(function)
     own = [plain.__code__.co_firstlineno, plain.__code__.co_name, made_with(function)] if plain else made_with(function)
-    return json.dumps([sys.version, digest(own), digest(code)])
+    return json.dumps([sys.version, digest(own), "" if is_rewritten(code) else digest(code)])
 
 
 def is_identity_of(text, function):
     (version, own, code), (version_here, own_here, code_here) = json.loads(text), json.loads(identity_of(function))
-    return own == own_here and (version != version_here or code == code_here)
+    return own == own_here and (version != version_here or code == code_here or not (code and code_here))
+
+
+def is_rewritten(code):
+    """Whether pytest wrote other code for its assertions, which another process does not find in the file."""
+    return any("@pytest_ar" in part or is_rewritten(part) for part in code or () if isinstance(part, (list, tuple)))
 
 
 def inner_function(function):

@@ -1,6 +1,7 @@
 """`judge`: one function against what floating point allows, on many cases."""
 
 import os
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass, replace
@@ -69,6 +70,7 @@ def judge_what_it_takes(kernel, subject, drawn, how, time_limit, keep):
         taken = subject.with_graphs(without(subject.graphs, refused)) if refused else subject
         with tempfile.TemporaryDirectory(prefix=f"fusesmith-{kernel.name}-", ignore_cleanup_errors=True) as folder:
             cases, judged, missing, again = run_cases(folder, taken, drawn.without(refused), how, time_limit)
+            check_declarations(judged)
             reasons |= outcomes(judged, cases)
             found = refused if last else refused_kinds(reasons, kernel)
             if set(found) == set(refused):
@@ -83,6 +85,14 @@ def judge_what_it_takes(kernel, subject, drawn, how, time_limit, keep):
                 return result
         refused = found
     return None
+
+
+def check_declarations(judged):
+    """What the function declares is no part of the cases: an unknown key is an error of the caller."""
+    wrong = re.compile(r": plan: (contract\..*)")
+    for entry in judged[:1]:
+        if found := wrong.search(entry["reason"]):
+            raise Error(f"what the kernel declares is wrong: {found[1].removeprefix('contract.')}")
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,8 @@ def find_kernel(function):
         return plugin_of_path(function.removeprefix("plugin:"))
     if isinstance(function, str):
         return kernel_of_text(function)
+    if isinstance(function, os.PathLike):
+        raise Error(f'expected "FILE.py:FUNCTION", got the path {os.fspath(function)}')
     if not callable(function):
         raise Error(f'the kernel is a function or a text like "my_kernel.py:softmax", got {type(function).__name__}')
     name, module = bound_name(function)

@@ -179,8 +179,9 @@ class Draw:
             given["fill"] = FILLS[name][1](self.random) if i == 0 or self.random.random() < 0.5 else normal(0, 1)
             if "special" in given["fill"] and self.random.random() < 0.75:
                 thin_out(given["fill"]["special"], Type(given["type"]).dims, is_attention(graph))
-            if given["name"] in averaged and given["fill"] == normal(0, 1) and self.random.random() < 0.75:
-                given["fill"] = normal(1, 1)
+            drawn_normal = given["fill"].get("normal", {})
+            if given["name"] in averaged and drawn_normal.get("mean") == 0 and self.random.random() < 0.85:
+                given["fill"] = normal(drawn_normal["stddev"], drawn_normal["stddev"])
         return name if drawn else "as described"
 
 

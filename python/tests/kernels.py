@@ -262,3 +262,15 @@ declared_coarse_sqrt.arithmetic = {"sqrt": 16}
 
 def sum_of_first_and_last(x):
     return np.array(x.astype(np.float64).sum((0, -1))).astype(x.dtype)
+
+
+def misspelt(x):
+    return softmax(x)
+
+
+misspelt.arithmetic = {"expp": 4}
+
+
+def with_assertion(x):
+    assert x.ndim > 0, "a scalar"
+    return softmax(x)

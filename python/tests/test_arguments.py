@@ -1,9 +1,11 @@
 """A wrong argument of judge is an error of one line; axes that differ in large tensors alone get large tensors."""
 
 import os
+import pathlib
 import tempfile
 import unittest
 
+import kernels
 from support import ErrorLines, fusesmith, kernel, why_not
 
 MISSING = why_not("numpy", "ml_dtypes")
@@ -53,6 +55,23 @@ class Arguments(ErrorLines):
         graph.output(graph.softmax(graph.input("x", "T[N,D]")))
         self.check_error("rank is of an op that is given by its name", fusesmith.judge, kernel("softmax"), graph,
                          rank=2)
+
+    def test_a_declaration(self):
+        self.check_error('what the kernel declares is wrong: arithmetic: unknown key "expp"', fusesmith.judge,
+                         kernel("misspelt"), "softmax", runs=5)
+
+    def test_a_path(self):
+        self.check_error('expected "FILE.py:FUNCTION", got the path kernels.py', fusesmith.judge,
+                         pathlib.Path("kernels.py"), "softmax")
+
+    def test_assertions_as_pytest_writes_them(self):
+        """They are other code than what a child process finds in the file."""
+        function = kernels.with_assertion
+        code = function.__code__
+        self.addCleanup(setattr, function, "__code__", code)
+        function.__code__ = code.replace(co_names=(*code.co_names, "@pytest_ar"))
+        result = fusesmith.judge(function, "softmax", runs=5, dtypes="f32")
+        self.assertEqual(sum(result.cases.values()), 5, str(result))
 
     def test_a_folder_that_does_not_exist_yet(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -61,6 +61,7 @@ def load_function(text):
     sys.argv = [path]  # ours mean nothing to a script
     spec = importlib.util.spec_from_file_location("judged", path)
     module = importlib.util.module_from_spec(spec)
+    judges = False
     sys.modules["judged"] = module  # dataclasses and pickle look a module up by its name
     try:
         spec.loader.exec_module(module)
@@ -70,11 +71,13 @@ def load_function(text):
     except Exception as stopped:
         if type(stopped).__name__ != "JudgedAtImport":  # the file itself calls fusesmith.judge: what it judges is there
             raise
+        judges = True
     function = module
     for part in name.split("."):
         function = getattr(function, part, None)
     if not callable(function):
-        raise Unavailable(f"{path} has no function {name}")
+        end = ' above its first call of fusesmith.judge: put calls under if __name__ == "__main__"' if judges else ""
+        raise Unavailable(f"{path} has no function {name}{end}")
     wanted = os.environ.get(identity.VARIABLE)
     if wanted and not identity.is_identity_of(wanted, function):
         raise Unavailable(f"{path}: {name} is another object than the one that is to be judged: bind each kernel to a "
