@@ -1,11 +1,13 @@
 """A wrong argument of judge is an error of one line; axes that differ in large tensors alone get large tensors."""
 
+import collections
 import os
 import pathlib
 import tempfile
 import unittest
 
 import kernels
+from fusesmith.result import were_judged
 from support import ErrorLines, fusesmith, kernel, why_not
 
 MISSING = why_not("numpy", "ml_dtypes")
@@ -82,6 +84,14 @@ class Arguments(ErrorLines):
     def test_axes_that_are_one_in_small_tensors(self):
         result = fusesmith.judge(kernel("sum_of_first_and_last"), "reduce_sum", axes=[0, -1], runs=40, dtypes="f32")
         self.assertEqual((result.ok, sum(result.cases.values())), (True, 40), str(result))
+
+
+class WereJudged(unittest.TestCase):
+    def test_nine_tenths_or_all_but_one(self):
+        for right, inconclusive, expected in ((4, 1, True), (2, 1, False), (36, 5, False), (36, 4, True)):
+            counts = collections.Counter(reassociation=right, inconclusive=inconclusive)
+            self.assertEqual(were_judged(counts, 0, 0), expected, counts)
+        self.assertFalse(were_judged(collections.Counter(reassociation=4, out_of_memory=1), 0, 0))
 
 
 if __name__ == "__main__":
