@@ -372,7 +372,7 @@ class FunctionTest(unittest.TestCase):
 
     def test_overwritten_input_is_told(self):
         reply, _ = self.run_one(self.start("def f(x): x[2] = 0; return x.clip(0)"))
-        self.assertEqual(reply["problems"], [{"kind": "source_overwritten", "value": "x", "element": 2}])
+        self.assertEqual(reply["problems"], [{"kind": "source_overwritten", "value": "x", "element": 2, "bits": 0}])
 
     def test_exception_is_failed(self):
         worker = self.start("def f(x): raise KeyError('no')")
