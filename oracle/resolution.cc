@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -79,22 +80,20 @@ class Reader {
     return kind_.rounds_to_f32 ? of_element<true>(kind_, v, e) : of_element<false>(kind_, v, e);
   }
 
-  // Of those elements that have a resolution. The places of a sample are spread by the golden ratio, which
-  // no row length is a multiple of.
-  std::vector<double> sample(size_t count) const {
+  // Of those elements that have a resolution, at most as many as there is room for. The places of a sample
+  // are spread by the golden ratio, which no row length is a multiple of.
+  std::span<double> sample(std::span<double> room) const {
     constexpr double kGolden = 0.6180339887498949;
-    const size_t n = output_.v.size();
-    const bool all = count >= n;
-    std::vector<double> found;
-    found.reserve(std::min(count, n));
+    const size_t n = output_.v.size(), count = std::min(room.size(), n);
+    size_t found = 0;
     double place = 0;
-    for (size_t i = 0; i < std::min(count, n); ++i) {
-      const double resolution = at(all ? i : static_cast<size_t>(place * static_cast<double>(n)));
-      if (resolution >= 0) found.push_back(resolution);
+    for (size_t i = 0; i < count; ++i) {
+      const double resolution = at(count == n ? i : static_cast<size_t>(place * static_cast<double>(n)));
+      if (resolution >= 0) room[found++] = resolution;
       place += kGolden;
       if (place >= 1) place -= 1;
     }
-    return found;
+    return room.first(found);
   }
 
   // All but the median.
@@ -144,7 +143,7 @@ class Reader {
 };
 
 // Of a sample, which becomes another order of itself.
-double median_of(std::vector<double>& sample) {
+double median_of(std::span<double> sample) {
   const auto middle = sample.begin() + static_cast<std::ptrdiff_t>(sample.size() / 2);
   std::nth_element(sample.begin(), middle, sample.end());
   return *middle;
@@ -162,8 +161,13 @@ Resolution resolution_of(const Bounded& output, bool computed, ReadElements read
   if (!is_float(output.type.dtype)) return {};
   constexpr size_t kSample = 48;
   Reader reader(output, computed);
-  std::vector<double> sample = reader.sample(kSample);
-  if (sample.empty()) sample = reader.sample(output.v.size());  // few elements have one
+  std::array<double, kSample> some;
+  std::vector<double> all;
+  std::span<double> sample = reader.sample(some);
+  if (sample.empty()) {  // few elements have one
+    all.resize(output.v.size());
+    sample = reader.sample(all);
+  }
   if (sample.empty()) return {};
   const double median = median_of(sample);
   Resolution found{static_cast<int64_t>(sample.size()), *std::min_element(sample.begin(), sample.end()), 0,
