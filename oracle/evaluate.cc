@@ -313,7 +313,7 @@ BoundedPtrs compute_node(const Graph& graph, const Node& node, const Values& val
     if (!lowered) return as_expanded();
     const bool either = lowered->kind == Deviation::Kind::maybe_lower;
     const Lowering& lowering = *find_lowering(lowered->lowering);
-    const BoundedPtrs as_graph =
+    BoundedPtrs as_graph =
         compute_composite(*lowering.graph(node.op, types), inputs, name, inside,
                           {either && context.contract.any_rounding, lowering.narrow_sums});
     if (!either) return as_graph;

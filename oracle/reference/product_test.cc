@@ -141,9 +141,9 @@ INSTANTIATE_TEST_SUITE_P(Product, Orders, ::testing::ValuesIn(kFloatDtypes),
 // 2^127 + 2^127 - 2^127 is 2^127, or infinite in another order: exact granularity alone proves nothing.
 // Lanes that add every 256th term, then a tree of 8 levels: 1 + 4096 / 256 + 8 roundings at most.
 TEST(Product, AKnownTreeIsBoundedByItsHeight) {
-  constexpr size_t kDepth = 4096, kLanes = 256;
+  constexpr size_t kDepth = 4096, kLanes = 256, kHeight = 1 + kDepth / kLanes + 8;
   Arithmetic tree;
-  tree.sum_height = 1 + kDepth / kLanes + 8;
+  tree.sum_height = kHeight;
   Shares shares;
   for (const Data data : kData) {
     Rng rng(static_cast<uint64_t>(data));
