@@ -313,9 +313,8 @@ BoundedPtrs compute_node(const Graph& graph, const Node& node, const Values& val
     if (!lowered) return as_expanded();
     const bool either = lowered->kind == Deviation::Kind::maybe_lower;
     const Lowering& lowering = *find_lowering(lowered->lowering);
-    BoundedPtrs as_graph =
-        compute_composite(*lowering.graph(node.op, types), inputs, name, inside,
-                          {either && context.contract.any_rounding, lowering.narrow_sums});
+    BoundedPtrs as_graph = compute_composite(*lowering.graph(node.op, types), inputs, name, inside,
+                                             {either && context.contract.any_rounding, lowering.narrow_sums});
     if (!either) return as_graph;
     const bool is_composite = info(node.op).op_class == OpClass::composite;
     BoundedPtrs as_op = is_composite ? as_expanded() : compute_op(graph, node, inputs, context);
