@@ -217,13 +217,6 @@ void forget_overflowing(Bounded& product, const Op& op, const Bounded& left, con
   }
 }
 
-// Each of the two products that a result is the sum of may be flushed.
-void add_flushed_products(Bounded& sums) {
-  for (size_t i = 0; i < sums.v.size(); ++i) {
-    if (sums.v[i] != 0 || sums.error(i) != 0) sums.set(i, sums.v[i], sums.error(i) + 2 * 0x1p-126);
-  }
-}
-
 std::vector<Bounded> compute_flushed(const Op& op, const std::vector<const Bounded*>& inputs,
                                      TypeSpan outputs, const Arithmetic& arithmetic) {
   std::vector<Bounded> flushed;
@@ -234,10 +227,7 @@ std::vector<Bounded> compute_flushed(const Op& op, const std::vector<const Bound
     pointers.push_back(&flushed.back());
   }
   std::vector<Bounded> results = reference(op, pointers, outputs, arithmetic);
-  for (Bounded& result : results) {
-    if (std::holds_alternative<Rope>(op)) add_flushed_products(result);
-    flush(result);
-  }
+  for (Bounded& result : results) flush(result);
   return results;
 }
 

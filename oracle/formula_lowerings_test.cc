@@ -57,6 +57,14 @@ const Form kForms[] = {
     {"rms_norm_backward.of_normalised", RmsNormBackward{}, 16, small_integer, rms_of_normalised},
 };
 
+TEST(FormulaLowerings, EachHasAForm) {
+  for (const Lowering& lowering : lowerings()) {
+    if (std::string_view(lowering.name).find("_backward.") == std::string_view::npos) continue;
+    const auto is_of = [&](const Form& form) { return std::string_view(form.lowering) == lowering.name; };
+    EXPECT_TRUE(std::any_of(std::begin(kForms), std::end(kForms), is_of)) << lowering.name;
+  }
+}
+
 struct Computed {
   Graph graph;
   Plan plan;

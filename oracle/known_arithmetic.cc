@@ -354,7 +354,7 @@ std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region&
   Chosen customary;
   std::optional<Explained> first;
   for (const KnownArithmetic& one : known_arithmetics()) {
-    if (!one.diagnosis.customary) continue;
+    if (!one.diagnosis.customary || one.is_sharper) continue;
     if (auto found = explained_by({&one}, true)) {
       if (!all) return found;
       if (first) first->alternatives.push_back(found->diagnoses[0]);
@@ -378,6 +378,7 @@ std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region&
   }
   if (!all) return std::nullopt;
   for (const KnownArithmetic& one : known_arithmetics()) {
+    if (one.is_sharper) continue;
     if (auto found = explained_by({&one}, false)) return found;
   }
   return explain_by_function(region, within);

@@ -19,8 +19,9 @@ struct KnownArithmetic {
   std::function<bool(const Graph& graph, const Region& region, Contract& contract)> grant;
   // The bounds with it may allow a mistake, so that it is an excuse only where they stay sharp.
   bool needs_sharpness = false;
-  bool is_sharper = false;  // narrows what the contract declares
-  bool is_graph = false;    // computes the op as another graph (oracle/lowerings.h)
+  // Narrows what the contract declares, so that it explains no failure, but may decide what is inconclusive.
+  bool is_sharper = false;
+  bool is_graph = false;  // computes the op as another graph (oracle/lowerings.h)
 };
 
 // In the order in which they are tried: the customary ones first.

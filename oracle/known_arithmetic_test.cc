@@ -416,5 +416,22 @@ TEST(KnownArithmetic, TheWayOfTf32IsNamed) {
   EXPECT_EQ(name(verdict_of(too_large).verdict), "inconclusive");
 }
 
+// What narrows a contract may not take part in an excuse: it would take away what is declared.
+TEST(KnownArithmetic, NoExcuseTakesTf32Away) {
+  Builder b;
+  const TensorType type{Dtype::f32, {4, 4}};
+  b.output(b.node(Matmul{}, {b.input("a", type, Normal{}), b.input("b", type, Normal{})}, "y"));
+  const Graph graph = *b.build();
+  Region region = make_region(graph, {0});
+  region.contract.arithmetic.tf32 = true;
+  int asked = 0;
+  explain_by_arithmetic(graph, region, true, [&](const Contract& contract, bool) {
+    ++asked;
+    EXPECT_TRUE(contract.arithmetic.tf32);
+    return Within::no;
+  });
+  EXPECT_GT(asked, 3);
+}
+
 }  // namespace
 }  // namespace fusesmith::oracle

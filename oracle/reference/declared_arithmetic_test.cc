@@ -123,6 +123,11 @@ TEST(DeclaredArithmetic, SubnormalsReadAndWrittenAsZeros) {
   OneNode relu(Relu{}, {row({small})});
   EXPECT_EQ(relu.judge({0}, {}), "defect");
   EXPECT_EQ(relu.judge({0}, flushes), "reassociation");
+  // 2^-127 + 2^-126, of which the first product is flushed: not a subnormal number.
+  OneNode rope(Rope{}, {row({0x1p-100, 0x1p-100}), row({0x1p-27}), row({-0x1p-26})});
+  EXPECT_EQ(rope.judge({0x1p-126, 0}, {}), "defect");
+  EXPECT_EQ(rope.judge({0x1p-126, 0}, flushes), "reassociation");
+  EXPECT_EQ(rope.judge({0x1p-124, 0}, flushes), "defect");
   // A copy computes nothing, so that it flushes nothing.
   OneNode flip(Flip{{0}}, {row({small, 1})});
   EXPECT_EQ(flip.judge({1, 0}, flushes), "defect");

@@ -1,5 +1,6 @@
 // rope: a c - b s and b c + a s. Both products round, or one of them where a multiply-add fuses the other:
-// u (|a c| + |b s|), 0 where they are f32; the sum's rounding is the result's own.
+// u (|a c| + |b s|), 0 where they are f32; the sum's rounding is the result's own. Where subnormal numbers
+// are flushed, each product may be 0.
 #include <cmath>
 
 #include "oracle/reference/ops.h"
@@ -10,7 +11,7 @@ namespace {
 Element element(const Bounded& x, size_t i) { return {x.v[i], x.error(i)}; }
 
 // a b as it enters the sum. The f64 error is found by a fused multiply-add.
-Element product(Element a, Element b) {
+Element rounded_product(Element a, Element b) {
   const double v = a.v * b.v;
   if (!std::isfinite(v)) return {v, a.e + b.e > 0 ? kInfinity : 0};
   const double e =
@@ -19,6 +20,12 @@ Element product(Element a, Element b) {
   // A product beyond f32 is infinite, unless it is fused with the addition.
   if (!(std::fabs(v) + e < max_finite(Dtype::f32))) return {v, kInfinity};
   return {v, e + kU * (std::fabs(v) + e) + 0x1p-150};
+}
+
+Element product(Element a, Element b, bool may_be_flushed) {
+  Element y = rounded_product(a, b);
+  if (may_be_flushed && std::fabs(y.v) - y.e < 0x1p-126) y.e = std::fmax(y.e, std::fabs(y.v));
+  return y;
 }
 
 Element sum(Element a, Element b) {
@@ -37,7 +44,7 @@ Element negated(Element x) { return {-x.v, x.e}; }
 
 }  // namespace
 
-Bounded reference(const Rope& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+Bounded reference(const Rope& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
   const Bounded &x = *in[0], &cos = *in[1], &sin = *in[2];
   const int64_t d = out.shape.back(), half = op.rotated(d) / 2;
   Shape pairs = out.shape;
@@ -54,8 +61,9 @@ Bounded reference(const Rope& op, BoundedSpan in, const TensorType& out, const A
                second = static_cast<size_t>(row * d + where.second);
     const Element a = element(x, first), b = element(x, second), c = element(cos, at[0]),
                   s = element(sin, at[1]);
-    const Element turned = sum(product(a, c), negated(product(b, s))),
-                  other = sum(product(b, c), product(a, s));
+    const bool flushes = arithmetic.flushes_subnormals;
+    const Element turned = sum(product(a, c, flushes), negated(product(b, s, flushes))),
+                  other = sum(product(b, c, flushes), product(a, s, flushes));
     y.set(first, turned.v, turned.e);
     y.set(second, other.v, other.e);
   });
