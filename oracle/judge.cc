@@ -152,6 +152,8 @@ Symptom symptom_of(Disagreement::Kind kind) {
       return Symptom::scaling_differs;
     case Disagreement::Kind::exchange:
       return Symptom::exchange_differs;
+    case Disagreement::Kind::isolation:
+      return Symptom::depends_on_neighbours;
   }
   return Symptom::none;
 }
@@ -163,6 +165,7 @@ RegionVerdict disagreeing(const Graph& graph, const Disagreement& found, RegionV
       found.kind == Disagreement::Kind::repeat ? VerdictClass::nondeterministic : VerdictClass::defect;
   region.symptom = symptom_of(found.kind);
   region.inherited = false;
+  region.change = found.change;
   if (found.kind == Disagreement::Kind::guard) return region;
   region.worst = {};
   region.worst.value = graph.name(found.value);

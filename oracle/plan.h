@@ -61,12 +61,14 @@ struct Disagreement {
     source,      // an input or a state was overwritten
     scaling,     // values were not scaled with the inputs
     exchange,    // values were not exchanged with the inputs
+    isolation,   // values changed with inputs that they are not computed from
   };
   Kind kind = Kind::repeat;
   size_t region = 0;  // the first region that differs
   ValueId value = -1;
   int64_t element = 0;
   double first = 0, second = 0;  // this element in both runs
+  std::string change = {};       // of the inputs between them, where they were changed
 };
 
 // The first region, in execution order, whose outputs differ between the traces, at its first differing

@@ -58,6 +58,7 @@ enum class Symptom : uint8_t {
   source_overwritten,
   scaling_differs,
   exchange_differs,
+  depends_on_neighbours,
   input_changed,  // the trace holds other inputs than the run was given
   thrown,         // the backend threw an exception
   died,           // this one and the next two: a worker process ended, was late, or broke its protocol
@@ -65,7 +66,7 @@ enum class Symptom : uint8_t {
   bad_reply,
   device_error,  // the device fails whenever the case runs alone
 };
-inline constexpr std::array<std::string_view, 22> kSymptomNames = {"",
+inline constexpr std::array<std::string_view, 23> kSymptomNames = {"",
                                                                    "out_of_bounds",
                                                                    "nan",
                                                                    "infinity",
@@ -81,6 +82,7 @@ inline constexpr std::array<std::string_view, 22> kSymptomNames = {"",
                                                                    "source_overwritten",
                                                                    "scaling_differs",
                                                                    "exchange_differs",
+                                                                   "depends_on_neighbours",
                                                                    "input_changed",
                                                                    "thrown",
                                                                    "died",

@@ -13,6 +13,7 @@ bool is_disagreement(const RegionVerdict& region) {
     case Symptom::source_overwritten:
     case Symptom::scaling_differs:
     case Symptom::exchange_differs:
+    case Symptom::depends_on_neighbours:
       return true;
     default:
       return false;

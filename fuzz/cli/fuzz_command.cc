@@ -125,8 +125,11 @@ void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
       {.name = "metamorphic",
        .target = &options.metamorphic,
        .value = "N",
-       .doc = "Run one in N generated cases again with inputs scaled by powers of two and with batch "
-              "elements exchanged; all values must change correspondingly, bit for bit. 0: none.",
+       .doc =
+           "Run one in N generated cases again with inputs scaled by powers of two, with batch elements "
+           "exchanged, and with NaN, infinities or other numbers in some rows; all values must change "
+           "correspondingly, bit for bit, and what is not computed from the replaced rows must not change. "
+           "0: none.",
        .hi = 1e6});
 }
 

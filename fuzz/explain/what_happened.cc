@@ -107,6 +107,8 @@ std::string disagreement_text(const RegionVerdict& region) {
     return "does not scale its result if its inputs are scaled by powers of two";
   if (symptom == Symptom::exchange_differs)
     return "gives different bits if elements along a batch axis are exchanged";
+  if (symptom == Symptom::depends_on_neighbours)
+    return "gives different bits if inputs are changed that its result is not computed from";
   return "gives different bits in a second run on the same inputs";
 }
 

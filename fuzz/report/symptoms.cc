@@ -36,6 +36,8 @@ std::string_view what_happens(Symptom symptom) {
       return "inputs scaled by powers of two do not scale the result";
     case Symptom::exchange_differs:
       return "elements exchanged along a batch axis do not exchange the results";
+    case Symptom::depends_on_neighbours:
+      return "elements change with inputs that they are not computed from";
     case Symptom::input_changed:
       return "the run reports other inputs than it was given";
     case Symptom::thrown:
@@ -65,6 +67,7 @@ bool is_wrong_value(Symptom symptom) {
     case Symptom::explicit_cast_skipped:
     case Symptom::scaling_differs:
     case Symptom::exchange_differs:
+    case Symptom::depends_on_neighbours:
       return true;
     default:
       return is_special(symptom);
@@ -94,6 +97,8 @@ Argument argument_of(Symptom symptom, bool no_bound) {
     case Symptom::scaling_differs:
     case Symptom::exchange_differs:
       return {"metamorphic", "a changed input requires a changed output, bit for bit"};
+    case Symptom::depends_on_neighbours:
+      return {"isolation", "the element is not computed from what was changed, and has to keep its bits"};
     case Symptom::nan:
     case Symptom::infinity:
     case Symptom::missing_nan:

@@ -66,6 +66,7 @@ Json to_json(const RegionVerdict& region) {
   if (region.resolution.elements > 0) json["resolution"] = to_json(region.resolution);
   if (!region.arithmetic.empty()) json["arithmetic"] = to_json(region.arithmetic);
   if (!region.alternatives.empty()) json["alternatives"] = to_json(region.alternatives);
+  if (!region.change.empty()) json["change"] = region.change;
   if (region.unexplained) json["unexplained"] = true;
   return json;
 }

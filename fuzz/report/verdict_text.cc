@@ -214,6 +214,10 @@ std::string evidence_of(const RegionVerdict& region, const std::string& backend)
                     : "elements along a batch axis are exchanged: ") +
            element_text(worst) + " is " + number_text(worst.got) + ", expected " + number_text(worst.want);
   }
+  if (region.symptom == Symptom::depends_on_neighbours) {
+    return where + " depends on elements that it is not computed from: " + element_text(worst) + " is " +
+           number_text(worst.want) + ", but " + number_text(worst.got) + " with " + region.change;
+  }
   if (is_disagreement(region)) {
     const char* how = region.symptom == Symptom::depends_on_unwritten_memory
                           ? "with other data in unwritten memory"

@@ -13,7 +13,7 @@
 namespace fusesmith::fuzz {
 
 // As policy.metamorphic and stats.json name them.
-inline constexpr std::array<std::string_view, 2> kMetamorphicChecks = {"scaling", "exchange"};
+inline constexpr std::array<std::string_view, 3> kMetamorphicChecks = {"scaling", "exchange", "isolation"};
 
 struct MetamorphicCheck {
   int64_t compared = 0;  // elements

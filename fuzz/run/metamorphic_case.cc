@@ -4,15 +4,18 @@
 #include <numeric>
 
 #include "backends/remote/worker_names.h"
+#include "fuzz/run/isolation.h"
 #include "fuzz/run/metamorphic.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr uint64_t kScalingDraws = 1, kExchangeDraws = 2;  // sequences of choices, beside the case's seed
+constexpr uint64_t kScalingDraws = 1, kExchangeDraws = 2,
+                   kIsolationDraws = 3;  // sequences of choices, beside the case's seed
 constexpr int kMostDraws = 8;
 constexpr size_t kMostExchanges = 4;
+constexpr int kReplacements = 2;
 
 // No element keeps its place.
 std::vector<int64_t> draw_places(int64_t size, Choices& choices) {
@@ -71,6 +74,25 @@ class Checks {
     }
   }
 
+  void isolation() {
+    Choices choices(case_.seed, 0, kIsolationDraws);
+    const auto known = run_.baseline_trace.values.begin();
+    const Inputs inputs(known, known + std::ssize(case_.graph.inputs()));
+    const bool foreign = std::any_of(std::begin(subjects_), std::end(subjects_), [&](const Subject& subject) {
+      return worker_kind(run_.verdict.of(subject.role).backend) != nullptr;
+    });
+    for (int i = 0; i < kReplacements; ++i) {
+      const auto replaced = draw_replaced(case_.graph, inputs, foreign, choices);
+      if (!replaced) return;
+      const Reach reach = reach_of(case_.graph, inputs, replaced->inputs);
+      for (const Subject& subject : subjects_) {
+        if (!leaves_any(subject.program.plan(), reach)) continue;
+        add("isolation", subject,
+            check_isolation(subject.program, case_.graph, subject.trace, *replaced, reach));
+      }
+    }
+  }
+
  private:
   void add(const char* name, const Subject& subject, const MetamorphicCheck& check) {
     ++run_.metamorphic[name];
@@ -96,6 +118,7 @@ void check_metamorphic(const Case& test_case, CaseRun& run) {
   Checks checks(test_case, run);
   if (asks_for(test_case, "scaling")) checks.scaling();
   if (!run.verdict.finding && asks_for(test_case, "exchange")) checks.exchange();
+  if (!run.verdict.finding && asks_for(test_case, "isolation")) checks.isolation();
 }
 
 }  // namespace fusesmith::fuzz

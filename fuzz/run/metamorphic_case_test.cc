@@ -34,6 +34,9 @@ TEST(MetamorphicCase, ChecksBothBackendsAndCounts) {
   const CaseRun run = judged_with_checks(test_case);
   EXPECT_FALSE(run.verdict.finding) << sentence(run.verdict);
   EXPECT_EQ(run.metamorphic, (std::map<std::string, int64_t>{{"exchange", 4}})) << "two axes, two backends";
+  test_case.policy.metamorphic = {"isolation"};
+  EXPECT_EQ(judged_with_checks(test_case).metamorphic, (std::map<std::string, int64_t>{{"isolation", 4}}))
+      << "two replacements, two backends";
   test_case.policy.metamorphic = {"scaling"};
   EXPECT_TRUE(judged_with_checks(test_case).metamorphic.empty()) << "eps has its size, so nothing scales";
   test_case.policy.metamorphic = {};
@@ -64,6 +67,30 @@ TEST(MetamorphicCase, AnUnderflowThatScalingUndoesIsNoFinding) {
   const CaseRun run = judged_with_checks(test_case);
   EXPECT_FALSE(run.verdict.finding) << sentence(run.verdict);
   EXPECT_EQ(run.metamorphic.at("scaling"), 2);
+}
+
+// Attention of zeros: every bound holds, whichever mask of zeros is read.
+TEST(MetamorphicCase, ARowOfAnotherBatchIsFoundByIsolationWhereDataHidesIt) {
+  if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
+  ExampleGraph g(Dtype::f32);
+  const auto zeros = [&](const char* name, Shape shape) {
+    return g.tensor(name, std::move(shape), Constant{0});
+  };
+  const ValueId q = zeros("q", {3, 2, 4}), k = zeros("k", {3, 5, 4}), v = zeros("v", {3, 5, 4});
+  Case test_case;
+  test_case.graph = g.outputs(g.node(Sdpa{.mask = Sdpa::Mask::additive}, q, k, v, zeros("mask", {3, 2, 5})));
+  test_case.policy.metamorphic = {"isolation"};
+  int found = 0;
+  for (test_case.seed = 0; test_case.seed < 40; ++test_case.seed) {
+    const Verdict verdict = judged_with_checks(test_case, "mask_batch_index_dropped").verdict;
+    if (!verdict.finding) continue;
+    ++found;
+    EXPECT_EQ(verdict.signature_text(), "defect-cpu_fused-sdpa-f32-depends_on_neighbours");
+    EXPECT_THAT(sentence(verdict), HasSubstr("depends on elements that it is not computed from: "));
+    EXPECT_THAT(sentence(verdict), HasSubstr(" in q["));
+    EXPECT_FALSE(judged_with_checks(test_case).verdict.finding);
+  }
+  EXPECT_GT(found, 2);
 }
 
 TEST(MetamorphicCase, AFindingOfTheJudgeComesFirst) {

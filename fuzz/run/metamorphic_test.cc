@@ -6,41 +6,11 @@
 
 #include <numeric>
 
-#include "backends/common/lawful_test.h"
-#include "backends/rewrite/pattern.h"
 #include "fuzz/run/backends.h"
+#include "fuzz/run/metamorphic_test.h"
 
 namespace fusesmith::fuzz {
 namespace {
-
-struct Subject {
-  std::string label;
-  Graph graph;
-};
-
-std::vector<Subject> subjects() {
-  std::vector<Subject> all;
-  for (Dtype dtype : kFloatDtypes) {
-    const std::string in = " in " + std::string(name(dtype));
-    for (const auto& one : op_tests::op_cases())
-      all.push_back({to_string(one.op) + in, *testing_cases::one_node(one, dtype, Normal{})});
-    for (const Pattern& pattern : all_patterns()) {
-      for (const GraphRecipe& recipe : pattern.examples)
-        all.push_back({std::string(recipe.name) + in, recipe.build(dtype, {})});
-    }
-  }
-  return all;
-}
-
-Inputs inputs_of(const Graph& graph, uint64_t seed) {
-  Case test_case;
-  test_case.seed = seed;
-  test_case.graph = graph;
-  Inputs inputs;
-  for (Tensor& tensor : make_inputs(test_case))
-    inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
-  return inputs;
-}
 
 std::vector<int64_t> drawn_places(int64_t size, Choices& choices) {
   std::vector<int64_t> places(static_cast<size_t>(size));
@@ -69,7 +39,7 @@ TEST_P(Metamorphic, PowersOfTwoScaleWhatTheyShould) {
   Choices choices(7, 0, 0);
   int graphs = 0;
   int64_t compared = 0;
-  for (const Subject& subject : subjects()) {
+  for (const LabelledGraph& subject : graphs_of_all()) {
     SCOPED_TRACE(subject.label);
     std::optional<Scaling> scaling;
     for (int draws = 0; draws < 8 && !scaling; ++draws) scaling = draw_scaling(subject.graph, choices);
@@ -92,7 +62,7 @@ TEST_P(Metamorphic, PowersOfTwoScaleWhatTheyShould) {
 TEST_P(Metamorphic, ExchangedElementsStayTheSame) {
   Choices choices(8, 0, 0);
   int bit_for_bit = 0, lawful = 0;
-  for (const Subject& subject : subjects()) {
+  for (const LabelledGraph& subject : graphs_of_all()) {
     const auto exchanges = exchanges_of(subject.graph);
     if (exchanges.empty()) continue;
     const auto program = std::move(*backend_->compile(subject.graph, {}));

@@ -1,0 +1,35 @@
+// Isolation: elements of the inputs are replaced along one axis, at one place or a few, by NaN, infinities or
+// other numbers. What no correct executor computes from them must keep its bits: the same kernels run on the
+// same shapes, and nothing changes in the rows beside them. No contract is asked. Bugs of this kind:
+// vllm#40047, flashinfer#3057, kernels-community#1153.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "fuzz/run/metamorphic.h"
+#include "fuzz/run/reach.h"
+
+namespace fusesmith::fuzz {
+
+struct Replaced {
+  Inputs inputs;
+  // "NaN in x[:,3,:], mask[3,:]"; places as numpy writes them.
+  std::string change;
+};
+
+// Of a graph without states; nothing where no float input has an axis of two elements or more. `foreign`: an
+// executor that may hide keys by adding -inf to their scores, so that what masks hide has to stay finite.
+std::optional<Replaced> draw_replaced(const Graph& graph, const Inputs& inputs, bool foreign,
+                                      Choices& choices);
+
+// Whether an output of the plan has elements that are not reached.
+bool leaves_any(const Plan& plan, const Reach& reach);
+
+// Runs the program on the replaced inputs, and again on both where an element is not the same: `before` is
+// its trace of the inputs as they were. A program that gives other bits then is not isolated nor
+// deterministic, and nothing is reported here.
+MetamorphicCheck check_isolation(Program& program, const Graph& graph, const Trace& before,
+                                 const Replaced& replaced, const Reach& reach);
+
+}  // namespace fusesmith::fuzz

@@ -1,0 +1,44 @@
+// Graphs and inputs for the tests of metamorphic checks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/common/lawful_test.h"
+#include "backends/rewrite/pattern.h"
+#include "fuzz/run/metamorphic.h"
+
+namespace fusesmith::fuzz {
+
+struct LabelledGraph {
+  std::string label;
+  Graph graph;
+};
+
+// One of each op, and the examples of all patterns, in every float dtype.
+inline std::vector<LabelledGraph> graphs_of_all() {
+  std::vector<LabelledGraph> all;
+  for (Dtype dtype : kFloatDtypes) {
+    const std::string in = " in " + std::string(name(dtype));
+    for (const auto& one : op_tests::op_cases())
+      all.push_back({to_string(one.op) + in, *testing_cases::one_node(one, dtype, Normal{})});
+    for (const Pattern& pattern : all_patterns()) {
+      for (const GraphRecipe& recipe : pattern.examples)
+        all.push_back({std::string(recipe.name) + in, recipe.build(dtype, {})});
+    }
+  }
+  return all;
+}
+
+// Drawn as those of a case.
+inline Inputs inputs_of(const Graph& graph, uint64_t seed) {
+  Case test_case;
+  test_case.seed = seed;
+  test_case.graph = graph;
+  Inputs inputs;
+  for (Tensor& tensor : make_inputs(test_case))
+    inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
+  return inputs;
+}
+
+}  // namespace fusesmith::fuzz
