@@ -90,6 +90,9 @@ struct Arithmetic {
   // A key whose weight is 0, since a mask hides it, may be left out of the product with the values, so that
   // an infinity there does not become NaN.
   bool hidden_keys_left_out = false;
+  // The bits of an element do not depend on how many rows, batch elements or heads are computed with it. No
+  // bound follows from it: metamorphic checks hold it against the kernel (fuzz/run/subset.h).
+  bool batch_invariant = false;
   // The largest number of roundings between a term of a product's sum and the result, including the term's
   // own. 0: the order is unknown.
   double sum_height = 0;

@@ -154,6 +154,8 @@ Symptom symptom_of(Disagreement::Kind kind) {
       return Symptom::exchange_differs;
     case Disagreement::Kind::isolation:
       return Symptom::depends_on_neighbours;
+    case Disagreement::Kind::subset:
+      return Symptom::depends_on_batch;
   }
   return Symptom::none;
 }

@@ -340,7 +340,8 @@ TEST_F(Judge, ADisagreementFailsItsRegion) {
                                       std::pair(Kind::source, Symptom::source_overwritten),
                                       std::pair(Kind::scaling, Symptom::scaling_differs),
                                       std::pair(Kind::exchange, Symptom::exchange_differs),
-                                      std::pair(Kind::isolation, Symptom::depends_on_neighbours)}) {
+                                      std::pair(Kind::isolation, Symptom::depends_on_neighbours),
+                                      std::pair(Kind::subset, Symptom::depends_on_batch)}) {
     Execution looked_at{"cpu_fused", &candidate_plan_, &trace};
     looked_at.disagreement = Disagreement{kind, 0, y, 7, 1, 2};
     const Verdict verdict = judge(test_case_, {"cpu", &baseline_plan_, &baseline_}, looked_at);

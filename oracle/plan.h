@@ -62,6 +62,7 @@ struct Disagreement {
     scaling,     // values were not scaled with the inputs
     exchange,    // values were not exchanged with the inputs
     isolation,   // values changed with inputs that they are not computed from
+    subset,      // values changed with the number of rows that are computed
   };
   Kind kind = Kind::repeat;
   size_t region = 0;  // the first region that differs

@@ -59,6 +59,7 @@ enum class Symptom : uint8_t {
   scaling_differs,
   exchange_differs,
   depends_on_neighbours,
+  depends_on_batch,
   input_changed,  // the trace holds other inputs than the run was given
   thrown,         // the backend threw an exception
   died,           // this one and the next two: a worker process ended, was late, or broke its protocol
@@ -66,7 +67,7 @@ enum class Symptom : uint8_t {
   bad_reply,
   device_error,  // the device fails whenever the case runs alone
 };
-inline constexpr std::array<std::string_view, 23> kSymptomNames = {"",
+inline constexpr std::array<std::string_view, 24> kSymptomNames = {"",
                                                                    "out_of_bounds",
                                                                    "nan",
                                                                    "infinity",
@@ -83,6 +84,7 @@ inline constexpr std::array<std::string_view, 23> kSymptomNames = {"",
                                                                    "scaling_differs",
                                                                    "exchange_differs",
                                                                    "depends_on_neighbours",
+                                                                   "depends_on_batch",
                                                                    "input_changed",
                                                                    "thrown",
                                                                    "died",

@@ -14,6 +14,7 @@ bool is_disagreement(const RegionVerdict& region) {
     case Symptom::scaling_differs:
     case Symptom::exchange_differs:
     case Symptom::depends_on_neighbours:
+    case Symptom::depends_on_batch:
       return true;
     default:
       return false;

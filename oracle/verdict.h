@@ -62,7 +62,7 @@ struct RegionVerdict {
   // Customary ones each of which suffices, too: which of them the kernel uses, other cases tell.
   std::vector<Diagnosis> alternatives;
   bool unexplained = false;  // it fails, and no known arithmetic explains it
-  std::string change = {};   // of depends_on_neighbours: what was replaced, "NaN in x[3,:]"
+  std::string change = {};   // of the inputs, where a changed input shows it: "NaN in x[3,:]"
   bool inherited = false;    // the baseline passed with the same inputs and outputs, bit for bit
 
   bool sampled() const { return elements < all_elements; }

@@ -14,7 +14,8 @@ class CpuProgram : public Program, public Inspectable {
     const int count = static_cast<int>(graph_.nodes().size());
     for (int node = 0; node < count; ++node) {
       plan_.regions.push_back(make_region(graph_, {node}));
-      plan_.regions.back().contract.arithmetic = cpu_arithmetic();
+      plan_.regions.back().contract.arithmetic =
+          cpu_arithmetic_of(graph_.nodes()[static_cast<size_t>(node)].op);
       plan_.regions.back().contract.arithmetic.tf32 = options.tf32;
     }
   }

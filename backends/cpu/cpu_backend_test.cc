@@ -44,7 +44,7 @@ TEST(CpuBackend, HasOneRegionPerNodeThatDeclaresOnlyItsArithmetic) {
     EXPECT_EQ(region.inputs.size(), graph.nodes()[i].inputs.size());
     EXPECT_EQ(region.outputs, std::vector<ValueId>{graph.nodes()[i].first_output});
     EXPECT_TRUE(region.patterns.empty());
-    EXPECT_EQ(region.contract.arithmetic, cpu_arithmetic());
+    EXPECT_EQ(region.contract.arithmetic, cpu_arithmetic_of(graph.nodes()[i].op));
     EXPECT_TRUE(region.contract.deviations.empty());
     EXPECT_TRUE(region.contract.slacks.empty());
   }

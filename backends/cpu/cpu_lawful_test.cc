@@ -14,7 +14,7 @@ TEST(CpuLawful, DeclaresNothing) {
   b.output(b.node(Softmax{0}, {x}, "y"));
   const auto program = std::move(*cpu_backend().compile(*b.build(), {}));
   Contract expected;
-  expected.arithmetic = cpu_arithmetic();
+  expected.arithmetic = cpu_arithmetic_of(Softmax{});
   EXPECT_EQ(program->plan().regions[0].contract, expected);
 }
 

@@ -44,6 +44,12 @@ void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out) 
 
 namespace {
 
+bool is_batch_invariant(const Graph& graph, const FusedRegion& fused) {
+  if (const auto* single = std::get_if<SingleNode>(&fused.op))
+    return cpu_arithmetic_of(graph.nodes()[static_cast<size_t>(single->node)].op).batch_invariant;
+  return !std::holds_alternative<FusedAttention>(fused.op);  // keys are split where there are few queries
+}
+
 class CpuFusedProgram final : public Program, public Inspectable {
  public:
   CpuFusedProgram(const Graph& graph, const CompileOptions& options)
@@ -55,6 +61,7 @@ class CpuFusedProgram final : public Program, public Inspectable {
     for (FusedRegion& fused : rewrite(graph, options, arithmetic, &plan_.refusals)) {
       read_in_place(graph, faults_, fused);
       state_order<OnCpu>(fused.op, fused.region.contract.arithmetic);
+      fused.region.contract.arithmetic.batch_invariant = is_batch_invariant(graph, fused);
       plan_.regions.push_back(std::move(fused.region));
       ops_.push_back(std::move(fused.op));
     }

@@ -4,6 +4,7 @@
 
 #include "backends/remote/worker_names.h"
 #include "fuzz/cli/command.h"
+#include "fuzz/order/invariance.h"
 #include "fuzz/order/order_json.h"
 #include "fuzz/order/order_text.h"
 #include "fuzz/run/backends.h"
@@ -19,6 +20,8 @@ struct RevealFlags {
   JudgeFlags judge;  // its candidate is the backend
   std::string against;
   SumSpec spec;
+  std::vector<std::string> m = {"64"};
+  bool invariant = false;
   std::string dtype = "f32";
   int64_t products = 100;
   uint64_t seed = 1;
@@ -43,7 +46,10 @@ void RevealFlags::add_sum(std::vector<Flag>& rows) {
   const auto size = [&](std::string_view flag, int64_t& target, std::string_view doc) {
     rows.push_back({.name = flag, .target = &target, .value = "N", .doc = doc, .lo = 1, .hi = 1 << 20});
   };
-  size("m", spec.m, "Rows of the result.");
+  rows.push_back({.name = "m",
+                  .target = &m,
+                  .value = "N",
+                  .doc = "Rows of the result; with --invariant, several numbers: --m=1,16,257."});
   size("n", spec.n, "Columns of the result.");
   size("k", spec.k, "Terms of each sum.");
   size("batch", spec.batch, "Number of products (matmul, einsum), or of blocks of m rows (linear).");
@@ -66,12 +72,12 @@ FlagTable RevealFlags::table() {
       "negative erase the small terms that are added to only one of them. It prints the tree of additions as "
       "a sentence, how each addition is computed, and whether both are trusted: the tree is revealed twice, "
       "with other inputs, and results that are computed along it on the CPU must equal those of the backend, "
-      "bit for bit, on random products. With --against, it says whether two backends add alike. See "
-      "docs/orders.md.\n"
+      "bit for bit, on random products. With --against, it says whether two backends add alike, and with "
+      "--invariant, whether one adds alike for several numbers of rows. See docs/orders.md.\n"
       "\n"
-      "Exit codes: 0 the order is known, and both backends add alike, 1 wrong usage, 71 out of memory, 76 "
+      "Exit codes: 0 the order is known, and what was compared adds alike, 1 wrong usage, 71 out of memory, 76 "
       "the "
-      "GPU is missing, or it failed, 77 the order is not known, or the backends do not add alike.";
+      "GPU is missing, or it failed, 77 the order is not known, or what was compared does not add alike.";
   std::vector<Flag> rows;
   judge.add_to(rows);
   for (Flag& row : rows) {
@@ -88,6 +94,10 @@ FlagTable RevealFlags::table() {
     }
   }
   add_sum(table.flags);
+  table.flags.push_back({.name = "invariant",
+                         .target = &invariant,
+                         .doc = "Whether the results have one tree and one arithmetic for all of these numbers of "
+                                "rows, so that their bits do not depend on it, whatever the data is."});
   table.flags.push_back({.name = "products",
                          .target = &products,
                          .value = "N",
@@ -103,7 +113,9 @@ FlagTable RevealFlags::table() {
                          .doc = "Print one JSON object on standard output and nothing else there."});
   table.examples = {{"reveal --op=matmul --dtype=f32 --k=512", "How this machine's own kernel adds."},
                     {"reveal --backend=torch:eager --against=ort:all --op=linear --m=32 --n=48 --k=1000",
-                     "Whether PyTorch and ONNX Runtime add alike."}};
+                     "Whether PyTorch and ONNX Runtime add alike."},
+                    {"reveal --backend=torch:eager --op=linear --m=1,16,257 --invariant",
+                     "Whether PyTorch's linear is batch invariant for these shapes."}};
   return table;
 }
 
@@ -130,25 +142,62 @@ std::optional<Problem> wrong_flag(const SumSpec& spec) {
   return {};
 }
 
-void print(const SumSpec& spec, const std::vector<BackendOrder>& orders, bool json, Console& console) {
-  if (!json) {
-    console.out << to_string(spec) << "\n";
-    for (const BackendOrder& order : orders) console.out << "\n" << order_text(order);
-    if (orders.size() > 1) console.out << "\n" << comparison_text(orders[0], orders[1]);
-    return;
+// The numbers of rows that --m gives.
+Result<std::vector<int64_t>> rows_of(const RevealFlags& flags) {
+  std::vector<int64_t> all;
+  for (const std::string& text : flags.m) {
+    int64_t rows = 0;
+    if (const auto problem = set_flag({.name = "m", .target = &rows, .value = "N", .lo = 1, .hi = 1 << 20}, text))
+      return *problem;
+    all.push_back(rows);
   }
+  if (all.size() != 1 && !flags.invariant) return Problem{"several numbers in --m are for --invariant"};
+  if (flags.invariant && all.size() < 2) return Problem{"--invariant compares several numbers of rows: --m=1,16,257"};
+  if (flags.invariant && !flags.against.empty()) return Problem{"--against and --invariant exclude each other"};
+  return all;
+}
+
+// Of two backends, or of several numbers of rows.
+struct Compared {
+  std::string difference, text;  // both empty: nothing to compare, or, of the first, no difference
+};
+
+Compared compared_of(const RevealFlags& flags, const std::vector<OrderOfRows>& orders) {
+  if (flags.invariant)
+    return {dependence_on_rows(orders, flags.spec.n), invariance_text(orders, flags.spec.n)};
+  if (orders.size() < 2) return {};
+  const BackendOrder &a = orders[0].order, &b = orders[1].order;
+  return {difference_between(a, b), comparison_text(a, b)};
+}
+
+void print_text(const RevealFlags& flags, const std::vector<OrderOfRows>& orders, const Compared& compared,
+                Console& console) {
+  SumSpec spec = flags.spec;
+  for (size_t i = 0; i < orders.size(); ++i) {
+    spec.m = orders[i].rows;
+    if (i == 0 || flags.invariant) console.out << (i > 0 ? "\n" : "") << to_string(spec) << "\n";
+    console.out << "\n" << order_text(orders[i].order);
+  }
+  if (!compared.text.empty()) console.out << "\n" << wrapped(compared.text, 0);
+}
+
+void print_json(const RevealFlags& flags, const std::vector<OrderOfRows>& orders, const Compared& compared,
+                Console& console) {
+  const SumSpec& spec = flags.spec;
   nlohmann::ordered_json all = {
-      {"op", spec.op},    {"dtype", name(spec.dtype)}, {"m", spec.m},       {"n", spec.n},
-      {"k", spec.k},      {"batch", spec.batch},       {"bias", spec.bias}, {"relu", spec.relu},
+      {"op", spec.op},    {"dtype", name(spec.dtype)}, {"m", orders[0].rows}, {"n", spec.n},
+      {"k", spec.k},      {"batch", spec.batch},       {"bias", spec.bias},   {"relu", spec.relu},
       {"tf32", spec.tf32}};
   all["transpose_a"] = spec.transpose_a;
   all["transpose_b"] = spec.transpose_b;
   all["orders"] = nlohmann::ordered_json::array();
-  for (const BackendOrder& order : orders) all["orders"].push_back(order_json(order));
+  for (const OrderOfRows& one : orders) {
+    all["orders"].push_back(order_json(one.order));
+    if (flags.invariant) all["orders"].back()["m"] = one.rows;
+  }
   if (orders.size() > 1) {
-    const std::string difference = difference_between(orders[0], orders[1]);
-    all["alike"] = difference.empty();
-    all["difference"] = difference;
+    all[flags.invariant ? "invariant" : "alike"] = compared.difference.empty();
+    all["difference"] = compared.difference;
   }
   console.out << all.dump(2) << "\n";
 }
@@ -156,8 +205,8 @@ void print(const SumSpec& spec, const std::vector<BackendOrder>& orders, bool js
 int run(RevealFlags& flags, Console& console) {
   flags.spec.dtype = *parse_dtype(flags.dtype);
   if (const auto problem = wrong_flag(flags.spec)) return fail(console, kRevealName, problem->what);
-  const auto graph = graph_of(flags.spec);
-  if (!graph) return fail(console, kRevealName, graph.problem());
+  const auto rows = rows_of(flags);
+  if (!rows) return fail(console, kRevealName, rows.problem());
   const std::string first = flags.judge.candidate.empty() ? default_baseline() : flags.judge.candidate;
   std::vector<std::pair<std::string, std::string>> names = {{"backend", first}};
   if (!flags.against.empty()) names.emplace_back("against", flags.against);
@@ -167,20 +216,28 @@ int run(RevealFlags& flags, Console& console) {
   OrderOptions options;
   options.products = flags.products;
   options.seed = flags.seed;
-  std::vector<BackendOrder> orders;
+  std::vector<OrderOfRows> orders;
   for (const auto& [flag, name] : names) {
-    try {
-      orders.push_back(order_on(*find_backend(name), flags.spec, *graph,
-                                {flags.judge.compile_timeout, flags.judge.run_timeout}, options));
-    } catch (const DeviceError& error) {
-      return fail_device(console, kRevealName, name, error);
+    for (const int64_t m : *rows) {
+      flags.spec.m = m;
+      const auto graph = graph_of(flags.spec);
+      if (!graph) return fail(console, kRevealName, graph.problem());
+      try {
+        orders.push_back({m, order_on(*find_backend(name), flags.spec, *graph,
+                                      {flags.judge.compile_timeout, flags.judge.run_timeout}, options)});
+      } catch (const DeviceError& error) {
+        return fail_device(console, kRevealName, name, error);
+      }
     }
   }
-  print(flags.spec, orders, flags.json, console);
+  const Compared compared = compared_of(flags, orders);
+  if (flags.json)
+    print_json(flags, orders, compared, console);
+  else
+    print_text(flags, orders, compared, console);
   const bool known =
-      std::all_of(orders.begin(), orders.end(), [](const auto& order) { return order.is_known(); });
-  const bool alike = orders.size() < 2 || difference_between(orders[0], orders[1]).empty();
-  return known && alike ? kClean : kFindings;
+      std::all_of(orders.begin(), orders.end(), [](const auto& one) { return one.order.is_known(); });
+  return known && compared.difference.empty() ? kClean : kFindings;
 }
 
 }  // namespace

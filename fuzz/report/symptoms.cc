@@ -38,6 +38,8 @@ std::string_view what_happens(Symptom symptom) {
       return "elements exchanged along a batch axis do not exchange the results";
     case Symptom::depends_on_neighbours:
       return "elements change with inputs that they are not computed from";
+    case Symptom::depends_on_batch:
+      return "elements change with the number of rows that are computed with them";
     case Symptom::input_changed:
       return "the run reports other inputs than it was given";
     case Symptom::thrown:
@@ -68,6 +70,7 @@ bool is_wrong_value(Symptom symptom) {
     case Symptom::scaling_differs:
     case Symptom::exchange_differs:
     case Symptom::depends_on_neighbours:
+    case Symptom::depends_on_batch:
       return true;
     default:
       return is_special(symptom);
@@ -99,6 +102,8 @@ Argument argument_of(Symptom symptom, bool no_bound) {
       return {"metamorphic", "a changed input requires a changed output, bit for bit"};
     case Symptom::depends_on_neighbours:
       return {"isolation", "the element is not computed from what was changed, and has to keep its bits"};
+    case Symptom::depends_on_batch:
+      return {"subset", "the contract says that the element has the same bits among fewer rows"};
     case Symptom::nan:
     case Symptom::infinity:
     case Symptom::missing_nan:

@@ -218,6 +218,11 @@ std::string evidence_of(const RegionVerdict& region, const std::string& backend)
     return where + " depends on elements that it is not computed from: " + element_text(worst) + " is " +
            number_text(worst.want) + ", but " + number_text(worst.got) + " with " + region.change;
   }
+  if (region.symptom == Symptom::depends_on_batch) {
+    return where + " is batch invariant by its contract, but " + element_text(worst) + " is " +
+           number_text(worst.want) + " among all rows and " + number_text(worst.got) + " with " +
+           region.change + " alone";
+  }
   if (is_disagreement(region)) {
     const char* how = region.symptom == Symptom::depends_on_unwritten_memory
                           ? "with other data in unwritten memory"

@@ -13,7 +13,7 @@
 namespace fusesmith::fuzz {
 
 // As policy.metamorphic and stats.json name them.
-inline constexpr std::array<std::string_view, 3> kMetamorphicChecks = {"scaling", "exchange", "isolation"};
+inline constexpr std::array<std::string_view, 4> kMetamorphicChecks = {"scaling", "exchange", "isolation", "subset"};
 
 struct MetamorphicCheck {
   int64_t compared = 0;  // elements

@@ -6,13 +6,14 @@
 #include "backends/remote/worker_names.h"
 #include "fuzz/run/isolation.h"
 #include "fuzz/run/metamorphic.h"
+#include "fuzz/run/subset.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
 constexpr uint64_t kScalingDraws = 1, kExchangeDraws = 2,
-                   kIsolationDraws = 3;  // sequences of choices, beside the case's seed
+                   kIsolationDraws = 3, kSubsetDraws = 4;  // sequences of choices, beside the case's seed
 constexpr int kMostDraws = 8;
 constexpr size_t kMostExchanges = 4;
 constexpr int kReplacements = 2;
@@ -35,8 +36,9 @@ struct Subject {
 
 class Checks {
  public:
-  Checks(const Case& test_case, CaseRun& run)
+  Checks(const Case& test_case, const CompilePart& compile, CaseRun& run)
       : case_(test_case),
+        compile_(compile),
         run_(run),
         subjects_{{*run.candidate, run.candidate_trace, BackendRole::candidate},
                   {*run.baseline, run.baseline_trace, BackendRole::baseline}} {}
@@ -93,6 +95,20 @@ class Checks {
     }
   }
 
+  void subset() {
+    Choices choices(case_.seed, 0, kSubsetDraws);
+    const auto subset = draw_subset(case_.graph, choices);
+    if (!subset) return;
+    for (const Subject& subject : subjects_) {
+      if (!any_batch_invariant(subject.program.plan())) continue;
+      const auto part = compile_(subset->graph, subject.role);
+      if (!part) continue;
+      const MetamorphicCheck check =
+          check_subset(*part, subject.program.plan(), case_.graph, subject.trace, *subset);
+      if (check.compared > 0) add("subset", subject, check);
+    }
+  }
+
  private:
   void add(const char* name, const Subject& subject, const MetamorphicCheck& check) {
     ++run_.metamorphic[name];
@@ -101,6 +117,7 @@ class Checks {
   }
 
   const Case& case_;
+  const CompilePart& compile_;
   CaseRun& run_;
   const Subject subjects_[2];
 };
@@ -112,13 +129,14 @@ bool asks_for(const Case& test_case, std::string_view check) {
 
 }  // namespace
 
-void check_metamorphic(const Case& test_case, CaseRun& run) {
+void check_metamorphic(const Case& test_case, const CompilePart& compile, CaseRun& run) {
   const bool fixed = !test_case.graph.states().empty() || !test_case.stand_ins.empty();
   if (test_case.policy.metamorphic.empty() || fixed || !run.candidate || run.verdict.finding) return;
-  Checks checks(test_case, run);
+  Checks checks(test_case, compile, run);
   if (asks_for(test_case, "scaling")) checks.scaling();
   if (!run.verdict.finding && asks_for(test_case, "exchange")) checks.exchange();
   if (!run.verdict.finding && asks_for(test_case, "isolation")) checks.isolation();
+  if (!run.verdict.finding && asks_for(test_case, "subset")) checks.subset();
 }
 
 }  // namespace fusesmith::fuzz

@@ -9,6 +9,9 @@ namespace fusesmith::fuzz {
 // `run.metamorphic`. What does not follow makes the verdict a `defect` of its region. The changes of the
 // inputs are drawn from the case's seed: the same case gives the same result. Nothing is checked where the
 // verdict is a finding already, and in graphs with states or stand-ins.
-void check_metamorphic(const Case& test_case, CaseRun& run);
+//
+// `compile`: a program for a graph on one of the run's backends, null where it cannot.
+using CompilePart = std::function<std::unique_ptr<Program>(const Graph& graph, BackendRole role)>;
+void check_metamorphic(const Case& test_case, const CompilePart& compile, CaseRun& run);
 
 }  // namespace fusesmith::fuzz

@@ -13,11 +13,13 @@ namespace {
 
 using Marks = std::vector<uint8_t>;  // one for each element
 
-// A value in both runs. `vague`: correct executors may have another number there, also where it is not
-// reached; of computed values, only some zeros and infinities are not.
+// A value in both runs. `vague`: correct executors may have another number there, also where it is not reached;
+// of computed values, only some zeros and infinities are not. `wild`: it, or what it is computed from, has numbers
+// near the ends of the range, so that a sum may overflow in another order.
 struct Traced {
   TensorPtr before, after;
   Marks reached, vague;
+  bool wild = false;
 
   const TensorType& type() const { return before->type; }
   bool any() const { return std::find(reached.begin(), reached.end(), 1) != reached.end(); }
@@ -30,16 +32,31 @@ Marks marks(const TensorType& type, uint8_t mark) {
 
 bool is_special(double x) { return x == 0 || std::isinf(x); }
 
-// Finite in both runs, and in those of every correct executor: far from the largest number.
-bool is_tame(const Traced& x, size_t i) {
-  const double largest = max_finite(x.type().dtype) / 4;
-  const auto at = static_cast<int64_t>(i);
-  return std::fabs(x.before->value(at)) <= largest && std::fabs(x.after->value(at)) <= largest;
-}
-
 // Whether it is this number in every correct execution.
 bool is_always(const Traced& x, size_t i, double number) {
   return !x.vague[i] && !x.reached[i] && x.before->value(static_cast<int64_t>(i)) == number;
+}
+
+// Of f16, whose sums are kept in f32: with room for their terms.
+double moderate(Dtype dtype) { return dtype == Dtype::f16 ? 1024 : 0x1p64; }
+
+// Finite in both runs, and in those of every correct executor.
+bool is_tame(const Traced& x, size_t i) {
+  const auto at = static_cast<int64_t>(i);
+  const double most = moderate(x.type().dtype);
+  return !x.wild && std::fabs(x.before->value(at)) <= most && std::fabs(x.after->value(at)) <= most;
+}
+
+bool has_wild_elements(const Traced& x) {
+  if (!is_float(x.type().dtype)) return false;
+  const double most = moderate(x.type().dtype);
+  for (size_t i = 0; i < x.reached.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const bool small = std::fabs(x.before->value(at)) <= most && std::fabs(x.after->value(at)) <= most;
+    const bool hides = is_always(x, i, -INFINITY);
+    if (!small && !hides) return true;
+  }
+  return false;
 }
 
 Tensor as_tensor(const Marks& of, const Shape& shape) {
@@ -293,6 +310,10 @@ class Tracer {
     std::vector<Traced> results = info(node.op).op_class == OpClass::composite
                                       ? of_expansion(node.op, operands, inputs)
                                       : of_primitive(node.op, operands, outputs);
+    for (Traced& result : results) {
+      result.wild = has_wild_elements(result) ||
+                    std::any_of(operands.begin(), operands.end(), [](const Traced* x) { return x->wild; });
+    }
     std::move(results.begin(), results.end(), std::back_inserter(values_));
   }
 
@@ -364,6 +385,7 @@ Reach reach_of(const Graph& graph, const Inputs& before, const Inputs& after) {
       own.reached[at] =
           !std::equal(before[i]->bytes.begin() + at * size, before[i]->bytes.begin() + (at + 1) * size,
                       after[i]->bytes.begin() + at * size);
+    own.wild = has_wild_elements(own);
     inputs.push_back(std::move(own));
   }
   Reach reach;

@@ -42,13 +42,15 @@ void begin(Stage stage, BackendRole role, const RunOptions& options) {
   if (options.on_stage) options.on_stage(stage, role);
 }
 
+CompileOptions compile_options(const Case& test_case, const RunOptions& options) {
+  return {test_case.policy.skip_patterns, options.faults, test_case.policy.tf32, options.deadlines};
+}
+
 // Null, with the verdict set, where the backend cannot.
 std::unique_ptr<Program> compile(const Backend& backend, BackendRole role, const Case& test_case,
                                  const RunOptions& options, Verdict& verdict) {
   begin(Stage::compile, role, options);
-  CompileOptions compile_options{test_case.policy.skip_patterns, options.faults, test_case.policy.tf32,
-                                 options.deadlines};
-  auto program = backend.compile(test_case.graph, compile_options);
+  auto program = backend.compile(test_case.graph, compile_options(test_case, options));
   if (program) return std::move(*program);
   verdict.verdict = VerdictClass::unsupported;
   verdict.reason = std::string(backend.name()) + ": " + program.problem();
@@ -221,7 +223,12 @@ CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Ba
   const Case judged = with_options(test_case, options);
   CaseRun run = run_whole_or_exposed(judged, baseline, candidate, options);
   begin(Stage::run, BackendRole::candidate, options);
-  check_metamorphic(judged, run);
+  const auto compile_part = [&](const Graph& graph, BackendRole role) -> std::unique_ptr<Program> {
+    const Backend& backend = role == BackendRole::baseline ? baseline : candidate;
+    auto program = backend.compile(graph, compile_options(judged, options));
+    return program ? std::move(*program) : nullptr;
+  };
+  check_metamorphic(judged, compile_part, run);
   return run;
 }
 

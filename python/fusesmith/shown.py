@@ -15,7 +15,7 @@ CALLS = 5  # of the kernel, for one case
 
 # Symptoms of which the evidence is two values of one element: in one run, or before it, and in another, or after it.
 TWO_VALUES = ("repeat_differs", "production_differs", "depends_on_unwritten_memory", "source_overwritten",
-              "scaling_differs", "exchange_differs", "depends_on_neighbours")
+              "scaling_differs", "exchange_differs", "depends_on_neighbours", "depends_on_batch")
 
 
 def number(value):
