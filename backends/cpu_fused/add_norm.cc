@@ -64,6 +64,13 @@ std::vector<float> packed_rows(const Floats& x, const AddNorm& norm, int64_t pit
   return rows;
 }
 
+// Injected fault: a weight that is wider than x is read as if it were not.
+Tensor of_width(const Tensor& weight, Dtype dtype) {
+  Tensor narrow(TensorType{dtype, weight.type.shape});
+  std::copy_n(weight.bytes.begin(), narrow.bytes.size(), narrow.bytes.begin());
+  return narrow;
+}
+
 }  // namespace
 
 void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs) {
@@ -71,7 +78,11 @@ void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs) {
   const std::vector<float> x = packed_rows(scope.floats(norm.x), norm, norm.x_pitch),
                            addend = packed_rows(scope.floats(norm.addend), norm, norm.addend_pitch);
   std::optional<Floats> weight, bias;
-  if (norm.weight) weight.emplace(scope.at(*norm.weight));
+  const Dtype dtype = scope.at(norm.x).type.dtype;
+  if (norm.weight && scope.at(*norm.weight).type.dtype != dtype)
+    weight.emplace(of_width(scope.at(*norm.weight), dtype));
+  else if (norm.weight)
+    weight.emplace(scope.at(*norm.weight));
   if (norm.bias) bias.emplace(scope.at(*norm.bias));
   std::vector<float> sum(x.size());
   const StepValues shown(scope.probe, "add", 2, x.size());

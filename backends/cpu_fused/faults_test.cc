@@ -19,7 +19,7 @@ namespace {
 constexpr ExampleDims kFaultsDims[] = {{2, 2, 4, 4, 4, 4},
                                        {2, 2, 17, 65, 9, 6},
                                        {2, 2, 5, 7, 300, 6},
-                                       {1, 4, 3, 200, 8, 6},
+                                       {2, 4, 3, 200, 8, 6},
                                        {2, 2, 21, 19, 9, 12}};
 
 // Scores so negative that their exponentials underflow.

@@ -24,9 +24,9 @@ constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 struct Faults {
   bool no_rescale, zero_maximum, zero_logit, drop_last_row, narrow_sum, unguarded, unpadded_values,
-      early_causal_end, late_window_start, rounded_ratio;
+      early_causal_end, late_window_start, rounded_ratio, shared_maximum;
   // of splits
-  bool unscaled, empty_is_nan, tail_dropped, by_maximum, narrow_partials;
+  bool unscaled, empty_is_nan, tail_dropped, by_maximum, narrow_partials, into_first_batch, unpadded_step;
 
   explicit Faults(const RegionScope& scope)
       : no_rescale(scope.planted("no_rescale")),
@@ -39,11 +39,14 @@ struct Faults {
         early_causal_end(scope.planted("causal_tiles_end_at_first_query")),
         late_window_start(scope.planted("window_tiles_start_late")),
         rounded_ratio(scope.planted("group_ratio_as_power_of_two")),
+        shared_maximum(scope.planted("scale_sees_padding_rows")),
         unscaled(scope.planted("splits_combined_without_rescale")),
         empty_is_nan(scope.planted("split_without_keys_gives_nan")),
         tail_dropped(scope.planted("last_split_tail_dropped")),
         by_maximum(scope.planted("splits_weighted_by_maximum")),
-        narrow_partials(scope.planted("split_partials_in_bf16")) {}
+        narrow_partials(scope.planted("split_partials_in_bf16")),
+        into_first_batch(scope.planted("combine_batch_stride_zero")),
+        unpadded_step(scope.planted("combine_row_step_is_depth")) {}
 };
 
 // The running softmax of one query.
@@ -53,9 +56,10 @@ struct RunningRow {
   float sum = 0;
 
   // Turns scores into exponentials relative to the new maximum. Returns the factor that rescales the
-  // previous sums. `unguarded` (injected fault): -inf - -inf is computed while no key was visible.
-  float advance(std::span<float> scores, bool unguarded) {
-    float next = maximum;
+  // previous sums. Injected faults: `unguarded`: -inf - -inf is computed while no key was visible; `least`:
+  // the new maximum is at least this.
+  float advance(std::span<float> scores, bool unguarded, float least) {
+    float next = least > maximum ? least : maximum;
     for (float s : scores) {
       next = s > next ? s : next;
       own = s > own ? s : own;
@@ -104,17 +108,16 @@ class AttentionKernel {
   }
 
   void run(std::span<float> out) {
-    float* to = out.data();
     Shape index(op_.batch.size(), 0);
     for (int64_t i = 0, count = element_count(op_.batch); i < count; ++i) {
       const Shape shared = faults_.rounded_ratio ? index_by_rounded_ratio(index) : index;
+      float* const to = out.data() + place_of(i, count) * op_.queries * op_.width;
       scores_.start(index, shared);
       pack_values(i, shared);
       for (int64_t first = 0; first < op_.queries; first += op_.query_tile) {
         const int64_t rows = std::min(op_.query_tile, op_.queries - first);
         if (!(faults_.drop_last_row && rows == 1)) run_tile(i, first, rows, to + first * op_.width);
       }
-      to += op_.queries * op_.width;
       for (size_t axis = index.size(); axis-- > 0;) {
         if (++index[axis] < op_.batch[axis]) break;
         index[axis] = 0;
@@ -125,6 +128,12 @@ class AttentionKernel {
  private:
   static size_t rows_of(const FusedAttention& attention) {
     return static_cast<size_t>(element_count(attention.batch) * attention.queries);
+  }
+
+  // Of the results of batch element i. Injected fault: splits are combined with batch stride 0.
+  int64_t place_of(int64_t i, int64_t count) const {
+    const bool first = faults_.into_first_batch && splits_.count > 1 && !op_.batch.empty();
+    return first ? i % (count / op_.batch.front()) : i;
   }
 
   void show_scores(size_t row, int64_t key, int64_t keys, std::span<float> scores) const {
@@ -205,11 +214,12 @@ class AttentionKernel {
     const KeyRange range = visited(first, keys_of_pass);
     for (int64_t key = range.begin; key < range.end; key += op_.key_tile) {
       const auto [p, keys] = scores_.tile(first, rows, key);
+      const float least = faults_.shared_maximum ? maximum_of_rows(p, rows, keys) : kNothing;
       for (int64_t r = 0; r < rows; ++r) {
         const std::span<float> row(p + r * op_.key_tile, static_cast<size_t>(keys));
         if (probed_) show_scores(row0 + static_cast<size_t>(r), key, keys, row);
         RunningRow& running = pass.rows[static_cast<size_t>(r)];
-        const float shrink = running.advance(row, faults_.unguarded);
+        const float shrink = running.advance(row, faults_.unguarded, least);
         float* sums = pass.accumulator.data() + r * stride;
         for (int64_t c = 0; c < stride && !faults_.no_rescale; ++c) sums[c] *= shrink;
         if (faults_.narrow_sum) round_through(Dtype::bf16, std::span<float>(&running.sum, 1));
@@ -222,10 +232,19 @@ class AttentionKernel {
     }
   }
 
+  float maximum_of_rows(const float* scores, int64_t rows, int64_t keys) const {
+    float maximum = kNothing;
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t j = 0; j < keys; ++j) maximum = std::fmax(maximum, scores[r * op_.key_tile + j]);
+    }
+    return maximum;
+  }
+
   // What the splits have made of a row becomes that of one pass, in the first of them.
   void combine(int64_t rows) {
     const auto stride = static_cast<size_t>(values_.padded_columns());
-    std::vector<float> weights(passes_.size());
+    const size_t step = faults_.unpadded_step ? std::min(stride, static_cast<size_t>(op_.depth)) : stride;
+    std::vector<float> weights(passes_.size()), combined(passes_.front().accumulator.size());
     for (size_t r = 0; r < static_cast<size_t>(rows); ++r) {
       RunningRow all = passes_.front().rows[r];
       for (const Pass& pass : passes_) {
@@ -241,13 +260,14 @@ class AttentionKernel {
         if (faults_.narrow_partials)
           round_through(Dtype::bf16, std::span(passes_[i].accumulator).subspan(r * stride, stride));
       }
-      for (size_t at = r * stride; at < (r + 1) * stride; ++at) {
-        float sum = weights[0] * passes_[0].accumulator[at];
-        for (size_t i = 1; i < passes_.size(); ++i) sum += weights[i] * passes_[i].accumulator[at];
-        passes_[0].accumulator[at] = sum;
+      for (size_t c = 0; c < stride; ++c) {
+        combined[r * stride + c] = weights[0] * passes_[0].accumulator[r * step + c];
+        for (size_t i = 1; i < passes_.size(); ++i)
+          combined[r * stride + c] += weights[i] * passes_[i].accumulator[r * step + c];
       }
       passes_.front().rows[r] = all;
     }
+    passes_.front().accumulator.swap(combined);
   }
 
   float weight_of(const RunningRow& row, float maximum) const {

@@ -71,7 +71,8 @@ struct Epilogue {
   std::optional<Floats> bias = {}, addend = {};
   std::optional<Activation> activation = {};
   GemmValues shown;
-  bool relu_drops_nan = false, bias_twice = false, lone_column_dropped = false;  // faults
+  bool relu_drops_nan = false, bias_twice = false, lone_column_dropped = false,
+       overhang_stored = false;  // faults
 };
 
 // How the depth of a product is divided (injected faults): after `at` terms, the partial sum is rounded to
@@ -121,6 +122,8 @@ class Gemm {
                       strip.data(), b_.padded_columns());
         }
         for (int64_t r = 0; r < rows; ++r) finish(i, row + r, strip.data() + r * b_.padded_columns(), out);
+        for (int64_t r = 0; epilogue_.overhang_stored && r + 1 < rows; ++r)
+          store_overhang(i, row + r, strip.data() + r * b_.padded_columns(), out);
       }
     }
   }
@@ -204,6 +207,13 @@ class Gemm {
     for (size_t j = 0; j < y.size(); ++j) to[n_.out[j]] = y[j];
   }
 
+  // Injected fault: the columns of the last tile that do not exist land in the next row.
+  void store_overhang(int64_t batch, int64_t i, const float* row, float* out) const {
+    float* to = out + batch_.out[batch] + m_.out[i + 1];
+    const int64_t columns = std::min(b_.padded_columns() - n_.count, n_.count);
+    for (int64_t j = 0; j < columns; ++j) to[n_.out[j]] = row[n_.count + j];
+  }
+
   AxisOffsets batch_, m_, n_, k_;
   int64_t depth_;
   Split split_;
@@ -244,6 +254,7 @@ void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out) {
   if (scope.planted("k_tail_skipped") && depth > 8) depth -= depth % 8;
   epilogue.bias_twice = scope.planted("bias_added_by_each_split") && depth > kDepthBlock / 2;
   epilogue.lone_column_dropped = scope.planted("lone_column_dropped");
+  epilogue.overhang_stored = scope.planted("tile_tail_written_to_next_row");
   const Floats a(scope.floats(gemm.product.a)), b(scope.floats(gemm.product.b));
   const Split split = split_of(gemm, depth, scope);
   const auto tf32 = [&](ValueId v) { return reads_tf32(scope.products, scope.at(v).type.dtype); };

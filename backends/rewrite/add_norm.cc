@@ -35,10 +35,22 @@ std::optional<AddNorm> norm_of(const MatchContext& context, int n) {
   return norm;
 }
 
+// Injected fault: a 16-bit sum may be cast to f32 before a norm, whose weight is then f32.
+std::optional<int> taken_upcast(const MatchContext& context, int n) {
+  const std::vector<ValueId>& inputs = context.node(n).inputs;
+  if (!context.faults().has("norm_weight_read_as_16_bits") || inputs.size() < 2) return std::nullopt;
+  const auto cast = context.inner_producer_as<Cast>(inputs[0]);
+  if (!cast || context.graph().type(inputs[0]).dtype != Dtype::f32) return std::nullopt;
+  const ValueId sum = context.node(*cast).inputs[0];
+  if (!is_narrow(context.graph().type(sum).dtype)) return std::nullopt;
+  return context.inner_producer_as<Add>(sum) ? cast : std::nullopt;
+}
+
 std::optional<Match> match_add_norm(const MatchContext& context, int n) {
   std::optional<AddNorm> norm = norm_of(context, n);
   if (!norm) return std::nullopt;
-  const auto add = context.graph().producer(context.node(n).inputs[0]);
+  const auto upcast = taken_upcast(context, n);
+  const auto add = context.graph().producer(context.node(upcast.value_or(n)).inputs[0]);
   if (!add || !context.is_free(*add) || !context.op_as<Add>(*add)) return std::nullopt;
   const Node& addition = context.node(*add);
   const ValueId sum = addition.first_output;
@@ -47,8 +59,9 @@ std::optional<Match> match_add_norm(const MatchContext& context, int n) {
   const auto is_whole = [&](ValueId value) { return context.shape(value) == context.shape(sum); };
   if (!is_whole(norm->x) || !is_whole(norm->addend)) return context.refuse(kBroadcastAddend);
   if (norm->weight == sum || norm->bias == sum) return context.refuse(kOwnWeight);
-  if (!context.can_run_together({*add, n})) return context.refuse(kPath);
   Match found{{*add, n}, {"add_norm"}, {}, *norm};
+  if (upcast) found.nodes.push_back(*upcast);
+  if (!context.can_run_together(found.nodes)) return context.refuse(kPath);
   if (norm->kind == AddNorm::Kind::layer_norm)
     found.contract.arithmetic.variance = Arithmetic::Variance::welford;
   drop_rounding(found.contract, context.graph(), *add);
@@ -149,7 +162,9 @@ constexpr GraphRecipe kAddNormNearMisses[] = {
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
        const Residual r(g, d);
-       return g.outputs(g.node(RmsNorm{}, g.node(Cast{g.other_dtype()}, g.node(Add{}, r.x, r.residual))));
+       const ValueId weight = g.tensor_of(g.other_dtype(), "weight", {r.columns});
+       const ValueId sum = g.node(Cast{g.other_dtype()}, g.node(Add{}, r.x, r.residual));
+       return g.outputs(g.node(RmsNorm{}, sum, weight));
      },
      kUnrecognised},
 };

@@ -44,9 +44,10 @@ struct AttentionFaults {
   bool last_key_tile_not_masked, extra_zero_logit, boolean_mask_as_additive, scale_applied_twice, no_rescale,
       running_max_starts_at_zero, last_query_row_dropped, missing_barrier, writes_past_last_row,
       stale_shared_tail, softcap_after_mask, masked_with_lowest, softmax_sum_in_bf16, current_key_hidden,
-      scaled_mask, mask_row_in_tile, cap_of_padding, unguarded_maximum, early_causal_end;
+      scaled_mask, mask_row_in_tile, cap_of_padding, unguarded_maximum, early_causal_end, shared_maximum;
   // of split keys
-  bool unscaled_splits, empty_split_is_nan, splits_by_maximum, narrow_partials;
+  bool unscaled_splits, empty_split_is_nan, splits_by_maximum, narrow_partials, combined_into_first,
+      unpadded_step;
 };
 
 struct AttentionParams {

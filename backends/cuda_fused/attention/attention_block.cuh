@@ -75,7 +75,8 @@ __device__ void merge_and_store(const AttentionParams& p, const QueryTile& tile,
   __syncthreads();
   constexpr int kLanes = kAttentionThreads / Work::kQueries;  // of a row
   const int row = threadIdx.x / kLanes;
-  const float* parts = space + row * kPitch;
+  const float *parts = space + row * kPitch,
+              *sums_of_row = space + row * (planted(p.faults.unpadded_step) ? p.depth : kPitch);
   float maximum = parts[kHead], total = 0, share[Work::kSplits];
 #pragma unroll
   for (int i = 1; i < Work::kSplits; ++i) maximum = fmaxf(maximum, parts[i * kPart + kHead]);
@@ -90,11 +91,14 @@ __device__ void merge_and_store(const AttentionParams& p, const QueryTile& tile,
     if (planted(p.faults.no_rescale)) share[i] = 1;
   }
   if (planted(p.faults.extra_zero_logit)) total += expf(-maximum);
+  QueryTile place = tile;
+  if (planted(p.faults.combined_into_first) && p.batch.rank > 0)
+    place.batch %= p.batch.count / p.batch.sizes[0];
   for (int column = threadIdx.x % kLanes; column < p.width; column += kLanes) {
     float sum = 0;
 #pragma unroll
-    for (int i = 0; i < Work::kSplits; ++i) sum += share[i] * parts[i * kPart + column];
-    tile.store(p, row, column, sum / total);
+    for (int i = 0; i < Work::kSplits; ++i) sum += share[i] * sums_of_row[i * kPart + column];
+    place.store(p, row, column, sum / total);
   }
 }
 

@@ -115,6 +115,7 @@ class RunningSoftmax {
     }
     narrow_ = planted(p.faults.softmax_sum_in_bf16);
     unguarded_ = planted(p.faults.unguarded_maximum);
+    shared_ = planted(p.faults.shared_maximum);
   }
 
   // Replaces scores by their exponentials relative to the new maximum; earlier sums have to be multiplied by
@@ -132,6 +133,7 @@ class RunningSoftmax {
       for (int r = 0; r < Place::kRows; ++r)
         next[r] = fmaxf(next[r], __shfl_xor_sync(kWholeWarp, next[r], lanes));
     }
+    if (planted(shared_)) take_maximum_of_warp(next);
 #pragma unroll
     for (int r = 0; r < Place::kRows; ++r) {
       base[r] = planted(unguarded_) ? next[r] : softmax_base(next[r]);
@@ -163,8 +165,19 @@ class RunningSoftmax {
   __device__ float sum(int r) const { return sum_[r]; }
 
  private:
+  // Injected fault: the maximum of all rows of the warp, also of those that do not exist.
+  __device__ static void take_maximum_of_warp(Rows next) {
+#pragma unroll
+    for (int r = 1; r < Place::kRows; ++r) next[0] = fmaxf(next[0], next[r]);
+#pragma unroll
+    for (int lanes = 16; lanes >= Place::kLanes; lanes /= 2)
+      next[0] = fmaxf(next[0], __shfl_xor_sync(kWholeWarp, next[0], lanes));
+#pragma unroll
+    for (int r = 1; r < Place::kRows; ++r) next[r] = next[0];
+  }
+
   float maximum_[Place::kRows], sum_[Place::kRows];
-  bool narrow_, unguarded_;
+  bool narrow_, unguarded_, shared_;
 };
 
 }  // namespace fusesmith::backends::device

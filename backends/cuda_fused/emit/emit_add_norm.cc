@@ -21,9 +21,11 @@ constexpr FaultFlag<AddNormFlags> kAddNormFlags[] = {
 
 }  // namespace
 
-// All operands are of one float dtype: addition and norms take no others.
+// All operands are of one float dtype: addition and norms take no others. (An injected fault of the matcher
+// finds others: that region runs node by node.)
 Emitted emit_fused(const AddNorm& norm, const FusedScope& scope, DeviceTensors outs, Emitter& emitter) {
   const DeviceTensor& out = outs.back();
+  if (scope.at(norm.x).type.dtype != out.type.dtype) return false;
   AddNormParams params{};
   params.storage = storage_of(out.type.dtype);
   params.rows = static_cast<int>(norm.rows);

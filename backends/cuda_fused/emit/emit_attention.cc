@@ -106,6 +106,9 @@ constexpr FaultFlag<AttentionFlags> kAttentionFlags[] = {
     {"split_without_keys_gives_nan", &AttentionFlags::empty_split_is_nan},
     {"splits_weighted_by_maximum", &AttentionFlags::splits_by_maximum},
     {"split_partials_in_bf16", &AttentionFlags::narrow_partials},
+    {"combine_batch_stride_zero", &AttentionFlags::combined_into_first},
+    {"combine_row_step_is_depth", &AttentionFlags::unpadded_step},
+    {"scale_sees_padding_rows", &AttentionFlags::shared_maximum},
 };
 
 // Faults of the emission and of the kernels.

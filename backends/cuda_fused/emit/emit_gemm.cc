@@ -61,6 +61,7 @@ constexpr FaultFlag<GemmFlags> kGemmFlags[] = {
     {"gemm_tile_tail_unmasked", &GemmFlags::tail_unmasked},
     {"gemm_output_tail_uninitialised", &GemmFlags::tail_uninitialised},
     {"relu_drops_nan", &GemmFlags::relu_drops_nan},
+    {"tile_tail_written_to_next_row", &GemmFlags::overhang_stored},
     {"split_k_partials_in_bf16", &GemmFlags::bf16_partials},
 };
 

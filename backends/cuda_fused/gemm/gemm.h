@@ -29,7 +29,8 @@ struct GemmReading {
 };
 
 struct GemmFaults {
-  bool missing_barrier, tf32_for_ieee, tail_unmasked, tail_uninitialised, relu_drops_nan, bf16_partials;
+  bool missing_barrier, tf32_for_ieee, tail_unmasked, tail_uninitialised, relu_drops_nan, bf16_partials,
+      overhang_stored;
   int out_count;  // elements of out
 };
 

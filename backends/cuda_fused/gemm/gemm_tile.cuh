@@ -140,6 +140,15 @@ __device__ GemmPiece<T> read_share(const GemmShare<T>& share, bool vectors, cons
   return piece;
 }
 
+// Injected fault: a column beyond the last one lands in the next row, if the tile has one. Which of the two
+// stores comes last is not determined.
+template <class T>
+__device__ void store_overhang(const GemmParams& p, const GemmTile& tile, int r, int c, float sum) {
+  const int column = tile.column + c - p.n.extent;
+  if (column < 0 || column >= p.n.extent || r + 1 >= kTile || tile.row + r + 1 >= p.m.extent) return;
+  static_cast<T*>(p.out)[tile.row_out[r + 1] + offsets_at(p.n, column).out] = from_float<T>(sum);
+}
+
 // The epilogue: adds bias and addend, applies the activation and stores element (r, c) of the tile, if it
 // exists.
 template <class T>
@@ -153,6 +162,7 @@ __device__ void finish(const GemmParams& p, const GemmTile& tile, int r, int c, 
     stored = at < p.faults.out_count + 32;
   if (planted(p.faults.tail_uninitialised) && column == p.n.extent - 1 && p.n.extent % kTile != 0)
     stored = false;
+  if (planted(p.faults.overhang_stored)) store_overhang<T>(p, tile, r, c, sum);
   if (!stored) return;
   if (p.bias) sum += to_float(static_cast<const T*>(p.bias)[column]);
   if (p.addend && exists)

@@ -156,6 +156,7 @@ class Recognition {
       Recognised found{{state, {}, {*kept}}, axis, rows, part == 0 ? size - count : 0, {}};
       if (axis_of(slice.axis, state) == axis && slice.step == 1)
         found.old.shift = part == 0 ? slice.start : (slice.start - count + size) % size;
+      if (c_.faults().has("concat_part_not_written")) found.rows = -1;
       return found;
     }
     return std::nullopt;

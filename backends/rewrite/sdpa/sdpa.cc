@@ -32,15 +32,17 @@ Shape fewer_heads(Shape batch, int64_t group) {
 void group_heads(FusedAttention& attention, int64_t group, bool k_shared, bool v_shared,
                  const Faults& faults) {
   const int64_t groups = attention.batch.back() / group;
-  const bool by_modulo = faults.has("grouped_heads_by_modulo");  // head h reads h % groups
+  const bool by_modulo = faults.has("grouped_heads_by_modulo");                    // head h reads h % groups
+  const bool by_group = faults.has("kv_head_from_group_size") && group <= groups;  // h % group
+  const bool wraps = by_modulo || by_group;
   const int64_t inner = by_modulo ? groups : group;
   attention.batch.back() /= inner;
   attention.batch.push_back(inner);
   const auto split = [&](MatrixOperand& operand, bool shared) {
     if (operand.value < 0) return;
     const int64_t stride = operand.batch_strides.back();
-    operand.batch_strides.back() = !shared ? stride * inner : by_modulo ? 0 : stride;
-    operand.batch_strides.push_back(!shared || by_modulo ? stride : 0);
+    operand.batch_strides.back() = !shared ? stride * inner : wraps ? 0 : stride;
+    operand.batch_strides.push_back(!shared || wraps ? stride : 0);
   };
   split(attention.q, false);
   split(attention.k, k_shared);
