@@ -204,6 +204,10 @@ constexpr FaultInfo kFaults[] = {
     {"welford_order_by_row", "layer_norm_welford",
      "Odd rows merge their lanes in another order: the same row gives other bits elsewhere in the batch.",
      FaultSite::cpu_fused, "mean,rstd"},
+    {"row_sum_width_by_rows", "layer_norm_welford",
+     "From five rows on, a row is added in other lanes, so that its bits depend on the size of the batch "
+     "(vllm#48271).",
+     kBoth, "mean,rstd"},
     {"layer_norm_moments", "layer_norm_welford",
      "The variance is E[x^2] - E[x]^2, which cancels where the mean is large.", kBoth, "rstd"},
     {"residual_added_after_norm", "add_norm",

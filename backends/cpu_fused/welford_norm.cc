@@ -56,6 +56,7 @@ void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out) {
   const bool by_moments = scope.planted("layer_norm_moments");
   const bool padded = norm.pitch > norm.columns && scope.planted("layer_norm_statistics_of_padding");
   const bool order_by_row = scope.planted("welford_order_by_row");
+  const bool order_by_count = norm.rows > 4 && scope.planted("row_sum_width_by_rows");
   const bool tailless = scope.planted("layer_norm_tail_not_in_statistics");
   const bool by_row = norm.rows == norm.columns && scope.planted("layer_norm_weight_along_rows");
   const size_t columns = static_cast<size_t>(norm.columns), rows = static_cast<size_t>(norm.rows);
@@ -69,9 +70,9 @@ void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out) {
                             : tailless ? without_tail(row)
                                        : row;
       const bool odd = at / columns % 2 == 1;
-      const Statistics statistics = by_moments            ? moments(row)
-                                    : order_by_row && odd ? neighbours_first(row)
-                                                          : welford(measured);
+      const Statistics statistics = by_moments                                ? moments(row)
+                                    : order_by_count || (order_by_row && odd) ? neighbours_first(row)
+                                                                              : welford(measured);
       const float own_scale = reciprocal_deviation(statistics, static_cast<float>(norm.eps), scope);
       const float mean = means(at / columns, statistics.mean), scale = rstds(at / columns, own_scale);
       for (size_t j = 0; j < columns; ++j) {

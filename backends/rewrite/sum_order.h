@@ -14,6 +14,7 @@ struct SumOrder {
   std::optional<double> products = {};  // Arithmetic::sum_height
   std::optional<RowSums> rows = {};     // Arithmetic::row_sums
   bool ieee = false;                    // products of f32 are never of tf32 operands, whatever the policy
+  bool batch_invariant = false;         // Arithmetic::batch_invariant
 };
 
 // `Device` is the backend's tag. A kernel that promises something has an overload beside it:
@@ -27,6 +28,7 @@ void state_order(const Fused& fused, Arithmetic& arithmetic) {
           if (order.products) arithmetic.sum_height = *order.products;
           if (order.rows) arithmetic.row_sums = *order.rows;
           if (order.ieee) arithmetic.tf32 = false;
+          arithmetic.batch_invariant = arithmetic.batch_invariant || order.batch_invariant;
         }
       },
       fused);

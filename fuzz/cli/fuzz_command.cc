@@ -129,7 +129,7 @@ void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
            "Run one in N generated cases again with inputs scaled by powers of two, with batch elements "
            "exchanged, and with NaN, infinities or other numbers in some rows; all values must change "
            "correspondingly, bit for bit, and what is not computed from the replaced rows must not change. "
-           "0: none.",
+           "Regions that are batch invariant by their contracts run again with fewer rows. 0: none.",
        .hi = 1e6});
 }
 

@@ -49,6 +49,22 @@ TEST(Reveal, DifferentOrdersAre77) {
               HasSubstr("cpu and cpu_fused do not add alike: one has other orders in other places.\n"));
 }
 
+TEST(Reveal, OneOrderForAllNumbersOfRowsIsBatchInvariance) {
+  const Ran sums = fusesmith_command({"reveal", "--backend=cpu", "--op=reduce_sum", "--m=1,4,17", "--n=2",
+                                      "--k=40", "--products=3", "--invariant"});
+  EXPECT_EQ(sums.code, kClean) << sums.out;
+  EXPECT_THAT(sums.out, HasSubstr("cpu is batch invariant here: with 1, 4, 17 rows"));
+  const std::vector<std::string> product = {"reveal",  "--backend=cpu", "--op=linear", "--m=1,17", "--n=8",
+                                            "--k=140", "--products=3",  "--invariant", "--json"};
+  const Ran ran = fusesmith_command(product);
+  EXPECT_EQ(ran.code, kFindings) << ran.out;
+  const Json json = Json::parse(ran.out);
+  EXPECT_EQ(json["invariant"], false);
+  EXPECT_EQ(json["difference"], "the trees of column 0 differ between row 0 of 1 and row 0 of 17");
+  ASSERT_EQ(json["orders"].size(), 2U);
+  EXPECT_EQ(json["orders"][1]["m"], 17);
+}
+
 // The faulty worker computes no product.
 TEST(Reveal, WhatDoesNotRunIsNotKnown) {
   const std::string worker = std::string("--backend=remote:python3 '") + FUSESMITH_SOURCE_DIR +
@@ -73,6 +89,10 @@ TEST(Reveal, WrongUsageIsOneLine) {
                                              {"reveal", "--dtype=i32"},
                                              {"reveal", "--k=0"},
                                              {"reveal", "--m=-1"},
+                                             {"reveal", "--m=1,2"},
+                                             {"reveal", "--m=1,x", "--invariant"},
+                                             {"reveal", "--m=8", "--invariant"},
+                                             {"reveal", "--m=1,2", "--invariant", "--against=cpu"},
                                              {"reveal", "--backend=cpuu"},
                                              {"reveal", "--backend=remote:"},
                                              {"reveal", "--against=remote:/no/such/program"},

@@ -27,7 +27,8 @@ std::optional<Replaced> draw_replaced(const Graph& graph, const Inputs& inputs, 
 bool leaves_any(const Plan& plan, const Reach& reach);
 
 // Runs the program on the replaced inputs, and again on both where an element is not the same: `before` is
-// its trace of the inputs as they were. A program that gives other bits then is not isolated nor
+// its trace of the inputs as they were. Nothing is compared where a worker
+// refuses the replaced inputs by an exception. A program that gives other bits then is not isolated nor
 // deterministic, and nothing is reported here.
 MetamorphicCheck check_isolation(Program& program, const Graph& graph, const Trace& before,
                                  const Replaced& replaced, const Reach& reach);

@@ -12,11 +12,12 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-constexpr uint64_t kScalingDraws = 1, kExchangeDraws = 2,
-                   kIsolationDraws = 3, kSubsetDraws = 4;  // sequences of choices, beside the case's seed
+constexpr uint64_t kScalingDraws = 1, kExchangeDraws = 2, kIsolationDraws = 3,
+                   kSubsetDraws = 4;  // sequences of choices, beside the case's seed
 constexpr int kMostDraws = 8;
 constexpr size_t kMostExchanges = 4;
 constexpr int kReplacements = 2;
+constexpr size_t kMostReductions = 4;
 
 // No element keeps its place.
 std::vector<int64_t> draw_places(int64_t size, Choices& choices) {
@@ -33,6 +34,23 @@ struct Subject {
   const Trace& trace;
   BackendRole role;
 };
+
+// Regions that promise batch invariance, in the plan's order: those that sum rows, of which there may be many
+// in a large graph, and one of the others.
+std::vector<size_t> subset_regions(const Graph& graph, const Plan& plan, Choices& choices) {
+  std::vector<size_t> found, others;
+  for (const size_t r : batch_invariant_regions(plan)) {
+    const bool sums = std::any_of(plan.regions[r].nodes.begin(), plan.regions[r].nodes.end(), [&](int node) {
+      const OpClass kind = info(graph.nodes()[static_cast<size_t>(node)].op).op_class;
+      return kind == OpClass::reduction || kind == OpClass::product || kind == OpClass::composite;
+    });
+    (sums ? found : others).push_back(r);
+  }
+  while (found.size() > kMostReductions) found.erase(found.begin() + choices.below(std::ssize(found)));
+  if (!others.empty()) found.push_back(choices.pick(std::span<const size_t>(others)));
+  std::sort(found.begin(), found.end());
+  return found;
+}
 
 class Checks {
  public:
@@ -95,17 +113,17 @@ class Checks {
     }
   }
 
-  void subset() {
+  void subsets() {
     Choices choices(case_.seed, 0, kSubsetDraws);
-    const auto subset = draw_subset(case_.graph, choices);
-    if (!subset) return;
     for (const Subject& subject : subjects_) {
-      if (!any_batch_invariant(subject.program.plan())) continue;
-      const auto part = compile_(subset->graph, subject.role);
-      if (!part) continue;
-      const MetamorphicCheck check =
-          check_subset(*part, subject.program.plan(), case_.graph, subject.trace, *subset);
-      if (check.compared > 0) add("subset", subject, check);
+      const Plan& plan = subject.program.plan();
+      for (const size_t region : subset_regions(case_.graph, plan, choices)) {
+        const auto subset = draw_subset(case_.graph, plan.regions[region], subject.trace, choices);
+        const auto part = subset ? compile_(subset->graph, subject.role) : nullptr;
+        if (!part) continue;
+        const MetamorphicCheck check = check_subset(*part, region, subject.trace, *subset);
+        if (check.compared > 0) add("subset", subject, check);
+      }
     }
   }
 
@@ -136,7 +154,7 @@ void check_metamorphic(const Case& test_case, const CompilePart& compile, CaseRu
   if (asks_for(test_case, "scaling")) checks.scaling();
   if (!run.verdict.finding && asks_for(test_case, "exchange")) checks.exchange();
   if (!run.verdict.finding && asks_for(test_case, "isolation")) checks.isolation();
-  if (!run.verdict.finding && asks_for(test_case, "subset")) checks.subset();
+  if (!run.verdict.finding && asks_for(test_case, "subset")) checks.subsets();
 }
 
 }  // namespace fusesmith::fuzz

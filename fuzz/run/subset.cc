@@ -6,6 +6,7 @@
 
 #include "fuzz/base/table.h"
 #include "graph/element_index.h"
+#include "graph/subgraph.h"
 #include "minimizer/draft.h"
 #include "minimizer/retype.h"
 
@@ -30,8 +31,8 @@ Tensor taken(const Tensor& x, int axis, const std::vector<int64_t>& places) {
 
 std::vector<int64_t> draw_kept(int64_t size, Choices& choices) {
   std::vector<int64_t> counts;
-  for (const int64_t count : {int64_t{1}, int64_t{2}, int64_t{15}, int64_t{16}, int64_t{17}, int64_t{255}, int64_t{256},
-                              int64_t{257}, size / 2, size - 1}) {
+  for (const int64_t count : {int64_t{1}, int64_t{2}, int64_t{15}, int64_t{16}, int64_t{17}, int64_t{255},
+                              int64_t{256}, int64_t{257}, size / 2, size - 1}) {
     if (count >= 1 && count < size) counts.push_back(count);
   }
   const int64_t count = choices.pick(std::span<const int64_t>(counts));
@@ -51,8 +52,8 @@ std::vector<int64_t> draw_kept(int64_t size, Choices& choices) {
 std::string kept_text(const Graph& graph, const Exchange& along, const std::vector<int64_t>& places) {
   std::vector<std::string> listed;
   for (const int64_t place : places) listed.push_back(std::to_string(place));
-  std::string text = places.size() > kListed ? counted(std::ssize(places), "place") + " from " + listed[0] + " to " +
-                                                   listed.back()
+  std::string text = places.size() > kListed ? counted(std::ssize(places), "place") + " from " + listed[0] +
+                                                   " to " + listed.back()
                                              : (places.size() > 1 ? "places " : "place ") + list_text(listed);
   for (ValueId v = 0; v < std::ssize(graph.inputs()); ++v) {
     const int axis = along.axes[static_cast<size_t>(v)];
@@ -93,82 +94,72 @@ bool is_same(const Tensor& x, const Tensor& y) {
   return i == x.size();
 }
 
-// What a region got or left, cut out of the whole trace and in the trace of the part.
-struct Compared {
-  const Trace &before, &after;
-  const Subset& subset;
-
-  // Nothing where one of the two did not store it.
-  std::optional<bool> equal(ValueId v) const {
-    const auto at = static_cast<size_t>(v);
-    if (!before.values[at] || !after.values[at]) return std::nullopt;
-    return is_same(taken(*before.values[at], subset.axes[at], subset.places), *after.values[at]);
-  }
-};
-
-// The part's region of the same nodes, if it is batch invariant, too.
-bool has_region(const Plan& part, const Region& region) {
-  return std::any_of(part.regions.begin(), part.regions.end(), [&](const Region& own) {
-    return own.nodes == region.nodes && own.contract.arithmetic.batch_invariant;
-  });
-}
-
-Disagreement differing(const Compared& compared, size_t region, ValueId v) {
-  const auto at = static_cast<size_t>(v);
-  const Tensor wanted = taken(*compared.before.values[at], compared.subset.axes[at], compared.subset.places);
-  const Tensor& got = *compared.after.values[at];
+Disagreement differing(const Tensor& whole, const Tensor& wanted, const Tensor& got, int axis,
+                       const Subset& subset) {
   int64_t i = 0;
   while (is_same_element(wanted, got, i)) ++i;
   Shape place = unravelled(i, got.type.shape);
-  const int axis = compared.subset.axes[at];
   if (axis >= 0) {
     auto& along = place[static_cast<size_t>(axis)];
-    along = compared.subset.places[static_cast<size_t>(along)];
+    along = subset.places[static_cast<size_t>(along)];
   }
-  const Shape steps = strides_of(compared.before.values[at]->type.shape);
-  const int64_t element = std::inner_product(place.begin(), place.end(), steps.begin(), int64_t{0});
-  return {Disagreement::Kind::subset, region, v, element, wanted.value(i), got.value(i), compared.subset.kept};
+  const Shape steps = strides_of(whole.type.shape);
+  Disagreement found;
+  found.kind = Disagreement::Kind::subset;
+  found.element = std::inner_product(place.begin(), place.end(), steps.begin(), int64_t{0});
+  found.first = wanted.value(i);
+  found.second = got.value(i);
+  found.change = subset.kept;
+  return found;
 }
 
 }  // namespace
 
-std::optional<Subset> draw_subset(const Graph& graph, Choices& choices) {
-  const std::vector<Exchange> axes = exchanges_of(graph);
+std::optional<Subset> draw_subset(const Graph& graph, const Region& region, const Trace& trace,
+                                  Choices& choices) {
+  const auto part = subgraph_without_data(graph, region.nodes, trace.values);
+  if (!part) return std::nullopt;
+  std::vector<Exchange> axes = exchanges_of(part->graph);
+  std::erase_if(axes, [](const Exchange& along) { return along.axes[0] < 0; });
   if (axes.empty()) return std::nullopt;
   const Exchange& along = axes[static_cast<size_t>(choices.below(std::ssize(axes)))];
   std::vector<int64_t> places = draw_kept(along.size, choices);
-  auto cut = cut_graph(graph, along, std::ssize(places));
+  auto cut = cut_graph(part->graph, along, std::ssize(places));
   if (!cut) return std::nullopt;
-  std::string kept = kept_text(graph, along, places);
-  return Subset{std::move(*cut), along.axes, std::move(places), std::move(kept)};
+  std::string kept = kept_text(part->graph, along, places);
+  return Subset{std::move(*cut), part->in_whole, along.axes, std::move(places), std::move(kept)};
 }
 
-bool any_batch_invariant(const Plan& plan) {
-  return std::any_of(plan.regions.begin(), plan.regions.end(),
-                     [](const Region& region) { return region.contract.arithmetic.batch_invariant; });
-}
-
-MetamorphicCheck check_subset(Program& part, const Plan& plan, const Graph& graph, const Trace& before,
-                              const Subset& subset) {
-  Inputs inputs;
-  for (size_t i = 0; i < graph.inputs().size(); ++i)
-    inputs.push_back(std::make_shared<const Tensor>(taken(*before.values[i], subset.axes[i], subset.places)));
-  const Trace after = part.run(inputs);
-  const Compared compared{before, after, subset};
-  MetamorphicCheck check;
+std::vector<size_t> batch_invariant_regions(const Plan& plan) {
+  std::vector<size_t> found;
   for (size_t r = 0; r < plan.regions.size(); ++r) {
-    const Region& region = plan.regions[r];
-    const bool same_inputs = std::all_of(region.inputs.begin(), region.inputs.end(),
-                                         [&](ValueId v) { return compared.equal(v).value_or(false); });
-    if (!same_inputs || !region.contract.arithmetic.batch_invariant || !has_region(part.plan(), region)) continue;
-    for (const ValueId v : region.outputs) {
-      const auto equal = compared.equal(v);
-      if (!equal) continue;
-      check.compared += after.values[static_cast<size_t>(v)]->size();
-      if (*equal) continue;
-      check.broken = differing(compared, r, v);
-      return check;
-    }
+    if (plan.regions[r].contract.arithmetic.batch_invariant) found.push_back(r);
+  }
+  return found;
+}
+
+MetamorphicCheck check_subset(Program& part, size_t region, const Trace& before, const Subset& subset) {
+  MetamorphicCheck check;
+  if (part.plan().regions.size() != 1 || batch_invariant_regions(part.plan()).empty()) return check;
+  const auto whole = [&](ValueId v) {
+    return before.values[static_cast<size_t>(subset.in_whole[static_cast<size_t>(v)])];
+  };
+  const auto wanted = [&](ValueId v) {
+    return taken(*whole(v), subset.axes[static_cast<size_t>(v)], subset.places);
+  };
+  Inputs inputs;
+  for (ValueId v = 0; v < std::ssize(subset.graph.inputs()); ++v)
+    inputs.push_back(std::make_shared<const Tensor>(wanted(v)));
+  const Trace after = part.run(inputs);
+  for (const ValueId v : subset.graph.outputs()) {
+    if (!whole(v)) continue;
+    const Tensor expected = wanted(v), &got = *after.values[static_cast<size_t>(v)];
+    check.compared += got.size();
+    if (is_same(expected, got)) continue;
+    check.broken = differing(*whole(v), expected, got, subset.axes[static_cast<size_t>(v)], subset);
+    check.broken->region = region;
+    check.broken->value = subset.in_whole[static_cast<size_t>(v)];
+    return check;
   }
   return check;
 }

@@ -35,6 +35,7 @@ KINDS = {
     "dtypes": ("a dtype or a list of dtypes", is_texts),
     "fills": ("a kind of data or a list of kinds", lambda value: value is None or (is_texts(value) and len(value))),
     "inputs": ("a number of inputs", lambda value: value is None or is_integer(value)),
+    "batch_invariant": ("True or False", lambda value: isinstance(value, bool)),
     "rank": ("a number of axes", lambda value: value is None or is_integer(value)),
     "run_timeout": ("a number of seconds", is_positive),
     "time_limit": ("a number of seconds", is_positive),

@@ -17,6 +17,7 @@ from .templates import check_op, op_graphs
 from .vocabulary import FLOATS
 
 MOST_ATTEMPTS = 500  # draws of sizes for a case that the kernel takes
+EACH_ISOLATED = 4  # one case of so many
 
 
 class GraphSubject:
@@ -173,7 +174,7 @@ def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, layo
         data = draw.fill_inputs(made, graph.chosen_fills)
         lay_out(made, layouts, seed, i, refused)  # sizes and data do not depend on it
         path = os.path.join(folder, f"{i:04}.json")
-        made.save(path, seed=draw.random.getrandbits(32), policy=policy, comment=data)
+        made.save(path, seed=draw.random.getrandbits(32), policy=policy_of(i, policy), comment=data)
         drawn_dtype = dtype if is_drawn(graph) else ""
         named = (graph.variant, f"inputs of {drawn_dtype}" if drawn_dtype else "")
         phrases = phrases_of(made)
@@ -181,6 +182,12 @@ def write_cases(folder, subject, dtypes, shapes, runs, seed, policy, fills, layo
         count = sum(elements(given["type"]) for given in made.inputs)
         cases.append(Case(path, drawn_dtype, data, variants, sizes, count, phrases))
     return cases
+
+
+def policy_of(index, policy):
+    """In one of four cases, whether rows know of each other (docs/invariance.md)."""
+    checks = [*(policy or {}).get("metamorphic", ()), *(["isolation"] if index % EACH_ISOLATED == 0 else ())]
+    return {**(policy or {}), "metamorphic": checks} if checks else policy
 
 
 def drawn_within(chosen, draw, index, limits):

@@ -36,6 +36,7 @@ class How:
     identity: str | None = None  # of the function: the worker refuses another one of its name
     repeat: int = 0  # calls of a Python function, on the inputs of the first call, that have to give the same bits
     repeat_from: int = 0  # after so many cases of one process
+    batch_invariant: bool = False  # declared for the function
     folders: tuple = ()  # where the worker finds the modules that the kernel's file imports
 
     @property
@@ -55,6 +56,7 @@ class How:
                 **({VARIABLE: self.identity} if self.identity else {}),
                 **({"FUSESMITH_REPEAT": str(self.repeat), "FUSESMITH_REPEAT_SECONDS": f"{self.repeat_seconds:g}"}
                    if self.repeat else {}),
+                **({"FUSESMITH_BATCH_INVARIANT": "1"} if self.batch_invariant else {}),
                 **({"FUSESMITH_REPEAT_FROM": str(self.repeat_from)} if self.repeat_from else {})}
 
 

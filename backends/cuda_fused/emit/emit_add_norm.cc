@@ -23,6 +23,8 @@ constexpr FaultFlag<AddNormFlags> kAddNormFlags[] = {
 
 // All operands are of one float dtype: addition and norms take no others. (An injected fault of the matcher
 // finds others: that region runs node by node.)
+SumOrder sum_order(const AddNorm&, OnGpu) { return {.batch_invariant = true}; }
+
 Emitted emit_fused(const AddNorm& norm, const FusedScope& scope, DeviceTensors outs, Emitter& emitter) {
   const DeviceTensor& out = outs.back();
   if (scope.at(norm.x).type.dtype != out.type.dtype) return false;

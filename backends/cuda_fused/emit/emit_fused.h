@@ -49,5 +49,7 @@ Emitted emit_fused(const CacheUpdate& update, const FusedScope& scope, const Dev
 
 SumOrder sum_order(const MultiplyReduce& reduction, OnGpu);
 SumOrder sum_order(const FusedAttention& attention, OnGpu);
+SumOrder sum_order(const WelfordNorm& norm, OnGpu);
+SumOrder sum_order(const AddNorm& norm, OnGpu);
 
 }  // namespace fusesmith::backends

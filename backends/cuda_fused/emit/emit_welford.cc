@@ -16,9 +16,13 @@ constexpr FaultFlag<WelfordFlags> kWelfordFlags[] = {
     {"layer_norm_moments", &WelfordFlags::moments},
     {"welford_warp_tail", &WelfordFlags::warp_tail},
     {"layer_norm_previous_row_statistics", &WelfordFlags::previous_row},
+    {"row_sum_width_by_rows", &WelfordFlags::width_by_rows},
 };
 
 }  // namespace
+
+// The warps of a row depend on its columns alone.
+SumOrder sum_order(const WelfordNorm&, OnGpu) { return {.batch_invariant = true}; }
 
 Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter) {

@@ -52,11 +52,15 @@ __global__ void __launch_bounds__(kWarps == 1 ? kWarp * kBlockWarps : kWarp * kW
 }  // namespace
 
 cudaError_t launch_welford(const WelfordParams& params, cudaStream_t stream) {
-  return for_normed_rows(params.storage, params.rows, params.columns,
-                         [&](auto element, unsigned blocks, unsigned threads, auto warps) {
-                           welford<decltype(element), decltype(warps)::value>
-                               <<<blocks, threads, 0, stream>>>(params);
-                         });
+  int width = params.columns;
+#ifdef FUSESMITH_FAULTS
+  constexpr int kMoreWarps = 4096;  // columns that more than one warp reads
+  if (params.faults.width_by_rows && params.rows > 4 && width < kMoreWarps) width = kMoreWarps;
+#endif
+  return for_normed_rows(
+      params.storage, params.rows, width, [&](auto element, unsigned blocks, unsigned threads, auto warps) {
+        welford<decltype(element), decltype(warps)::value><<<blocks, threads, 0, stream>>>(params);
+      });
 }
 
 }  // namespace fusesmith::backends

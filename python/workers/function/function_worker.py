@@ -224,7 +224,8 @@ class FunctionExecutor(Executor):
         for name in graph.inputs:
             self.tensors.make(np.zeros(graph.types[name].shape, graph.types[name].storage), graph.types[name])
         more = {key: getattr(self.function, key) for key in CONTRACT_KEYS if hasattr(self.function, key)}
-        return opaque_plan({**ARITHMETIC, **getattr(self.function, "arithmetic", {})}, **more)
+        invariant = {"batch_invariant": True} if os.environ.get("FUSESMITH_BATCH_INVARIANT") else {}
+        return opaque_plan({**ARITHMETIC, **invariant, **getattr(self.function, "arithmetic", {})}, **more)
 
     def load(self, arrays, same_buffers):
         loaded = super().load(arrays, same_buffers)

@@ -1,0 +1,105 @@
+// Subsets: regions that promise batch invariance keep their bits among fewer rows, and those that break the
+// promise are found.
+#include "fuzz/run/subset.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/rewrite/matching/example_graph.h"
+#include "fuzz/report/verdict_text.h"
+#include "fuzz/run/backends.h"
+#include "fuzz/run/metamorphic_test.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+using testing::HasSubstr;
+
+class Subsets : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    backend_ = find_backend(GetParam());
+    if (!backend_) GTEST_SKIP() << GetParam() << " is not in this build";
+    if (const auto why = backend_->unavailable()) GTEST_SKIP() << GetParam() << ": " << *why;
+  }
+  const Backend* backend_ = nullptr;
+};
+
+TEST_P(Subsets, KeepTheirBitsWhereItIsPromised) {
+  Choices choices(12, 0, 0);
+  int64_t compared = 0;
+  for (const auto& [label, graph] : graphs_of_all()) {
+    if (!graph.states().empty()) continue;
+    SCOPED_TRACE(label);
+    const auto program = std::move(*backend_->compile(graph, {}));
+    const Trace before = program->run(inputs_of(graph, 5));
+    for (const size_t region : batch_invariant_regions(program->plan())) {
+      const auto subset = draw_subset(graph, program->plan().regions[region], before, choices);
+      if (!subset) continue;
+      const auto part = std::move(*backend_->compile(subset->graph, {}));
+      const MetamorphicCheck check = check_subset(*part, region, before, *subset);
+      EXPECT_FALSE(check.broken) << graph.name(check.broken->value) << " with " << check.broken->change;
+      compared += check.compared;
+    }
+  }
+  const bool promises_few = std::string(GetParam()).starts_with("cuda");
+  EXPECT_GT(compared, promises_few ? -1 : 5000);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Subsets, testing::Values("cpu", "cpu_fused", "cuda", "cuda_fused"),
+                         [](const auto& param_info) { return std::string(param_info.param); });
+
+Graph norm_graph() {
+  ExampleGraph g(Dtype::f32);
+  return g.outputs(g.node(LayerNorm{}, g.tensor("x", {12, 24})));
+}
+
+TEST(SubsetDraws, KeepSomeRowsOfEveryInput) {
+  ExampleGraph g(Dtype::f32);
+  const ValueId x = g.tensor("x", {6, 4}), y = g.tensor("y", {6, 1}), w = g.tensor("w", {4});
+  const Graph graph = g.outputs(g.node(RmsNorm{}, g.node(Mul{}, x, y), w));
+  const auto program = std::move(*find_backend("cpu")->compile(graph, {}));
+  const Trace trace = program->run(inputs_of(graph, 1));
+  Region whole = make_region(graph, {0, 1});
+  Choices choices(2, 0, 0);
+  for (int i = 0; i < 20; ++i) {
+    const auto subset = draw_subset(graph, whole, trace, choices);
+    ASSERT_TRUE(subset);
+    const auto rows = std::ssize(subset->places);
+    EXPECT_LT(rows, 6);
+    EXPECT_TRUE(std::is_sorted(subset->places.begin(), subset->places.end()));
+    for (const char* name : {"x", "y", "w"}) {
+      const Shape& was = graph.type(*graph.find(name)).shape;
+      const Shape& is = subset->graph.type(*subset->graph.find(name)).shape;
+      EXPECT_EQ(is[0], *name == 'w' ? was[0] : rows) << "the norm mixes the columns";
+    }
+    EXPECT_THAT(subset->kept, HasSubstr(" of axis 0 of x"));
+  }
+}
+
+TEST(SubsetFaults, AWidthThatDependsOnTheNumberOfRowsIsFoundByTheContractAlone) {
+  if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
+  Case test_case;
+  test_case.graph = norm_graph();
+  RunOptions options;
+  options.faults = Faults({"row_sum_width_by_rows"});
+  int found = 0;
+  for (test_case.seed = 0; test_case.seed < 20; ++test_case.seed) {
+    test_case.policy.metamorphic = {"scaling", "exchange", "isolation"};
+    const auto judged = [&] {
+      return run_case(test_case, *find_backend("cpu"), *find_backend("cpu_fused"), options);
+    };
+    EXPECT_FALSE(judged().finding) << "every bound holds";
+    test_case.policy.metamorphic = {"subset"};
+    const Verdict verdict = judged();
+    if (!verdict.finding) continue;
+    ++found;
+    EXPECT_EQ(verdict.signature_text(), "defect-cpu_fused-layer_norm_welford-f32-depends_on_batch");
+    EXPECT_THAT(sentence(verdict), HasSubstr("is batch invariant by its contract, but "));
+    EXPECT_THAT(sentence(verdict), HasSubstr(" of axis 0 of x alone"));
+  }
+  EXPECT_GT(found, 3);
+}
+
+}  // namespace
+}  // namespace fusesmith::fuzz
