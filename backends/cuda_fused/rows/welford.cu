@@ -26,7 +26,9 @@ __global__ void __launch_bounds__(kWarps == 1 ? kWarp * kBlockWarps : kWarp * kW
   const int row = static_cast<int>(blockIdx.x * (blockDim.x / kLanes) + threadIdx.x / kLanes);
   if (row >= p.rows) return;  // whole warps of short rows; never a part of a long row's block
   const StoredRow<T> x{static_cast<const T*>(p.x) + row * p.columns, p.columns};
-  LaneOfRow<StoredRow<T>, kWarps> lane(p.columns, static_cast<int>(threadIdx.x) % kLanes);
+  const int thread = static_cast<int>(threadIdx.x) % kLanes;
+  const bool other_lanes = planted(p.faults.lanes_by_rows) && p.rows > 4;
+  LaneOfRow<StoredRow<T>, kWarps> lane(p.columns, other_lanes ? thread * 5 % kLanes : thread);
   const bool previous = planted(p.faults.previous_row) && row > 0;
   const StoredRow<T> measured{previous ? x.at - p.columns : x.at, p.columns};
   lane.read(measured);
@@ -52,15 +54,11 @@ __global__ void __launch_bounds__(kWarps == 1 ? kWarp * kBlockWarps : kWarp * kW
 }  // namespace
 
 cudaError_t launch_welford(const WelfordParams& params, cudaStream_t stream) {
-  int width = params.columns;
-#ifdef FUSESMITH_FAULTS
-  constexpr int kMoreWarps = 4096;  // columns that more than one warp reads
-  if (params.faults.width_by_rows && params.rows > 4 && width < kMoreWarps) width = kMoreWarps;
-#endif
-  return for_normed_rows(
-      params.storage, params.rows, width, [&](auto element, unsigned blocks, unsigned threads, auto warps) {
-        welford<decltype(element), decltype(warps)::value><<<blocks, threads, 0, stream>>>(params);
-      });
+  return for_normed_rows(params.storage, params.rows, params.columns,
+                         [&](auto element, unsigned blocks, unsigned threads, auto warps) {
+                           welford<decltype(element), decltype(warps)::value>
+                               <<<blocks, threads, 0, stream>>>(params);
+                         });
 }
 
 }  // namespace fusesmith::backends
