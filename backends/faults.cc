@@ -207,7 +207,7 @@ constexpr FaultInfo kFaults[] = {
     {"row_sum_width_by_rows", "layer_norm_welford",
      "From five rows on, a row is added in other lanes, so that its bits depend on the size of the batch "
      "(vllm#48271).",
-     kBoth, "mean,rstd"},
+     kCpu, "mean,rstd"},
     {"layer_norm_moments", "layer_norm_welford",
      "The variance is E[x^2] - E[x]^2, which cancels where the mean is large.", kBoth, "rstd"},
     {"residual_added_after_norm", "add_norm",

@@ -1,6 +1,7 @@
 #include "fuzz/base/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,12 +111,24 @@ TEST(Files, OnlyLeftoversOfWritersAreRemoved) {
   remove_temporary_files(WorkPath(folder / "none"));
 }
 
+// The number in the name of the temporary file that a writer of this process makes next.
+int next_temporary(const TemporaryFolder& folder) {
+  const int notified = inotify_init1(IN_CLOEXEC);
+  inotify_add_watch(notified, folder.string().c_str(), IN_CREATE);
+  EXPECT_FALSE(write_file(folder / "probe", ""));
+  alignas(inotify_event) char events[4096] = {};
+  EXPECT_GT(read(notified, events, sizeof events), 0);
+  close(notified);
+  const std::string name = reinterpret_cast<const inotify_event*>(events)->name;  // ".tmp-PID-NUMBER-probe"
+  return std::stoi(name.substr(name.find('-', 5) + 1)) + 1;
+}
+
 // As somebody else could plant them in a folder that all may write to.
 TEST(Files, WritersDoNotFollowLinks) {
   const TemporaryFolder folder;
-  for (int i = 0; i < 3000; ++i)
-    fs::create_symlink("target",
-                       folder / (".tmp-" + std::to_string(getpid()) + "-" + std::to_string(i) + "-f"));
+  const std::string own = ".tmp-" + std::to_string(getpid()) + "-";
+  for (int i = 0, next = next_temporary(folder); i < 200; ++i)
+    fs::create_symlink("target", folder / (own + std::to_string(next + i) + "-f"));
   fs::create_symlink("target", folder / ".lock");
   EXPECT_TRUE(write_file(folder / "f", "text")) << "every name that it tries is taken";
   EXPECT_FALSE(FolderLock::take(folder.string()).ok());

@@ -260,6 +260,12 @@ std::string torch_code(const Op& op, const TorchOperands& operands, std::set<std
       op);
 }
 
+std::vector<std::string_view> torch_helper_names() {
+  std::vector<std::string_view> names;
+  for (const TorchHelper& helper : kHelpers) names.push_back(helper.name);
+  return names;
+}
+
 std::string torch_definitions(const std::set<std::string_view>& helpers) {
   std::string text;
   for (const TorchHelper& helper : kHelpers) {

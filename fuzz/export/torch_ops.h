@@ -25,6 +25,9 @@ bool has_torch_code(const Op& op);
 // calls beside those of PyTorch are added to `helpers`.
 std::string torch_code(const Op& op, const TorchOperands& operands, std::set<std::string_view>& helpers);
 
+// All that `helpers` may hold: names that no value of a script may have.
+std::vector<std::string_view> torch_helper_names();
+
 // The definitions of these functions.
 std::string torch_definitions(const std::set<std::string_view>& helpers);
 

@@ -251,7 +251,9 @@ std::string labels_text(const Case& test_case, std::span<const ValueId> returned
 
 Result<Exported> export_torch(const ExportSource& source) {
   const Graph& graph = source.test_case.graph;
-  Identifiers names(graph, taken_in_script(kTaken));
+  std::vector<std::string_view> taken = taken_in_script(kTaken);
+  for (const std::string_view helper : torch_helper_names()) taken.push_back(helper);
+  Identifiers names(graph, std::move(taken));
   auto sources = script_sources(source, names);
   if (!sources) return Problem{sources.problem()};
   auto data = script_data(sources->sources, source);
