@@ -12,15 +12,7 @@
 namespace fusesmith::fuzz {
 namespace {
 
-class Isolation : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    backend_ = find_backend(GetParam());
-    if (!backend_) GTEST_SKIP() << GetParam() << " is not in this build";
-    if (const auto why = backend_->unavailable()) GTEST_SKIP() << GetParam() << ": " << *why;
-  }
-  const Backend* backend_ = nullptr;
-};
+class Isolation : public OnBackend {};
 
 TEST_P(Isolation, RowsKeepTheirBitsBesideOthers) {
   Choices choices(11, 0, 0);

@@ -25,15 +25,7 @@ std::string text_of(const Graph& graph, const Disagreement& broken) {
          number_text(broken.second) + ", expected " + number_text(broken.first);
 }
 
-class Metamorphic : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    backend_ = find_backend(GetParam());
-    if (!backend_) GTEST_SKIP() << GetParam() << " is not in this build";
-    if (const auto why = backend_->unavailable()) GTEST_SKIP() << GetParam() << ": " << *why;
-  }
-  const Backend* backend_ = nullptr;
-};
+class Metamorphic : public OnBackend {};
 
 TEST_P(Metamorphic, PowersOfTwoScaleWhatTheyShould) {
   Choices choices(7, 0, 0);

@@ -1,11 +1,14 @@
 // Graphs and inputs for the tests of metamorphic checks.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
 #include "backends/common/lawful_test.h"
 #include "backends/rewrite/pattern.h"
+#include "fuzz/run/backends.h"
 #include "fuzz/run/metamorphic.h"
 
 namespace fusesmith::fuzz {
@@ -40,5 +43,16 @@ inline Inputs inputs_of(const Graph& graph, uint64_t seed) {
     inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
   return inputs;
 }
+
+// Of the backend that the parameter names; skipped where it cannot run.
+class OnBackend : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    backend_ = find_backend(GetParam());
+    if (!backend_) GTEST_SKIP() << GetParam() << " is not in this build";
+    if (const auto why = backend_->unavailable()) GTEST_SKIP() << GetParam() << ": " << *why;
+  }
+  const Backend* backend_ = nullptr;
+};
 
 }  // namespace fusesmith::fuzz

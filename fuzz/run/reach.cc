@@ -13,9 +13,9 @@ namespace {
 
 using Marks = std::vector<uint8_t>;  // one for each element
 
-// A value in both runs. `vague`: correct executors may have another number there, also where it is not reached;
-// of computed values, only some zeros and infinities are not. `wild`: it, or what it is computed from, has numbers
-// near the ends of the range, so that a sum may overflow in another order.
+// A value in both runs. `vague`: correct executors may have another number there, also where it is not
+// reached; of computed values, only some zeros and infinities are not. `wild`: it, or what it is computed
+// from, has numbers near the ends of the range, so that a sum may overflow in another order.
 struct Traced {
   TensorPtr before, after;
   Marks reached, vague;
@@ -37,8 +37,8 @@ bool is_always(const Traced& x, size_t i, double number) {
   return !x.vague[i] && !x.reached[i] && x.before->value(static_cast<int64_t>(i)) == number;
 }
 
-// Of f16, whose sums are kept in f32: with room for their terms.
-double moderate(Dtype dtype) { return dtype == Dtype::f16 ? 1024 : 0x1p64; }
+// No sum of products of two such numbers overflows in f32, in any order.
+double moderate(Dtype dtype) { return dtype == Dtype::f16 ? 1024 : 0x1p32; }
 
 // Finite in both runs, and in those of every correct executor.
 bool is_tame(const Traced& x, size_t i) {

@@ -15,15 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class Subsets : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    backend_ = find_backend(GetParam());
-    if (!backend_) GTEST_SKIP() << GetParam() << " is not in this build";
-    if (const auto why = backend_->unavailable()) GTEST_SKIP() << GetParam() << ": " << *why;
-  }
-  const Backend* backend_ = nullptr;
-};
+class Subsets : public OnBackend {};
 
 TEST_P(Subsets, KeepTheirBitsWhereItIsPromised) {
   Choices choices(12, 0, 0);
