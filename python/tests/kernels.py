@@ -274,3 +274,13 @@ misspelt.arithmetic = {"expp": 4}
 def with_assertion(x):
     assert x.ndim > 0, "a scalar"
     return softmax(x)
+
+
+def softmax_that_sees_all(x):
+    return softmax(x) + np.float32(0) * x.sum()
+
+
+def sum_by_number_of_rows(x):
+    """From six rows on, from the last element to the first."""
+    x = np.asarray(x, np.float32)
+    return np.add.accumulate(x[:, ::-1] if len(x) > 5 else x, axis=-1)[:, -1]

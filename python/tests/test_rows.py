@@ -1,0 +1,36 @@
+"""What a row may know of others: isolation, and batch invariance where it is declared."""
+
+import unittest
+
+from support import fusesmith, kernel, why_not
+
+MISSING = why_not("numpy")
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Rows(unittest.TestCase):
+    def test_a_row_must_not_see_nan_of_another(self):
+        """Ordinary data does not show it: 0 times the sum of all elements is 0."""
+        result = fusesmith.judge(kernel("softmax_that_sees_all"), "softmax", runs=60, fills=["normal"], dtypes=["f32"],
+                                 rank=2)
+        self.assertGreater(result.findings, 0, str(result))
+        self.assertIn("depends on elements that it is not computed from", result.sentence)
+        self.assertIn(" in x[", result.sentence)
+        self.assertNotEqual(result.got, result.other)
+
+    def test_an_order_by_the_number_of_rows_is_lawful_unless_it_is_declared(self):
+        how = {"runs": 40, "fills": ["normal"], "dtypes": ["f32"], "rank": 2, "axes": [-1],
+               "shapes": {"A": [3, 7, 20], "D": [33, 100]}}
+        self.assertTrue(fusesmith.judge(kernel("sum_by_number_of_rows"), "reduce_sum", **how).ok)
+        result = fusesmith.judge(kernel("sum_by_number_of_rows"), "reduce_sum", batch_invariant=True, **how)
+        self.assertFalse(result.ok)
+        self.assertIn("is batch invariant by its contract, but ", result.sentence)
+        self.assertTrue(result.repro.startswith("FUSESMITH_BATCH_INVARIANT=1 "), result.repro)
+
+    def test_a_kernel_of_single_rows_is_batch_invariant(self):
+        result = fusesmith.judge(kernel("softmax"), "softmax", runs=40, batch_invariant=True)
+        self.assertEqual(result.findings, 0, str(result))
+
+
+if __name__ == "__main__":
+    unittest.main()
