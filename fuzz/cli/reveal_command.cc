@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "backends/remote/worker_names.h"
+#include "fuzz/base/table.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/order/invariance.h"
 #include "fuzz/order/order_json.h"
@@ -75,7 +76,8 @@ FlagTable RevealFlags::table() {
       "bit for bit, on random products. With --against, it says whether two backends add alike, and with "
       "--invariant, whether one adds alike for several numbers of rows. See docs/orders.md.\n"
       "\n"
-      "Exit codes: 0 the order is known, and what was compared adds alike, 1 wrong usage, 71 out of memory, 76 "
+      "Exit codes: 0 the order is known, and what was compared adds alike, 1 wrong usage, 71 out of memory, "
+      "76 "
       "the "
       "GPU is missing, or it failed, 77 the order is not known, or what was compared does not add alike.";
   std::vector<Flag> rows;
@@ -94,10 +96,11 @@ FlagTable RevealFlags::table() {
     }
   }
   add_sum(table.flags);
-  table.flags.push_back({.name = "invariant",
-                         .target = &invariant,
-                         .doc = "Whether the results have one tree and one arithmetic for all of these numbers of "
-                                "rows, so that their bits do not depend on it, whatever the data is."});
+  table.flags.push_back(
+      {.name = "invariant",
+       .target = &invariant,
+       .doc = "Whether the results have one tree and one arithmetic for all of these numbers of "
+              "rows, so that their bits do not depend on it, whatever the data is."});
   table.flags.push_back({.name = "products",
                          .target = &products,
                          .value = "N",
@@ -147,13 +150,16 @@ Result<std::vector<int64_t>> rows_of(const RevealFlags& flags) {
   std::vector<int64_t> all;
   for (const std::string& text : flags.m) {
     int64_t rows = 0;
-    if (const auto problem = set_flag({.name = "m", .target = &rows, .value = "N", .lo = 1, .hi = 1 << 20}, text))
+    if (const auto problem =
+            set_flag({.name = "m", .target = &rows, .value = "N", .lo = 1, .hi = 1 << 20}, text))
       return *problem;
     all.push_back(rows);
   }
   if (all.size() != 1 && !flags.invariant) return Problem{"several numbers in --m are for --invariant"};
-  if (flags.invariant && all.size() < 2) return Problem{"--invariant compares several numbers of rows: --m=1,16,257"};
-  if (flags.invariant && !flags.against.empty()) return Problem{"--against and --invariant exclude each other"};
+  if (flags.invariant && all.size() < 2)
+    return Problem{"--invariant compares several numbers of rows: --m=1,16,257"};
+  if (flags.invariant && !flags.against.empty())
+    return Problem{"--against and --invariant exclude each other"};
   return all;
 }
 

@@ -1,6 +1,7 @@
 // Metamorphic checks of a case: what they find becomes the verdict, counted, and only where the case asks.
 #include "fuzz/run/metamorphic_case.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backends/rewrite/matching/example_graph.h"

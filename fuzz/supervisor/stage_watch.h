@@ -23,7 +23,7 @@ struct WorkerEnding {
   };
   Kind kind = Kind::died;
   std::string how;          // "ended with signal 11 (Segmentation fault)"
-  std::string errors = "";  // what it wrote to standard error last, on one line
+  std::string errors = {};  // what it wrote to standard error last, on one line
 };
 
 class StageWatch {
