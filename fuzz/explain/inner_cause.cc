@@ -10,10 +10,9 @@ bool fails(const RegionVerdict& region) {
 }
 
 bool differs_by_run(const RegionVerdict& region) {
-  const bool of_one_run = region.symptom == Symptom::scaling_differs ||
-                          region.symptom == Symptom::exchange_differs ||
-                          region.symptom == Symptom::depends_on_neighbours ||
-                          region.symptom == Symptom::depends_on_batch;
+  const bool of_one_run =
+      region.symptom == Symptom::scaling_differs || region.symptom == Symptom::exchange_differs ||
+      region.symptom == Symptom::depends_on_neighbours || region.symptom == Symptom::depends_on_batch;
   return is_disagreement(region) && !of_one_run;
 }
 

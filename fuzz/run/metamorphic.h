@@ -13,7 +13,8 @@
 namespace fusesmith::fuzz {
 
 // As policy.metamorphic and stats.json name them.
-inline constexpr std::array<std::string_view, 4> kMetamorphicChecks = {"scaling", "exchange", "isolation", "subset"};
+inline constexpr std::array<std::string_view, 4> kMetamorphicChecks = {"scaling", "exchange", "isolation",
+                                                                       "subset"};
 
 struct MetamorphicCheck {
   int64_t compared = 0;  // elements
