@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/worker_error.h"
 #include "graph/axis_classes.h"
 #include "graph/memory_layout.h"
 
@@ -120,16 +119,6 @@ std::optional<Element> first_change(const Plan& plan, const Trace& before, const
     }
   }
   return std::nullopt;
-}
-
-// A program of others may refuse NaN and infinities by an exception, which says nothing of its rows.
-std::optional<Trace> run_unless_refused(Program& program, const Inputs& inputs) {
-  try {
-    return program.run(inputs);
-  } catch (const WorkerError& error) {
-    if (error.kind() != WorkerError::Kind::failed) throw;
-    return std::nullopt;
-  }
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/worker_error.h"
+
 namespace fusesmith::fuzz {
 namespace {
 
@@ -148,6 +150,15 @@ MetamorphicCheck check_exchange(Program& program, const Graph& graph, const Trac
     const Tensor& value = *before.values[at];
     return to_f64(exchange.axes[at] < 0 ? value : exchanged(value, exchange.axes[at], places));
   });
+}
+
+std::optional<Trace> run_unless_refused(Program& program, const Inputs& inputs) {
+  try {
+    return program.run(inputs);
+  } catch (const WorkerError& error) {
+    if (error.kind() != WorkerError::Kind::failed) throw;
+    return std::nullopt;
+  }
 }
 
 bool promises_exchanged_bits(const Graph& graph, const Plan& plan) {

@@ -42,6 +42,10 @@ MetamorphicCheck check_scaling(const Plan& plan, const Graph& graph, const Scale
 MetamorphicCheck check_exchange(Program& program, const Graph& graph, const Trace& before,
                                 const Exchange& exchange, const std::vector<int64_t>& places);
 
+// Nothing where a worker's program refuses the inputs by an exception: it need not take NaN, infinities or
+// other shapes, and that says nothing of its results.
+std::optional<Trace> run_unless_refused(Program& program, const Inputs& inputs);
+
 // Whether the plan's softmax and attention regions all add up rows in a stated order. One that does not (in
 // cuDNN) may walk a row by where it starts, so that exchanged rows need not keep their bits.
 bool promises_exchanged_bits(const Graph& graph, const Plan& plan);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,32 @@ inline Inputs inputs_of(const Graph& graph, uint64_t seed) {
     inputs.push_back(std::make_shared<const Tensor>(std::move(tensor)));
   return inputs;
 }
+
+// cpu, with something done to every result.
+class Changed : public Program {
+ public:
+  using Change = std::function<void(Tensor& result)>;
+  Changed(const Graph& graph, Change change)
+      : program_(std::move(*find_backend("cpu")->compile(graph, {}))), change_(std::move(change)) {}
+  const Plan& plan() const override { return program_->plan(); }
+  Trace run(std::span<const TensorPtr> inputs) override {
+    Trace trace = program_->run(inputs);
+    for (const Region& region : plan().regions) {
+      for (ValueId v : region.outputs) {
+        TensorPtr& result = trace.values[static_cast<size_t>(v)];
+        Tensor changed = *result;
+        change_(changed);
+        result = std::make_shared<const Tensor>(std::move(changed));
+      }
+    }
+    return trace;
+  }
+  std::optional<Disagreement> recheck(std::span<const TensorPtr>, const Trace&) override { return {}; }
+
+ private:
+  std::unique_ptr<Program> program_;
+  Change change_;
+};
 
 // Of the backend that the parameter names; skipped where it cannot run.
 class OnBackend : public testing::TestWithParam<const char*> {

@@ -22,8 +22,8 @@ struct Subset {
 };
 
 // One that the region allows, along an axis of its first input (the others may be weights): no op of it mixes
-// the axis, cuts it or reads it by its position. Of 1, 2, 15, 16,
-// 17, 255, 256 or 257 places, a half, or all but one. Nothing where there is no such axis of two or more.
+// the axis, cuts it or reads it by its position. Of 1, 2, 15, 16, 17, 255, 256 or 257 places, a half, or all
+// but one. Nothing where there is no such axis of two or more.
 std::optional<Subset> draw_subset(const Graph& graph, const Region& region, const Trace& trace,
                                   Choices& choices);
 
