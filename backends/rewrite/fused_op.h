@@ -108,6 +108,13 @@ struct WelfordNorm {
   int64_t pitch = 1;
 };
 
+// x minus its logsumexp for rows of `columns` elements. Row r of x starts at r pitch.
+struct LogSoftmax {
+  ValueId x = -1;
+  int64_t rows = 1, columns = 1;
+  int64_t pitch = 1;
+};
+
 // The norm of each row of x + addend, of length `columns`: LayerNorm by Welford's method, or RMSNorm. The
 // norm reads the sum in f32. Outputs: the sum, if other nodes read it, then the norm.
 struct AddNorm {
@@ -201,8 +208,8 @@ struct CacheUpdate {
 };
 
 using FusedOp =
-    std::variant<SingleNode, FusedGemm, MergedProduct, MultiplyReduce, FusedAttention, WelfordNorm, AddNorm,
-                 Gate, PointwiseChain, Identity, ViewCopy, TriangleProduct, CacheUpdate>;
+    std::variant<SingleNode, FusedGemm, MergedProduct, MultiplyReduce, FusedAttention, WelfordNorm,
+                 LogSoftmax, AddNorm, Gate, PointwiseChain, Identity, ViewCopy, TriangleProduct, CacheUpdate>;
 
 // The product of the axes' sizes.
 inline int64_t extent(const std::vector<ProductAxis>& axes) {

@@ -42,6 +42,8 @@ inline constexpr KernelTile kKernelTiles[] = {
     {"layer_norm_welford", "columns", TileSite::cpu_fused, 8},
     {"layer_norm_welford", "columns", TileSite::cuda_fused, 32},
     {"layer_norm_welford", "columns of a warp", TileSite::cuda_fused, 1024},
+    {"log_softmax", "columns", TileSite::cpu_fused, 8},
+    {"log_softmax", "columns of a warp", TileSite::cuda_fused, 1024},
     {"add_norm", "columns", TileSite::cpu_fused, 8},
     {"add_norm", "columns", TileSite::cuda_fused, 32},
     {"pointwise_chain", "elements", TileSite::cpu_fused, 256},

@@ -20,6 +20,7 @@ namespace fusesmith::backends {
   X(einsum_to_gemm) \
   X(einsum_to_pointwise) \
   X(layer_norm_welford) \
+  X(log_softmax) \
   X(pointwise_chain) \
   X(dropout_elimination)
 // clang-format on

@@ -163,6 +163,10 @@ bool restride(WelfordNorm& norm, Reader& reader) {
   return true;
 }
 
+bool restride(LogSoftmax& op, Reader& reader) {
+  return !reader.reads(op.x) || restride(op.rows, op.columns, op.pitch, reader);
+}
+
 bool restride(AddNorm& norm, Reader& reader) {
   if (reader.reads(norm.x) && !restride(norm.rows, norm.columns, norm.x_pitch, reader)) return false;
   if (reader.reads(norm.addend) && !restride(norm.rows, norm.columns, norm.addend_pitch, reader))

@@ -11,7 +11,7 @@
 namespace fusesmith::fuzz {
 namespace {
 
-constexpr int kGeneratorCases = 2000;
+constexpr int kGeneratorCases = 4000;  // the rarest guard refuses in one of 800
 
 // One walk over the first cases of a campaign serves most tests below.
 struct GeneratorWalk {

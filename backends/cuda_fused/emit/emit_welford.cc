@@ -16,6 +16,7 @@ constexpr FaultFlag<WelfordFlags> kWelfordFlags[] = {
     {"layer_norm_moments", &WelfordFlags::moments},
     {"welford_warp_tail", &WelfordFlags::warp_tail},
     {"layer_norm_previous_row_statistics", &WelfordFlags::previous_row},
+    {"row_sum_width_by_rows", &WelfordFlags::lanes_by_rows},
 };
 
 }  // namespace

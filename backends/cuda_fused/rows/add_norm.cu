@@ -47,8 +47,8 @@ __device__ Normal normal_of(const LaneOfRow<Row, kWarps>& lane, const Row& row, 
 #pragma unroll
       for (int j = 0; j < Row::Elements::kSize; ++j) parts[j % kChains] += piece[j] * piece[j];
     });
-    power =
-        sum_over_row<kWarps>((parts[0] + parts[1]) + (parts[2] + parts[3])) / static_cast<float>(p.columns);
+    power = combined_over_row<kWarps>((parts[0] + parts[1]) + (parts[2] + parts[3]), Add{}) /
+            static_cast<float>(p.columns);
   }
   normal.scale =
       planted(p.faults.eps_outside_sqrt) ? 1.0f / (sqrtf(power) + p.eps) : reciprocal_sqrt(power + p.eps);

@@ -180,17 +180,17 @@ __device__ void store_rounded(T* row, int column, int columns, const float (&val
   store(row, column, columns, piece);
 }
 
-// The sum of x over all lanes of the row's warps; every lane gets it.
-template <int kWarps>
-__device__ float sum_over_row(float x) {
-  x = over_warp(x, Add{});
+// `combine` of x over all lanes of the row's warps; every lane gets it.
+template <int kWarps, class F>
+__device__ float combined_over_row(float x, F combine) {
+  x = over_warp(x, combine);
   if constexpr (kWarps > 1) {
-    __shared__ float warps[kWarps];  // written once in a kernel
+    __shared__ float warps[kWarps];  // written once in a kernel for each F
     if (threadIdx.x % kWarp == 0) warps[threadIdx.x / kWarp] = x;
     __syncthreads();
-    x = 0;
+    x = warps[0];
 #pragma unroll
-    for (int i = 0; i < kWarps; ++i) x += warps[i];
+    for (int i = 1; i < kWarps; ++i) x = combine(x, warps[i]);
   }
   return x;
 }

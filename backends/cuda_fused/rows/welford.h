@@ -11,7 +11,7 @@
 namespace fusesmith::backends {
 
 struct WelfordFaults {
-  bool eps_outside_sqrt, unbiased_variance, moments, warp_tail, previous_row;
+  bool eps_outside_sqrt, unbiased_variance, moments, warp_tail, previous_row, lanes_by_rows;
 };
 
 struct WelfordParams {
