@@ -26,13 +26,17 @@ struct Policy {
   ImplicitCasts implicit_casts = ImplicitCasts::may_elide;
   std::vector<std::string> skip_patterns;     // turned off when this case is planned
   std::vector<std::string> metamorphic = {};  // checks to run beside the judgement (fuzz/run/metamorphic.h)
+  std::string replaced = {};                  // by the check isolation (graph/replacement.h); empty: drawn
 
   static constexpr auto fields() {
     return std::tuple{
         Field{"tf32", &Policy::tf32, Free{"products may round f32 inputs to tf32"}},
         Field{"implicit_casts", &Policy::implicit_casts, AnyOf{kImplicitCasts}},
         Field{"skip_patterns", &Policy::skip_patterns, Free{"names of patterns not to use"}},
-        Field{"metamorphic", &Policy::metamorphic, Free{"metamorphic checks to run: scaling, exchange"}}};
+        Field{"metamorphic", &Policy::metamorphic,
+              Free{"metamorphic checks to run: scaling, exchange, isolation, subset"}},
+        Field{"replaced", &Policy::replaced,
+              Free{"what the check isolation replaces: x[:,3:5] = nan, inf, huge, mixed or other"}}};
   }
   bool operator==(const Policy&) const = default;
 };

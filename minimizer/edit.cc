@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/replacement.h"
 #include "minimizer/draft.h"
 #include "minimizer/retype.h"
 
@@ -61,11 +62,12 @@ std::string text_of(const ZeroElements& e) {
 }
 std::string text_of(const SetSteps& e) { return "run " + std::to_string(e.steps) + " steps"; }
 std::string text_of(const SetPolicy& e) {
-  const auto& [tf32, implicit_casts, skip_patterns, metamorphic] = e.policy;
+  const auto& [tf32, implicit_casts, skip_patterns, metamorphic, replaced] = e.policy;
   return std::string("set tf32 ") + (tf32 ? "on" : "off") + ", implicit casts " +
          std::string(Policy::kImplicitCasts[static_cast<size_t>(implicit_casts)]) + ", skipped patterns " +
          (skip_patterns.empty() ? "none" : joined(skip_patterns)) +
-         (metamorphic.empty() ? "" : ", metamorphic checks " + joined(metamorphic));
+         (metamorphic.empty() ? "" : ", metamorphic checks " + joined(metamorphic)) +
+         (replaced.empty() ? "" : ", replaced elements " + replaced);
 }
 std::string text_of(const Rename& e) {
   std::vector<std::string> changes;
@@ -257,6 +259,12 @@ bool edit(DraftCase& c, const Rename& e) {
   for (std::string& name : d.next) rename(name);
   for (std::string& name : d.outputs) rename(name);
   for (StandIn& pair : c.stand_ins) rename(pair.value), rename(pair.by);
+  std::string& replaced = c.policy.replaced;
+  if (std::string input = replaced.substr(0, replaced.find('[')); !input.empty()) {
+    const size_t length = input.size();
+    rename(input);
+    replaced.replace(0, length, input);
+  }
   std::set<std::string> unread;
   for (std::string name : d.unread) rename(name), unread.insert(name);
   d.unread = std::move(unread);
@@ -290,6 +298,10 @@ std::optional<Case> apply_edits(const Case& test_case, const Edits& edits) {
   Case edited{
       c.seed, c.steps, std::move(c.policy), std::move(*graph), test_case.expect, std::move(c.stand_ins)};
   if (stand_in_problem(edited)) return std::nullopt;
+  if (edited.policy.replaced.empty() || edited.policy.replaced != test_case.policy.replaced) return edited;
+  auto moved = moved_replacement(edited.policy.replaced, test_case.graph, edited.graph);
+  if (!moved) return std::nullopt;
+  edited.policy.replaced = std::move(*moved);
   return edited;
 }
 

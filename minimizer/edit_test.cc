@@ -136,6 +136,26 @@ TEST(Edit, ZeroElements) {
   EXPECT_FALSE(apply_edit(*literal, ZeroElements{"w", 0, 1000}).has_value());
 }
 
+TEST(Edit, WhatIsReplacedStaysInTheGraph) {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {2, 8}}, Normal{});
+  b.output(b.node(Relu{}, {b.node(Permute{{1, 0}}, {x}, "turned")}, "y"));
+  Case test_case;
+  test_case.graph = *b.build();
+  test_case.policy.replaced = "x[:,5:8] = nan";
+  const auto after = [&](const Edit& edit) {
+    const auto edited = apply_edit(test_case, edit);
+    return edited ? edited->policy.replaced : "no case";
+  };
+  EXPECT_EQ(after(Resize{"x", 1, 6}), "x[:,5] = nan");
+  EXPECT_EQ(after(Resize{"x", 1, 3}), "x[:,2] = nan");
+  EXPECT_EQ(after(Resize{"x", 0, 1}), "x[:,5:8] = nan");
+  EXPECT_EQ(after(Pin{"turned", nullptr}), "turned[5:8,:] = nan");
+  EXPECT_EQ(after(Rename{{{"x", "rows"}}}), "rows[:,5:8] = nan");
+  test_case.policy.replaced = "x[1,:] = other";
+  EXPECT_EQ(after(Pin{"turned", nullptr}), "turned[:,1] = other");
+}
+
 TEST(Edit, TextSaysWhatIsDone) {
   EXPECT_EQ(to_string(Edit(Resize{"x", 1, 16})), "resize x axis 1 to 16");
   EXPECT_EQ(to_string(Edit(SetFill{"x", Normal{0, 2}})), "fill x with normal(mean=0, stddev=2)");

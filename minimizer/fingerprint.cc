@@ -73,6 +73,7 @@ uint64_t fingerprint(const Case& test_case) {
   for (const std::string& pattern : test_case.policy.skip_patterns) hash.add(pattern);
   hash.add(test_case.policy.metamorphic.size());
   for (const std::string& check : test_case.policy.metamorphic) hash.add(check);
+  hash.add(test_case.policy.replaced);
   hash.add(test_case.stand_ins.size());
   for (const StandIn& pair : test_case.stand_ins) {
     hash.add(pair.value);

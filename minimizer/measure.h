@@ -19,7 +19,8 @@ struct Measure {
   int64_t data = 0;        // complexity of the fills
   int64_t nonzeros = 0;    // elements of literals that are not zero bits
   int64_t attributes = 0;  // how far attributes are from their defaults
-  int64_t policy = 0;      // settings that are not the defaults, each skipped pattern one of them
+  int64_t policy = 0;      // settings that are not the defaults, each skipped pattern one of them; what is
+                           // replaced is none, since a drawn replacement is no simpler
   int64_t names = 0;       // that differ from those of minimizer/naming.h
 
   auto operator<=>(const Measure&) const = default;

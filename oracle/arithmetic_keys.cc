@@ -25,6 +25,7 @@ const std::map<std::string, bool Arithmetic::*>& arithmetic_flags() {
   static const std::map<std::string, bool Arithmetic::*> all = {
       {"tf32", &Arithmetic::tf32},
       {"batch_invariant", &Arithmetic::batch_invariant},
+      {"position_invariant", &Arithmetic::position_invariant},
       {"tf32_truncated", &Arithmetic::tf32_truncated},
       {"tf32_nearest", &Arithmetic::tf32_nearest},
       {"tf32x3", &Arithmetic::tf32x3},

@@ -93,6 +93,9 @@ struct Arithmetic {
   // The bits of an element do not depend on how many rows, batch elements or heads are computed with it. No
   // bound follows from it: metamorphic checks hold it against the kernel (fuzz/run/subset.h).
   bool batch_invariant = false;
+  // Nor on which place along such an axis it has. Own backends promise it for all but the rows and columns of
+  // products, without this flag (fuzz/run/symmetry.h).
+  bool position_invariant = false;
   // The largest number of roundings between a term of a product's sum and the result, including the term's
   // own. 0: the order is unknown.
   double sum_height = 0;

@@ -168,6 +168,7 @@ RegionVerdict disagreeing(const Graph& graph, const Disagreement& found, RegionV
   region.symptom = symptom_of(found.kind);
   region.inherited = false;
   region.change = found.change;
+  region.row = found.row;
   if (found.kind == Disagreement::Kind::guard) return region;
   region.worst = {};
   region.worst.value = graph.name(found.value);

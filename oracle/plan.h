@@ -52,6 +52,13 @@ struct Trace {
 };
 
 // A difference between two runs of the same program: a defect that needs no bound.
+// Elements of a row from number `first` of the value on, the one that differs among them, in both runs. Empty
+// where the runs have no such row in common.
+struct BothRuns {
+  int64_t first = 0;
+  std::vector<double> before, after;
+};
+
 struct Disagreement {
   enum class Kind : uint8_t {
     guard,       // a write outside every tensor
@@ -70,6 +77,7 @@ struct Disagreement {
   int64_t element = 0;
   double first = 0, second = 0;  // this element in both runs
   std::string change = {};       // of the inputs between them, where they were changed
+  BothRuns row = {};
 };
 
 // The first region, in execution order, whose outputs differ between the traces, at its first differing

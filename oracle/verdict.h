@@ -63,6 +63,7 @@ struct RegionVerdict {
   std::vector<Diagnosis> alternatives;
   bool unexplained = false;  // it fails, and no known arithmetic explains it
   std::string change = {};   // of the inputs, where a changed input shows it: "NaN in x[3,:]"
+  BothRuns row = {};         // around `worst`, where a changed input shows it
   bool inherited = false;    // the baseline passed with the same inputs and outputs, bit for bit
 
   bool sampled() const { return elements < all_elements; }

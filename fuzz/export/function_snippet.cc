@@ -75,13 +75,20 @@ std::string function_snippet(const Case& test_case, const std::string& function,
   const auto sources = snippet_sources(test_case, names);
   if (import.empty() || !sources) return "";
   const Library library = library_of(facts.libraries);
-  std::string lines;
-  for (size_t i = 0; i < sources->tensors.size(); ++i)
-    lines += literal_text(library, sources->names[i], sources->tensors[i]);
+  const auto literals = [&](const SnippetSources& of) {
+    std::string text;
+    for (size_t i = 0; i < of.tensors.size(); ++i) text += literal_text(library, of.names[i], of.tensors[i]);
+    return text;
+  };
+  const std::string call = "print(" + name + "(" + comma_separated(sources->names) + "))\n";
+  const auto replaced = replaced_sources(test_case, *sources);
+  std::string lines = literals(*sources) + call;
+  if (replaced) lines += "# " + replaced->change + ":\n" + literals(replaced->sources) + call;
   const bool needs_bf16 = lines.find("ml_dtypes.") != std::string::npos;
-  std::string text = snippet_imports(*sources, facts) + (needs_bf16 ? "import ml_dtypes\n" : "") +
-                     library.imports + import + "\n" + lines + "print(" + name + "(" +
-                     comma_separated(sources->names) + "))\n";
+  std::string imports = snippet_imports(*sources, facts);
+  if (imports.empty() && replaced) imports = snippet_imports(replaced->sources, facts);
+  std::string text =
+      imports + (needs_bf16 ? "import ml_dtypes\n" : "") + library.imports + import + "\n" + lines;
   if (facts.element)
     text += "# " + names.of(facts.element->value) + place_of(test_case.graph, *facts.element) + " is " +
             number_text(facts.element->got) + "; " + lawful_text(*facts.element) + "\n";

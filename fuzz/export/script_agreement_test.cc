@@ -301,6 +301,28 @@ Graph laid_out(Dtype dtype) {
   return *b.build();
 }
 
+TEST(TorchScript, ShowsWhatHasToStay) {
+  Builder b;
+  b.output(b.node(Softmax{}, {b.input("x", {Dtype::f32, {2, 3}}, Normal{})}, "y"));
+  Case test_case;
+  test_case.graph = *b.build();
+  test_case.policy.replaced = "x[1,:] = nan";
+  const auto script = export_torch({test_case, "case.json"});
+  ASSERT_TRUE(script) << script.problem();
+  for (const char* line : {"keeps_y = tensor(\"bool\", (2, 3), \"01 01 01 00 00 00\")", "KEEPS = [keeps_y]",
+                           "return function(x), function(x_replaced)", "with NaN in x[1,:]"})
+    EXPECT_NE(script->text.find(line), std::string::npos) << line << "\n" << script->text;
+  test_case.policy.replaced = "";
+  EXPECT_EQ(export_torch({test_case, "case.json"})->text.find("KEEPS"), std::string::npos);
+  if (!has_module("torch")) return;
+  const TemporaryFolder folder;
+  folder.file("script.py", script->text);
+  ASSERT_EQ(run_shell(python() + " '" + (folder / "script.py") + "' --eager_only --device=cpu", folder), 0)
+      << *read_file(folder / "err");
+  const std::string said = *read_file(folder / "out");
+  EXPECT_NE(said.find("eager: y: 0 of 3 elements change that have to stay\n"), std::string::npos) << said;
+}
+
 TEST(TorchScript, PlacesInputsAsTheirLayoutsSay) {
   Case test_case;
   test_case.graph = laid_out(Dtype::f32);

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "fuzz/report/verdict_text.h"
+#include "fuzz/run/isolation.h"
 #include "graph/element_index.h"
+#include "graph/replacement.h"
 
 namespace fusesmith::fuzz {
 
@@ -31,6 +33,22 @@ std::optional<SnippetSources> snippet_sources(const Case& test_case, const Ident
   for (size_t i = 0; i < sources.tensors.size(); ++i)
     sources.names.push_back(names.of(static_cast<ValueId>(i)));
   return sources;
+}
+
+std::optional<ReplacedSources> replaced_sources(const Case& test_case, const SnippetSources& sources) {
+  if (test_case.policy.replaced.empty() || !test_case.graph.states().empty()) return std::nullopt;
+  const auto replacement = parse_replacement(test_case.policy.replaced, test_case.graph);
+  if (!replacement) return std::nullopt;
+  Inputs inputs;
+  for (const Tensor& tensor : sources.tensors) inputs.push_back(std::make_shared<const Tensor>(tensor));
+  const Replaced replaced = replaced_inputs(test_case.graph, inputs, *replacement);
+  ReplacedSources result{{}, replaced.change};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (replaced.inputs[i] == inputs[i]) continue;
+    result.sources.names.push_back(sources.names[i]);
+    result.sources.tensors.push_back(*replaced.inputs[i]);
+  }
+  return result;
 }
 
 std::string elements_list(const Tensor& tensor) {

@@ -23,6 +23,13 @@ std::optional<SnippetSources> snippet_sources(const Case& test_case, const Ident
 // "[1.5, nan, -0.0]", which Python reads as the same elements.
 std::string elements_list(const Tensor& tensor);
 
+// With the elements replaced that the case's policy names, and what is replaced; nothing of other cases.
+struct ReplacedSources {
+  SnippetSources sources;  // only those that differ
+  std::string change;
+};
+std::optional<ReplacedSources> replaced_sources(const Case& test_case, const SnippetSources& sources);
+
 // The import of `inf` and `nan`, where the lines need it.
 std::string snippet_imports(const SnippetSources& sources, const SnippetFacts& facts);
 

@@ -60,6 +60,19 @@ TEST(Snippet, CallsAFunctionOnLiterals) {
   EXPECT_EQ(snippet(test_case, "plugin:softmax.so", facts), "");
 }
 
+TEST(Snippet, CallsAFunctionWithWhatIsReplacedToo) {
+  Case test_case = softmax(Dtype::f32, 2);
+  test_case.policy.replaced = "x[:,1] = nan";
+  SnippetFacts facts;
+  facts.libraries = "torch 2.11";
+  EXPECT_THAT(
+      snippet(test_case, "python:/kernels/mine.py:softmax", facts),
+      testing::AllOf(testing::StartsWith("from math import inf, nan\n"),
+                     testing::EndsWith("print(softmax(x))\n# NaN in x[:,1]:\n"
+                                       "x = torch.tensor([-0.0, nan], dtype=torch.float32).reshape((1, 2))\n"
+                                       "print(softmax(x))\n")));
+}
+
 TEST(Snippet, SaysWhetherAnElementIsCorrect) {
   const Case test_case = softmax(Dtype::f32, 2);
   const ValueId y = test_case.graph.outputs()[0];

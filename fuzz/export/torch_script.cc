@@ -2,6 +2,7 @@
 // the results differ and which of them is right.
 #include "fuzz/export/script.h"
 #include "fuzz/export/torch_graph.h"
+#include "fuzz/export/torch_isolation.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -67,10 +68,10 @@ constexpr std::string_view kPlaced = R"(def placed(x, strides, offset, extent, a
 
 )";
 
-constexpr std::string_view kRun = R"(def compiled(backend, **options):
+constexpr std::string_view kRun = R"(def compiled(backend, then=run, **options):
     torch._dynamo.reset()
     with torch._inductor.config.patch(**options):
-        return run(torch.compile(graph, backend=backend))
+        return then(torch.compile(graph, backend=backend))
 
 
 def as_f64(x):
@@ -188,6 +189,10 @@ constexpr std::string_view kTaken[] = {"torch",
                                        "placed",
                                        "nan_without_keys",
                                        "function",
+                                       "both",
+                                       "show_kept",
+                                       "KEEPS",
+                                       "then",
                                        "outputs",
                                        "sources",
                                        "states"};
@@ -218,13 +223,14 @@ std::string run_text(const Case& test_case, const ScriptSources& sources, std::s
   return text + "    return results\n\n\n";
 }
 
+using Placed = std::pair<ValueId, ScriptVariable>;  // a source, and its data
+
 // A line for each source that has a memory layout.
-std::string placed_text(const Graph& graph, std::span<const ScriptVariable> sources) {
+std::string placed_text(const Graph& graph, std::span<const Placed> sources) {
   std::string text;
-  for (ValueId value = 0; value < graph.source_count(); ++value) {
+  for (const auto& [value, variable] : sources) {
     const auto& layout = graph.layout(value);
     if (!layout) continue;
-    const ScriptVariable& variable = sources[static_cast<size_t>(value)];
     const Strides strides = strides_of(*layout, graph.type(value).shape);
     const auto call = [&](const std::string& operand) {
       return "placed(" + operand + ", " + python_shape(strides.of_axes) + ", " +
@@ -256,8 +262,6 @@ Result<Exported> export_torch(const ExportSource& source) {
   Identifiers names(graph, std::move(taken));
   auto sources = script_sources(source, names);
   if (!sources) return Problem{sources.problem()};
-  auto data = script_data(sources->sources, source);
-  if (!data) return Problem{data.problem()};
   std::vector<ShownElement> shown = script_elements(source);
   // The intervals are of what their regions read: of nothing that PyTorch rounds itself.
   const auto& received = sources->received_values;
@@ -265,6 +269,17 @@ Result<Exported> export_torch(const ExportSource& source) {
                    [&](ValueId value) { return is_only_moved(graph, source.results->shown(), value); }))
     shown.clear();
   const std::vector<ValueId> returned = returned_values(graph, shown);
+  const auto isolation = isolation_script(source.test_case, *sources, returned, names);
+  std::vector<Placed> placed;
+  std::vector<ScriptVariable> variables = sources->sources;
+  for (size_t i = 0; i < variables.size(); ++i) placed.emplace_back(static_cast<ValueId>(i), variables[i]);
+  if (isolation) {
+    placed.insert(placed.end(), isolation->replaced.begin(), isolation->replaced.end());
+    for (const auto& [value, variable] : isolation->replaced) variables.push_back(variable);
+    variables.insert(variables.end(), isolation->keeps.begin(), isolation->keeps.end());
+  }
+  auto data = script_data(variables, source);
+  if (!data) return Problem{data.problem()};
 
   const TorchWriter writer(graph, names);
   std::vector<std::string> parameters;
@@ -276,14 +291,15 @@ Result<Exported> export_torch(const ExportSource& source) {
   if (!data->npz.empty())
     exported.text.replace(exported.text.find("import torch\n"), 0, "import numpy as np\n")
         .insert(exported.text.find("from math"), "import os\n");
-  const std::string layouts = placed_text(graph, sources->sources);
+  const std::string layouts = placed_text(graph, placed);
   if (!layouts.empty()) exported.text += kPlaced;
   exported.text += torch_definitions(writer.helpers()) + "def graph(" + comma_separated(parameters) + "):\n" +
                    writer.text() + "    return [" + comma_separated(names.of(returned)) + "]\n\n\n" +
                    run_text(source.test_case, *sources, returned) + std::string(kRun) +
-                   elements_text(graph, shown) +
+                   (isolation ? isolation->functions : "") + elements_text(graph, shown) +
                    labels_text(source.test_case, returned, sources->loops ? source.test_case.steps : 1) +
-                   data->lines + layouts + std::string(kMain);
+                   data->lines + layouts + (isolation ? isolation->lists : "") + std::string(kMain) +
+                   (isolation ? isolation->main : "");
   exported.data = std::move(data->npz);
   return exported;
 }

@@ -7,6 +7,7 @@
 #include "fuzz/base/clock.h"
 #include "fuzz/base/table.h"
 #include "fuzz/report/symptoms.h"
+#include "fuzz/run/metamorphic_case.h"
 #include "minimizer/edit.h"
 
 namespace fusesmith::fuzz {
@@ -77,6 +78,16 @@ bool both_give_wrong_values(const Verdict& a, const Verdict& b) {
          is_wrong_value(region_b->symptom);
 }
 
+// The case of a finding by the check isolation, with what was replaced in its policy: smaller graphs keep it,
+// where they would draw another. The same case for other findings.
+Case with_replacement(Case test_case, const Verdict& seen) {
+  const RegionVerdict* failing = seen.failing();
+  if (!failing || failing->symptom != Symptom::depends_on_neighbours) return test_case;
+  if (const auto replacement = replacement_of(test_case, seen))
+    test_case.policy.replaced = to_string(*replacement, test_case.graph);
+  return test_case;
+}
+
 std::string size_text(const Measure& measure) {
   return counted(measure.nodes, "node") + ", " + counted(measure.elements, "element");
 }
@@ -124,7 +135,9 @@ Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judgin
                                                [&](const Verdict& verdict) { latest = verdict; });
   options.fixed_graph |= has_fixed_graph(judging);
   if (on_other) options.on_other = [&](const std::string&, const Case& other) { on_other(latest, other); };
-  Shrunk shrunk{minimize(with_options(start, judging.options), fails, options, probe_of(seen.run)), {}};
+  Shrunk shrunk{minimize(with_replacement(with_options(start, judging.options), seen.run.verdict), fails,
+                         options, probe_of(seen.run)),
+                {}};
   const Stop hurry = [&] { return (stop && stop()) || seconds() >= kWithRuns * options.max_seconds; };
   shrunk.seen = reproduce(shrunk.result.test_case, signature, by_case, kMostTrials, hurry);
   return shrunk;

@@ -82,6 +82,25 @@ std::string details_section(const Verdict& verdict) {
          markdown_block(verdict.details, "text") + "\n";
 }
 
+// The row around the element that shows the failure, in both runs.
+std::string both_runs(const Verdict& verdict) {
+  const RegionVerdict* failing = verdict.failing();
+  if (!failing || failing->row.before.empty()) return "";
+  const BothRuns& row = failing->row;
+  const bool subset = failing->symptom == Symptom::depends_on_batch;
+  std::vector<std::string> heading{failing->worst.value}, before{subset ? "among all" : "before"},
+      after{subset ? failing->change + " alone" : "with " + failing->change};
+  for (size_t i = 0; i < row.before.size(); ++i) {
+    heading.push_back(index_text(unravelled(row.first + static_cast<int64_t>(i), failing->worst.shape)));
+    before.push_back(number_text(row.before[i]));
+    after.push_back(number_text(row.after[i]));
+  }
+  Table table(heading);
+  table.add(before);
+  table.add(after);
+  return "Both runs have to give the same bits here:\n\n" + table.markdown() + "\n";
+}
+
 std::string fails_and_passes(const FindingReport& report) {
   if (!report.neighbours && report.minimized)
     return "## Fails, passes\n\nNeighbours of the case were not judged, for want of time.\n\n";
@@ -239,8 +258,8 @@ std::string report_markdown(const FindingReport& report) {
   if (const std::string step = shown_step_text(verdict); !step.empty())
     text += markdown_escaped(step) + "\n\n";
   if (!report.known_issue.empty()) text += "Known issue: " + markdown_escaped(report.known_issue) + "\n\n";
-  text += details_section(verdict) + code_block(smallest) + "\n" + snippet_section(report, facts) +
-          commands_section(report) + fails_and_passes(report);
+  text += details_section(verdict) + both_runs(verdict) + code_block(smallest) + "\n" +
+          snippet_section(report, facts) + commands_section(report) + fails_and_passes(report);
   if (!facts.ruled_out.empty()) text += "## What was ruled out\n\n" + bullets(facts.ruled_out) + "\n";
   text += other_comparisons(facts) + environment_section(report.environment);
   text += "## Regions\n\nSignature: " + markdown_code(report.signature) + "\n\n" +

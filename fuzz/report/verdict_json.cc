@@ -32,6 +32,13 @@ Json to_json(const Resolution& resolution) {
           {"worst", json_number(resolution.worst)}};
 }
 
+Json to_json(const BothRuns& row) {
+  Json before = Json::array(), after = Json::array();
+  for (const double x : row.before) before.push_back(json_number(x));
+  for (const double x : row.after) after.push_back(json_number(x));
+  return {{"first", row.first}, {"before", before}, {"after", after}};
+}
+
 Json to_json(const std::vector<Diagnosis>& diagnoses) {
   Json json = Json::array();
   for (const Diagnosis& one : diagnoses)
@@ -67,6 +74,7 @@ Json to_json(const RegionVerdict& region) {
   if (!region.arithmetic.empty()) json["arithmetic"] = to_json(region.arithmetic);
   if (!region.alternatives.empty()) json["alternatives"] = to_json(region.alternatives);
   if (!region.change.empty()) json["change"] = region.change;
+  if (!region.row.before.empty()) json["row"] = to_json(region.row);
   if (region.unexplained) json["unexplained"] = true;
   return json;
 }

@@ -11,29 +11,23 @@
 namespace fusesmith::fuzz {
 namespace {
 
-enum class With : uint8_t { nan, infinities, huge, mixed, other_numbers };
-constexpr std::array<std::string_view, 5> kWithTexts = {"NaN", "infinities", "huge numbers",
-                                                        "NaN, infinities and huge numbers", "other numbers"};
-
-struct Block {
-  int64_t first = 0, count = 1;
-};
+using By = Replacement::By;
+constexpr std::array<std::string_view, 5> kByTexts = {"NaN", "infinities", "huge numbers",
+                                                      "NaN, infinities and huge numbers", "other numbers"};
 
 // The ends are read by mistake more often than what lies between them.
-Block draw_block(int64_t size, Choices& choices) {
-  Block block;
-  if (choices.flip(0.5)) block.count = choices.between(1, std::max<int64_t>(1, size / 2));
-  const int64_t last = size - block.count;
-  block.first = choices.flip(0.5) ? choices.pick({int64_t{0}, last}) : choices.between(0, last);
-  return block;
+void draw_places(int64_t size, Choices& choices, Replacement& drawn) {
+  if (choices.flip(0.5)) drawn.count = choices.between(1, std::max<int64_t>(1, size / 2));
+  const int64_t last = size - drawn.count;
+  drawn.first = choices.flip(0.5) ? choices.pick({int64_t{0}, last}) : choices.between(0, last);
 }
 
-double special(With with, Dtype dtype, int64_t number) {
+double special(By by, Dtype dtype, int64_t number) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double sign = number % 2 == 0 ? 1 : -1;
-  if (with == With::mixed) with = static_cast<With>(number / 2 % 3);
-  if (with == With::nan) return std::numeric_limits<double>::quiet_NaN();
-  return sign * (with == With::infinities ? infinity : max_finite(dtype) / 2);
+  if (by == By::mixed) by = static_cast<By>(number / 2 % 3);
+  if (by == By::nan) return std::numeric_limits<double>::quiet_NaN();
+  return sign * (by == By::inf ? infinity : max_finite(dtype) / 2);
 }
 
 // A number like those of the tensor, but not the one that is there. What is not finite stays.
@@ -51,31 +45,18 @@ Shape repeating_axes(const Input& input) {
   return axes;
 }
 
-Tensor replaced(const Tensor& x, const Input& input, int axis, Block block, With with) {
+Tensor replaced(const Tensor& x, const Input& input, int axis, const Replacement& replacement) {
   Tensor y = x;
   const int64_t size = x.type.shape[static_cast<size_t>(axis)];
   const int64_t run = strides_of(x.type.shape)[static_cast<size_t>(axis)];
   for (int64_t i = 0, number = 0; i < x.size(); ++i) {
     const int64_t place = i / run % size;
-    if (place < block.first || place >= block.first + block.count) continue;
-    y.set(i, with == With::other_numbers ? other_number(x, i) : special(with, x.type.dtype, number++));
+    if (place < replacement.first || place >= replacement.first + replacement.count) continue;
+    y.set(i,
+          replacement.by == By::other ? other_number(x, i) : special(replacement.by, x.type.dtype, number++));
   }
   repeat_elements(y, repeating_axes(input));
   return y;
-}
-
-std::string place_text(const std::string& name, int rank, int axis, Block block) {
-  std::string text = name + "[";
-  for (int i = 0; i < rank; ++i) {
-    text += i > 0 ? "," : "";
-    if (i != axis)
-      text += ":";
-    else if (block.count == 1)
-      text += std::to_string(block.first);
-    else
-      text += std::to_string(block.first) + ":" + std::to_string(block.first + block.count);
-  }
-  return text + "]";
 }
 
 // By input: the axis of the class that is replaced, -1 where there is none.
@@ -123,8 +104,7 @@ std::optional<Element> first_change(const Plan& plan, const Trace& before, const
 
 }  // namespace
 
-std::optional<Replaced> draw_replaced(const Graph& graph, const Inputs& inputs, bool foreign,
-                                      Choices& choices) {
+std::optional<Replacement> draw_replacement(const Graph& graph, bool foreign, Choices& choices) {
   std::vector<std::pair<AxisClass, std::vector<int>>> candidates;
   std::vector<int> weights;
   for (AxisClass& axes : axis_classes(graph)) {
@@ -136,19 +116,31 @@ std::optional<Replaced> draw_replaced(const Graph& graph, const Inputs& inputs, 
   }
   if (candidates.empty()) return std::nullopt;
   const auto& [axes, by_input] = candidates[choices.weighted(weights)];
-  const Block block = draw_block(axes.size, choices);
+  const auto at = std::find_if(by_input.begin(), by_input.end(), [](int axis) { return axis >= 0; });
+  Replacement drawn{graph.name(static_cast<ValueId>(at - by_input.begin())), *at};
+  draw_places(axes.size, choices, drawn);
   const bool finite = axes.fixed && (foreign || choices.flip(0.5));
-  const With with = finite ? With::other_numbers : static_cast<With>(choices.below(kWithTexts.size()));
+  drawn.by = finite ? By::other : static_cast<By>(choices.below(kByTexts.size()));
+  return drawn;
+}
+
+Replaced replaced_inputs(const Graph& graph, const Inputs& inputs, const Replacement& replacement) {
   Replaced result{inputs, ""};
-  for (size_t i = 0; i < by_input.size(); ++i) {
-    const int axis = by_input[i];
-    if (axis < 0) continue;
-    const auto v = static_cast<ValueId>(i);
-    result.inputs[i] =
-        std::make_shared<const Tensor>(replaced(*inputs[i], graph.inputs()[i], axis, block, with));
-    result.change +=
-        (result.change.empty() ? std::string(kWithTexts[static_cast<size_t>(with)]) + " in " : ", ") +
-        place_text(graph.name(v), graph.type(v).rank(), axis, block);
+  const ValueAxis own{*graph.find(replacement.input), replacement.axis};
+  for (const AxisClass& axes : axis_classes(graph)) {
+    if (std::find(axes.axes.begin(), axes.axes.end(), own) == axes.axes.end()) continue;
+    const std::vector<int> by_input = replaced_axes(graph, axes);
+    for (size_t i = 0; i < by_input.size(); ++i) {
+      const int axis = by_input[i];
+      if (axis < 0) continue;
+      result.inputs[i] =
+          std::make_shared<const Tensor>(replaced(*inputs[i], graph.inputs()[i], axis, replacement));
+      const auto v = static_cast<ValueId>(i);
+      result.change +=
+          result.change.empty() ? std::string(kByTexts[static_cast<size_t>(replacement.by)]) + " in " : ", ";
+      result.change +=
+          graph.name(v) + graph::place_text(graph.type(v).rank(), axis, replacement.first, replacement.count);
+    }
   }
   return result;
 }
@@ -188,7 +180,8 @@ MetamorphicCheck check_isolation(Program& program, const Graph& graph, const Tra
                    changed->element,
                    before.values[at]->value(changed->element),
                    after->values[at]->value(changed->element),
-                   replaced.change};
+                   replaced.change,
+                   row_of(*before.values[at], *after->values[at], changed->element)};
   return result;
 }
 

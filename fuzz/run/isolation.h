@@ -9,8 +9,13 @@
 
 #include "fuzz/run/metamorphic.h"
 #include "fuzz/run/reach.h"
+#include "graph/replacement.h"
 
 namespace fusesmith::fuzz {
+
+// Of a graph without states; nothing where no float input has an axis of two elements or more. `foreign`: an
+// executor that may hide keys by adding -inf to their scores, so that what masks hide has to stay finite.
+std::optional<Replacement> draw_replacement(const Graph& graph, bool foreign, Choices& choices);
 
 struct Replaced {
   Inputs inputs;
@@ -18,10 +23,8 @@ struct Replaced {
   std::string change;
 };
 
-// Of a graph without states; nothing where no float input has an axis of two elements or more. `foreign`: an
-// executor that may hide keys by adding -inf to their scores, so that what masks hide has to stay finite.
-std::optional<Replaced> draw_replaced(const Graph& graph, const Inputs& inputs, bool foreign,
-                                      Choices& choices);
+// Of the input that the replacement names, and of all that share its axis.
+Replaced replaced_inputs(const Graph& graph, const Inputs& inputs, const Replacement& replacement);
 
 // Whether an output of the plan has elements that are not reached.
 bool leaves_any(const Plan& plan, const Reach& reach);

@@ -25,11 +25,12 @@ TEST_P(Isolation, RowsKeepTheirBitsBesideOthers) {
     const Inputs inputs = inputs_of(graph, 4);
     const Trace before = program->run(inputs);
     for (int i = 0; i < 4; ++i) {
-      const auto replaced = draw_replaced(graph, inputs, false, choices);
-      if (!replaced) continue;
-      const Reach reach = reach_of(graph, inputs, replaced->inputs);
+      const auto replacement = draw_replacement(graph, false, choices);
+      if (!replacement) continue;
+      const Replaced replaced = replaced_inputs(graph, inputs, *replacement);
+      const Reach reach = reach_of(graph, inputs, replaced.inputs);
       if (!leaves_any(program->plan(), reach)) continue;
-      const MetamorphicCheck check = check_isolation(*program, graph, before, *replaced, reach);
+      const MetamorphicCheck check = check_isolation(*program, graph, before, replaced, reach);
       EXPECT_FALSE(check.broken) << graph.name(check.broken->value) << "[" << check.broken->element << "] is "
                                  << check.broken->second << " with " << check.broken->change;
       ++checked;
@@ -88,15 +89,19 @@ TEST(IsolationDraws, ReplaceOneAxisInEveryInputThatHasIt) {
   Choices choices(3, 0, 0);
   int rows = 0, columns = 0;
   for (int i = 0; i < 40; ++i) {
-    const auto replaced = draw_replaced(graph, inputs, false, choices);
-    ASSERT_TRUE(replaced);
-    const bool row = replaced->inputs[1] == inputs[1];
+    const auto replacement = draw_replacement(graph, false, choices);
+    ASSERT_TRUE(replacement);
+    const Replaced replaced = replaced_inputs(graph, inputs, *replacement);
+    const auto read = graph::parse_replacement(to_string(*replacement, graph), graph);
+    ASSERT_TRUE(read) << read.problem();
+    EXPECT_EQ(*read, *replacement);
+    const bool row = replaced.inputs[1] == inputs[1];
     (row ? rows : columns) += 1;
     int64_t changed = 0;
-    for (int64_t at = 0; at < 24; ++at) changed += replaced->inputs[0]->value(at) != inputs[0]->value(at);
-    EXPECT_EQ(changed % (row ? 6 : 4), 0) << replaced->change;
-    EXPECT_GT(changed, 0) << replaced->change;
-    EXPECT_LT(changed, 24) << replaced->change;
+    for (int64_t at = 0; at < 24; ++at) changed += replaced.inputs[0]->value(at) != inputs[0]->value(at);
+    EXPECT_EQ(changed % (row ? 6 : 4), 0) << replaced.change;
+    EXPECT_GT(changed, 0) << replaced.change;
+    EXPECT_LT(changed, 24) << replaced.change;
   }
   EXPECT_GT(rows, 5);
   EXPECT_GT(columns, 5);
@@ -109,7 +114,7 @@ TEST(IsolationDraws, LeaveScalarsAndRepeatedAxesAlone) {
   b.output(b.node(Relu{}, {b.input(repeated)}));
   const Graph graph = *b.build();
   Choices choices(3, 0, 0);
-  EXPECT_FALSE(draw_replaced(graph, inputs_of(graph, 1), false, choices));
+  EXPECT_FALSE(draw_replacement(graph, false, choices));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "graph/expand.h"
 #include "graph/json_place.h"
 #include "graph/json_strict.h"
+#include "graph/replacement.h"
 #include "oracle/judge.h"
 
 namespace fusesmith::fuzz {
@@ -120,6 +121,10 @@ std::optional<Problem> unknown_deviation(const Expect& expect, const Graph& grap
 
 std::optional<Problem> unknown_name(const Case& test_case) {
   if (auto problem = unknown_policy_name(test_case.policy)) return problem;
+  if (const std::string& replaced = test_case.policy.replaced; !replaced.empty()) {
+    const auto read = graph::parse_replacement(replaced, test_case.graph);
+    if (!read) return Problem{"policy.replaced: " + read.problem() + ", got \"" + shortened(replaced) + "\""};
+  }
   if (!test_case.expect) return {};
   const Expect& expect = *test_case.expect;
   if (auto problem = unknown_backend(expect)) return problem;

@@ -131,6 +131,25 @@ TEST(KnownNames, MetamorphicChecksAreKnownByName) {
 }
 
 // What the reviewer of a CI log must see: exit 1, one line, the place.
+TEST(KnownNames, WhatIsReplacedIsInTheGraph) {
+  Case test_case = named_case();
+  const auto problem_with = [&](const char* replaced) {
+    test_case.policy.replaced = replaced;
+    return problem_of(test_case);
+  };
+  EXPECT_EQ(problem_with("x[2,:] = nan"), "");
+  EXPECT_EQ(problem_with("x[:,0:6] = other"), "");
+  EXPECT_EQ(problem_with("y[2,:] = nan"),
+            "policy.replaced: the graph has no such input of floats, got \"y[2,:] = nan\"");
+  EXPECT_THAT(problem_with("p[2,:] = nan"), HasSubstr("no such input")) << "a value of a node";
+  for (const char* outside : {"x[3,:] = nan", "x[2:4,:] = nan", "x[2:2,:] = nan"})
+    EXPECT_THAT(problem_with(outside), HasSubstr("not within the axis, whose size is 3")) << outside;
+  for (const char* wrong :
+       {"x", "x[2,:]", "x[2,:] = one", "x[2] = nan", "x[2,3] = nan", "x[:,:] = nan", "x[,] = nan",
+        "x[-1,:] = nan", "x[2,:,:] = nan", "[2,:] = nan", "x] = nan[", "x[99999999999999999999,:] = nan"})
+    EXPECT_THAT(problem_with(wrong), HasSubstr("policy.replaced: ")) << wrong;
+}
+
 TEST(KnownNames, EveryCommandRefusesThem) {
   const TemporaryFolder folder;
   Case test_case = named_case();

@@ -37,14 +37,20 @@ struct ScaledRuns {
 // not, nothing is compared.
 MetamorphicCheck check_scaling(const Plan& plan, const Graph& graph, const ScaledRuns& own,
                                const ScaledRuns& unfused, const Scaling& scaling);
-// `before` is the program's own trace of the inputs. An exchange that is not bit_for_bit is refused: such
-// runs are judged within bounds instead.
+// `before` is the program's own trace of the inputs. For an exchange that is bit_for_bit, or that the program
+// promises (promises_all_positions).
 MetamorphicCheck check_exchange(Program& program, const Graph& graph, const Trace& before,
                                 const Exchange& exchange, const std::vector<int64_t>& places);
+
+// Up to eight elements along the last axis, the given one among them.
+BothRuns row_of(const Tensor& before, const Tensor& after, int64_t element);
 
 // Nothing where a worker's program refuses the inputs by an exception: it need not take NaN, infinities or
 // other shapes, and that says nothing of its results.
 std::optional<Trace> run_unless_refused(Program& program, const Inputs& inputs);
+
+// Whether every region of the plan is position invariant by its contract.
+bool promises_all_positions(const Plan& plan);
 
 // Whether the plan's softmax and attention regions all add up rows in a stated order. One that does not (in
 // cuDNN) may walk a row by where it starts, so that exchanged rows need not keep their bits.

@@ -16,7 +16,6 @@ constexpr uint64_t kScalingDraws = 1, kExchangeDraws = 2, kIsolationDraws = 3,
                    kSubsetDraws = 4;  // sequences of choices, beside the case's seed
 constexpr int kMostDraws = 8;
 constexpr size_t kMostExchanges = 4;
-constexpr int kReplacements = 1;
 constexpr size_t kMostReductions = 4;
 
 // No element keeps its place.
@@ -79,15 +78,18 @@ class Checks {
 
   void exchange() {
     Choices choices(case_.seed, 0, kExchangeDraws);
-    std::vector<Exchange> exchanges = exchanges_of(case_.graph);
-    std::erase_if(exchanges, [](const Exchange& exchange) { return !exchange.bit_for_bit; });
-    exchanges.resize(std::min(exchanges.size(), kMostExchanges));
+    std::vector<Exchange> all = exchanges_of(case_.graph), exchanges;
+    const auto promised_by_all = std::stable_partition(
+        all.begin(), all.end(), [](const Exchange& exchange) { return exchange.bit_for_bit; });
+    exchanges.assign(all.begin(), std::min(promised_by_all, all.begin() + kMostExchanges));
+    for (auto other = promised_by_all; other != all.end(); ++other) {
+      // The rows of the first input, not the columns of a weight.
+      if (other->axes[0] >= 0 && exchanges.size() < 2 * kMostExchanges) exchanges.push_back(*other);
+    }
     for (const Exchange& exchange : exchanges) {
       const std::vector<int64_t> places = draw_places(exchange.size, choices);
       for (const Subject& subject : subjects_) {
-        // A worker promises no order: a kernel may sum its last rows in another one than the others.
-        if (worker_kind(run_.verdict.of(subject.role).backend)) continue;
-        if (!promises_exchanged_bits(case_.graph, subject.program.plan())) continue;
+        if (!promises(subject, exchange)) continue;
         add("exchange", subject,
             check_exchange(subject.program, case_.graph, subject.trace, exchange, places));
       }
@@ -95,21 +97,16 @@ class Checks {
   }
 
   void isolation() {
-    Choices choices(case_.seed, 0, kIsolationDraws);
+    const auto replacement = replacement_of(case_, run_.verdict);
+    if (!replacement) return;
     const auto known = run_.baseline_trace.values.begin();
     const Inputs inputs(known, known + std::ssize(case_.graph.inputs()));
-    const bool foreign = std::any_of(std::begin(subjects_), std::end(subjects_), [&](const Subject& subject) {
-      return worker_kind(run_.verdict.of(subject.role).backend) != nullptr;
-    });
-    for (int i = 0; i < kReplacements; ++i) {
-      const auto replaced = draw_replaced(case_.graph, inputs, foreign, choices);
-      if (!replaced) return;
-      const Reach reach = reach_of(case_.graph, inputs, replaced->inputs);
-      for (const Subject& subject : subjects_) {
-        if (!leaves_any(subject.program.plan(), reach)) continue;
-        add("isolation", subject,
-            check_isolation(subject.program, case_.graph, subject.trace, *replaced, reach));
-      }
+    const Replaced replaced = replaced_inputs(case_.graph, inputs, *replacement);
+    const Reach reach = reach_of(case_.graph, inputs, replaced.inputs);
+    for (const Subject& subject : subjects_) {
+      if (!leaves_any(subject.program.plan(), reach)) continue;
+      add("isolation", subject,
+          check_isolation(subject.program, case_.graph, subject.trace, replaced, reach));
     }
   }
 
@@ -128,6 +125,14 @@ class Checks {
   }
 
  private:
+  // A worker promises nothing unless it says so: a kernel may sum its last rows in another order than the
+  // others.
+  bool promises(const Subject& subject, const Exchange& exchange) const {
+    const Plan& plan = subject.program.plan();
+    if (worker_kind(run_.verdict.of(subject.role).backend)) return promises_all_positions(plan);
+    return exchange.bit_for_bit && promises_exchanged_bits(case_.graph, plan);
+  }
+
   void add(const char* name, const Subject& subject, const MetamorphicCheck& check) {
     ++run_.metamorphic[name];
     if (check.broken)
@@ -146,6 +151,16 @@ bool asks_for(const Case& test_case, std::string_view check) {
 }
 
 }  // namespace
+
+std::optional<Replacement> replacement_of(const Case& test_case, const Verdict& verdict) {
+  if (!test_case.policy.replaced.empty()) {
+    const auto given = graph::parse_replacement(test_case.policy.replaced, test_case.graph);
+    return given ? std::optional(*given) : std::nullopt;
+  }
+  const bool foreign = worker_kind(verdict.baseline.backend) || worker_kind(verdict.candidate.backend);
+  Choices choices(test_case.seed, 0, kIsolationDraws);
+  return draw_replacement(test_case.graph, foreign, choices);
+}
 
 void check_metamorphic(const Case& test_case, const CompilePart& compile, CaseRun& run) {
   const bool fixed = !test_case.graph.states().empty() || !test_case.stand_ins.empty();

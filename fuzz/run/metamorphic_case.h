@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fuzz/run/run_case.h"
+#include "graph/replacement.h"
 
 namespace fusesmith::fuzz {
 
@@ -13,5 +14,9 @@ namespace fusesmith::fuzz {
 // `compile`: a program for a graph on one of the run's backends, null where it cannot.
 using CompilePart = std::function<std::unique_ptr<Program>(const Graph& graph, BackendRole role)>;
 void check_metamorphic(const Case& test_case, const CompilePart& compile, CaseRun& run);
+
+// What the check isolation replaces: as the policy says, or drawn; nothing where no input has such an axis.
+// `verdict` names the backends, of which workers get other data (draw_replacement).
+std::optional<Replacement> replacement_of(const Case& test_case, const Verdict& verdict);
 
 }  // namespace fusesmith::fuzz

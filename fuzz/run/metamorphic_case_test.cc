@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "backends/rewrite/matching/example_graph.h"
 #include "fuzz/report/verdict_text.h"
 #include "fuzz/run/backends.h"
@@ -92,6 +94,30 @@ TEST(MetamorphicCase, ARowOfAnotherBatchIsFoundByIsolationWhereDataHidesIt) {
     EXPECT_FALSE(judged_with_checks(test_case).verdict.finding);
   }
   EXPECT_GT(found, 2);
+}
+
+// Every batch element reads the mask of the first one.
+TEST(MetamorphicCase, WhatThePolicyNamesIsReplaced) {
+  if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
+  ExampleGraph g(Dtype::f32);
+  const ValueId q = g.tensor("q", {3, 2, 4}), k = g.tensor("k", {3, 5, 4}), v = g.tensor("v", {3, 5, 4});
+  Case test_case;
+  test_case.graph = g.outputs(
+      g.node(Sdpa{.mask = Sdpa::Mask::additive}, q, k, v, g.tensor("mask", {3, 2, 5}, Constant{0})));
+  test_case.policy.metamorphic = {"isolation"};
+  const auto verdict_with = [&](const char* replaced) {
+    test_case.policy.replaced = replaced;
+    return judged_with_checks(test_case, "mask_batch_index_dropped").verdict;
+  };
+  const Verdict verdict = verdict_with("q[0,:,:] = nan");
+  EXPECT_EQ(verdict.signature_text(), "defect-cpu_fused-sdpa-f32-depends_on_neighbours");
+  EXPECT_THAT(sentence(verdict), HasSubstr("with NaN in q[0,:,:], k[0,:,:], v[0,:,:], mask[0,:,:]"));
+  const BothRuns& row = verdict.failing()->row;
+  EXPECT_EQ(row.before.size(), 4);
+  EXPECT_EQ(row.before[static_cast<size_t>(verdict.failing()->worst.element - row.first)],
+            verdict.failing()->worst.want);
+  EXPECT_TRUE(std::isnan(row.after[0]));
+  EXPECT_FALSE(verdict_with("mask[1:3,:,:] = nan").finding) << "nobody reads these masks";
 }
 
 TEST(MetamorphicCase, AFindingOfTheJudgeComesFirst) {

@@ -110,6 +110,10 @@ Disagreement differing(const Tensor& whole, const Tensor& wanted, const Tensor& 
   found.first = wanted.value(i);
   found.second = got.value(i);
   found.change = subset.kept;
+  if (axis + 1 < std::ssize(got.type.shape)) {  // rows are kept as a whole
+    found.row = row_of(wanted, got, i);
+    found.row.first += found.element - i;
+  }
   return found;
 }
 

@@ -36,6 +36,7 @@ KINDS = {
     "fills": ("a kind of data or a list of kinds", lambda value: value is None or (is_texts(value) and len(value))),
     "inputs": ("a number of inputs", lambda value: value is None or is_integer(value)),
     "batch_invariant": ("True or False", lambda value: isinstance(value, bool)),
+    "position_invariant": ("True or False", lambda value: isinstance(value, bool)),
     "rank": ("a number of axes", lambda value: value is None or is_integer(value)),
     "run_timeout": ("a number of seconds", is_positive),
     "time_limit": ("a number of seconds", is_positive),

@@ -21,8 +21,8 @@ MOST_ROUNDS = 5  # in which what a kernel does not take is found
 
 
 def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz", runs=200, policy=None, seed=1, *,
-          fills=None, inputs=None, rank=None, repeat=1000, batch_invariant=False, run_timeout=10, time_limit=600,
-          keep=None, baseline="cpu", sample="auto", **attributes):
+          fills=None, inputs=None, rank=None, repeat=1000, batch_invariant=False, position_invariant=False,
+          run_timeout=10, time_limit=600, keep=None, baseline="cpu", sample="auto", **attributes):
     """Judges `fn` in a child process; returns a Result, which is printed as a report.
 
     fn                    a function at the top level of a .py file, a text FILE.py:FUNCTION, or plugin:PATH.so, a
@@ -38,6 +38,7 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
                           seconds at most: each call has to give the same bits
     batch_invariant       a row has to have the same bits among fewer rows, as far as axes are independent; a function
                           that is not is a finding ("depends on the batch")
+    position_invariant    a row has to have the same bits at another place among the others
     rank                  how many axes the first input of an op has (default: drawn; a number of axes for which `fn`
                           always raises is left out)
     run_timeout           seconds that one call of `fn` may take
@@ -50,13 +51,15 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
     if os.environ.get("FUSESMITH_JUDGING"):
         raise JudgedAtImport('this process imports the kernel: call judge under if __name__ == "__main__"')
     check_arguments(policy=policy, runs=runs, sample=sample, repeat=repeat, seed=seed, dtypes=dtypes, fills=fills,
-                    inputs=inputs, rank=rank, batch_invariant=batch_invariant, run_timeout=run_timeout,
-                    time_limit=time_limit, baseline=baseline, keep=keep)
+                    inputs=inputs, rank=rank, batch_invariant=batch_invariant, position_invariant=position_invariant,
+                    run_timeout=run_timeout, time_limit=time_limit, baseline=baseline, keep=keep)
     kernel, dtypes = find_kernel(fn), check_dtypes(dtypes)
+    given = {"batch_invariant": batch_invariant, "position_invariant": position_invariant}
+    declared = tuple(name for name, is_given in given.items() if is_given)
     how = replay.How(kernel.candidate, baseline, policy, run_timeout, str(sample), kernel.identity,
-                     folders=kernel.folders, batch_invariant=batch_invariant)
-    if batch_invariant and isinstance(kernel, Plugin):
-        raise Error("batch_invariant is for Python functions")
+                     folders=kernel.folders, declared=declared)
+    if declared and isinstance(kernel, Plugin):
+        raise Error(f"{declared[0]} is for Python functions")
     binary()
     if not isinstance(kernel, Plugin):
         check_interpreter()
@@ -120,11 +123,11 @@ class Drawn:
 def run_cases(folder, subject, drawn, how, time_limit):
     """The cases, what the program says of each, why it was not given for all and how many are no valid graphs, and what
     it says of one of them that is run again at the end, with many calls of the kernel in place of one."""
-    policy = {"metamorphic": ["subset"]} if how.batch_invariant else None
+    policy = {"metamorphic": [replay.INVARIANCES[name][1] for name in how.declared]} if how.declared else None
     cases = write_cases(folder, subject, drawn.dtypes, drawn.shapes, drawn.runs, drawn.seed, policy, drawn.fills,
                         drawn.memory, drawn.refused)
     # Subsets are further graphs, after which the worker would not know the last case.
-    repeats = drawn.repeat and not how.batch_invariant
+    repeats = drawn.repeat and "batch_invariant" not in how.declared
     middle = sorted((case.elements, case.path) for case in cases)[len(cases) // 2][1] if repeats else None
     last = os.path.join(folder, LAST)
     if middle:

@@ -24,6 +24,11 @@ LAST_WORDS = 2  # seconds that the program has to end after it was asked to
 SKIPPED = re.compile(r": skipped \d+ other files?$")  # what replay says of a folder, which is no problem of a case
 
 
+# What a function may declare: the variable that tells its worker, and the metamorphic check that it has to pass.
+INVARIANCES = {"batch_invariant": ("FUSESMITH_BATCH_INVARIANT", "subset"),
+               "position_invariant": ("FUSESMITH_POSITION_INVARIANT", "exchange")}
+
+
 @dataclass(frozen=True)
 class How:
     """What the program is to judge cases with."""
@@ -36,8 +41,13 @@ class How:
     identity: str | None = None  # of the function: the worker refuses another one of its name
     repeat: int = 0  # calls of a Python function, on the inputs of the first call, that have to give the same bits
     repeat_from: int = 0  # after so many cases of one process
-    batch_invariant: bool = False  # declared for the function
+    declared: tuple = ()  # those of INVARIANCES that the function declares
     folders: tuple = ()  # where the worker finds the modules that the kernel's file imports
+
+    @property
+    def declarations(self):
+        """The variables by which the worker knows what is declared."""
+        return [INVARIANCES[name][0] for name in self.declared]
 
     @property
     def repeat_seconds(self):
@@ -56,7 +66,7 @@ class How:
                 **({VARIABLE: self.identity} if self.identity else {}),
                 **({"FUSESMITH_REPEAT": str(self.repeat), "FUSESMITH_REPEAT_SECONDS": f"{self.repeat_seconds:g}"}
                    if self.repeat else {}),
-                **({"FUSESMITH_BATCH_INVARIANT": "1"} if self.batch_invariant else {}),
+                **dict.fromkeys(self.declarations, "1"),
                 **({"FUSESMITH_REPEAT_FROM": str(self.repeat_from)} if self.repeat_from else {})}
 
 

@@ -8,6 +8,7 @@ from .program import environment, interpreter
 PRINTED = re.compile(r"^print\(([\w.]+)\((.*)\)\)$", re.MULTILINE)
 RUN_SECONDS = 30
 USED_AGAIN, OTHER_BITS = "returns memory that it uses again", "on the same inputs gave other bits"
+NEIGHBOURS = "depends on elements that it is not computed from"
 
 
 def shown_snippet(snippet, result, flaky, folders):
@@ -24,6 +25,9 @@ def shown_snippet(snippet, result, flaky, folders):
                  "print(first)  # the second call changes it"]
         made = snippet[:call.start()] + "\n".join(lines)
         return made if prints_two_values(made, folders) else ""
+    if NEIGHBOURS in result.sentence:
+        return (f"{snippet}\n# element {result.element} of {result.value} is {result.other!r} in the first result, and "
+                f"{result.got!r} in the second one")
     return "" if result.value is not None and result.allowed is None else snippet
 
 

@@ -9,7 +9,7 @@ from .errors import Error
 from .graph import Graph
 
 JUDGE = ("dtypes", "shapes", "runs", "policy", "seed", "fills", "inputs", "run_timeout", "time_limit", "keep",
-         "baseline", "sample", "rank", "batch_invariant")
+         "baseline", "sample", "rank", "batch_invariant", "position_invariant")
 LEADING = ("A", "B", "C")
 MILD_WEIGHT = {"normal": {"mean": 1, "stddev": 0.1}}
 

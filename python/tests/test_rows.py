@@ -17,6 +17,8 @@ class Rows(unittest.TestCase):
         self.assertIn("depends on elements that it is not computed from", result.sentence)
         self.assertIn(" in x[", result.sentence)
         self.assertNotEqual(result.got, result.other)
+        self.assertEqual(result.snippet.count("print("), 2, result.snippet)
+        self.assertIn("in the first result, and ", result.snippet)
 
     def test_an_order_by_the_number_of_rows_is_lawful_unless_it_is_declared(self):
         how = {"runs": 40, "fills": ["normal"], "dtypes": ["f32"], "rank": 2, "axes": [-1],
@@ -27,8 +29,19 @@ class Rows(unittest.TestCase):
         self.assertIn("is batch invariant by its contract, but ", result.sentence)
         self.assertTrue(result.repro.startswith("FUSESMITH_BATCH_INVARIANT=1 "), result.repro)
 
-    def test_a_kernel_of_single_rows_is_batch_invariant(self):
-        result = fusesmith.judge(kernel("softmax"), "softmax", runs=40, batch_invariant=True)
+    def test_an_order_by_the_place_is_lawful_unless_it_is_declared(self):
+        how = {"runs": 40, "fills": ["normal"], "dtypes": ["f32"], "rank": 2, "axes": [-1],
+               "shapes": {"A": [3, 7, 20], "D": [33, 100]}}
+        self.assertTrue(fusesmith.judge(kernel("sum_by_place"), "reduce_sum", **how).ok)
+        result = fusesmith.judge(kernel("sum_by_place"), "reduce_sum", position_invariant=True, **how)
+        self.assertFalse(result.ok)
+        self.assertIn("does not change as required if elements along a batch axis are exchanged", result.sentence)
+        self.assertTrue(result.repro.startswith("FUSESMITH_POSITION_INVARIANT=1 "), result.repro)
+        self.assertTrue(fusesmith.judge(kernel("sum_by_number_of_rows"), "reduce_sum", position_invariant=True,
+                                        **how).ok)
+
+    def test_a_kernel_of_single_rows_is_invariant(self):
+        result = fusesmith.judge(kernel("softmax"), "softmax", runs=40, batch_invariant=True, position_invariant=True)
         self.assertEqual(result.findings, 0, str(result))
 
 
