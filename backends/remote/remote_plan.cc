@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kLargestError = 0x1p14;  // of a function, in units of 2^-24: relative 2^-10
+constexpr double kLargestError = 0x1p16;  // in units of 2^-24: relative 2^-8, as of sums in bf16
 constexpr int kMostRoundedInside = 4;
 
 struct Refused {
@@ -51,7 +51,7 @@ Arithmetic parse_arithmetic(const Json& json, const std::string& place, Arithmet
     const auto flag = oracle::arithmetic_flags().find(key);
     if (function != oracle::function_errors().end()) {
       if (!value.is_number() || !(value >= 0.0) || !(value <= kLargestError))
-        refuse(place + "." + key, "expected a number between 0 and 2^14, in units of 2^-24");
+        refuse(place + "." + key, "expected a number between 0 and 2^16, in units of 2^-24");
       arithmetic.*function->second = value.get<double>();
     } else if (flag != oracle::arithmetic_flags().end()) {
       if (!value.is_boolean()) refuse(place + "." + key, "expected true or false");

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "oracle/known_arithmetic.h"
+
 namespace fusesmith::backends {
 namespace {
 
@@ -74,6 +76,25 @@ TEST(RemotePlan, TellsWhatAContractGrants) {
             "div 2.5, exp 20 (units of 2^-24), tf32, variance moments");
   EXPECT_EQ(granted(Json::object({{"exp", 20}}), Json::object({{"gelu", Json::object({{"erf", 9}})}})),
             "exp 20 (units of 2^-24); gelu: erf 9, exp 20 (units of 2^-24)");
+}
+
+// "arithmetic = {"sum": 65536}", as verdicts suggest it to the writer of a function.
+TEST(RemotePlan, TakesWhatDiagnosesDeclare) {
+  int declared = 0;
+  for (const oracle::KnownArithmetic& known : oracle::known_arithmetics()) {
+    std::string text = known.diagnosis.declaration;
+    if (text.empty()) continue;
+    for (const auto& [from, to] : {std::pair("True", "true"), std::pair("OP", "\"softmax\"")}) {
+      for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + 1))
+        text.replace(at, std::string_view(from).size(), to);
+    }
+    const size_t equals = text.find(" = ");
+    ASSERT_NE(equals, std::string::npos) << text;
+    const auto plan = parse({{text.substr(0, equals), Json::parse(text.substr(equals + 3))}});
+    EXPECT_TRUE(plan.ok()) << known.diagnosis.declaration << ": " << plan.problem();
+    ++declared;
+  }
+  EXPECT_GT(declared, 20);
 }
 
 TEST(RemotePlan, RefusesWhatThePageDoesNotAllow) {
