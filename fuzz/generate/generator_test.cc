@@ -11,7 +11,7 @@
 namespace fusesmith::fuzz {
 namespace {
 
-constexpr int kGeneratorCases = 4000;  // the rarest guard refuses in one of 800
+constexpr int kGeneratorCases = 8000;  // the rarest guard refuses in one of 1,000
 
 // One walk over the first cases of a campaign serves most tests below.
 struct GeneratorWalk {

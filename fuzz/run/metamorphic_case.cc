@@ -78,14 +78,15 @@ class Checks {
 
   void exchange() {
     Choices choices(case_.seed, 0, kExchangeDraws);
-    std::vector<Exchange> all = exchanges_of(case_.graph), exchanges;
-    const auto promised_by_all = std::stable_partition(
-        all.begin(), all.end(), [](const Exchange& exchange) { return exchange.bit_for_bit; });
-    exchanges.assign(all.begin(), std::min(promised_by_all, all.begin() + kMostExchanges));
-    for (auto other = promised_by_all; other != all.end(); ++other) {
-      // The rows of the first input, not the columns of a weight.
-      if (other->axes[0] >= 0 && exchanges.size() < 2 * kMostExchanges) exchanges.push_back(*other);
+    const std::vector<Exchange> all = exchanges_of(case_.graph);
+    std::vector<Exchange> exchanges, of_rows;
+    for (const Exchange& exchange : all) {
+      // Of products only the rows of the first input, not the columns of a weight.
+      if (!exchange.bit_for_bit && exchange.axes[0] < 0) continue;
+      std::vector<Exchange>& kind = exchange.bit_for_bit ? exchanges : of_rows;
+      if (kind.size() < kMostExchanges) kind.push_back(exchange);
     }
+    exchanges.insert(exchanges.end(), of_rows.begin(), of_rows.end());
     for (const Exchange& exchange : exchanges) {
       const std::vector<int64_t> places = draw_places(exchange.size, choices);
       for (const Subject& subject : subjects_) {
