@@ -217,9 +217,11 @@ def select(g, given):
 @lowers("chunk", "split", "split_with_sizes")
 def split(g, given):
     axis, start, parts = given.dim, 0, []
-    for shape in g.shapes:
-        size = shape[axis]
-        parts.append(g.op("slice", given.self, axis=axis, start=start, stop=start + size))
+    for meta in g.meta:
+        size = meta.shape[axis]
+        whole = tuple(meta.shape) == g.shape_of(given.self)
+        parts.append(given.self if whole else
+                     g.op("slice", given.self, axis=axis, start=start, stop=start + size, meta=meta))
         start += size
     return tuple(parts)
 

@@ -6,8 +6,11 @@ import logging
 from .aten import LOWERINGS, Given
 from .errors import Error
 from .graph import Graph, Type
+from .ops import description
+from .vocabulary import FLOATS
 
 PLAIN = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32", "bool": "bool"}
+MASKS = {"where": 0, "masked_fill": 1, "sdpa": 3}  # the operand that is a mask
 
 
 def torch_dtypes(torch):
@@ -44,12 +47,25 @@ class Lowering:
     def shapes(self):
         return [tuple(meta.shape) for meta in self.meta]
 
-    def op(self, op, *inputs, **attributes):
+    def op(self, op, *inputs, meta=None, **attributes):
+        """`meta`: of the result, where it is not that of the call."""
+        self.check_dtypes(op, inputs)
         made = getattr(self.graph, op)(*inputs, **attributes)
         for name in (made,) if isinstance(made, str) else made:
-            meta = self.meta[0] if isinstance(self.meta, (list, tuple)) else self.meta
-            self.metas.setdefault(name, meta)
+            own = self.meta[0] if isinstance(self.meta, (list, tuple)) else self.meta
+            self.metas.setdefault(name, own if meta is None else meta)
         return made
+
+    def check_dtypes(self, op, inputs):
+        """Ops compute with floats, but for masks and for what is only moved."""
+        if op == "cast" or description(op)["class"] == "movement":
+            return
+        for position, value in enumerate(inputs):
+            dtype = self.dtype_of(value) if value in self.metas else "f32"
+            if dtype not in FLOATS and not (dtype == "bool" and MASKS.get(op) == position):
+                raise Error(f"{op} of {dtype} has no counterpart")
+            if dtype != "bool" and op in ("where", "masked_fill") and MASKS[op] == position:
+                raise Error(f"{op} with a mask of {dtype} has no counterpart")
 
     def promoted(self, value, to=None):
         """`value` in the dtype of the call's result."""

@@ -132,6 +132,37 @@ class Programs(Import):
         self.expect_trace_of_torch(path)
         self.expect_imported(path)
 
+    def test_operators_that_open_files_are_not_run(self):
+        """An import computes constants, and rewrites programs that write in place, both by running operators."""
+        class Model(torch.nn.Module):
+            def forward(self, x):
+                y = x + torch.ones(4)
+                return y.relu_() * 2
+
+        torch.export.save(torch.export.export(Model(), (torch.ones(3, 4),)), self.good)
+
+        def open_file(model, rewritten):
+            nodes = model["graph_module"]["graph"]["nodes"]
+            made = next(node for node in nodes if node["target"] == "torch.ops.aten.ones.default")
+            values = {"filename": {"as_string": self.trace}, "shared": {"as_bool": True}, "size": {"as_int": 4}}
+            made["target"] = "torch.ops.aten.from_file.default"
+            made["inputs"] = [{"name": name, "arg": value, "kind": 1} for name, value in values.items()]
+            if not rewritten:
+                written = next(node for node in nodes if node["target"] == "torch.ops.aten.relu_.default")
+                written["target"] = "torch.ops.aten.relu.default"
+
+        path = self.changed({"models/model.json": lambda model: open_file(model, False)})
+        subprocess.run([sys.executable, "-c", "import sys, torch; p = torch.export.load(sys.argv[1]); "
+                        "torch.fx.Interpreter(p.graph_module).run(torch.ones(3, 4))", path],
+                       capture_output=True, check=False)
+        self.assertTrue(os.path.exists(self.trace), "PyTorch does not run this any more")
+        os.remove(self.trace)
+        self.assertEqual(self.run_import(path).returncode, 0)
+        self.assertFalse(os.path.exists(self.trace), "it ran an operator of the file")
+        os.remove(self.output)
+        path = self.changed({"models/model.json": lambda model: open_file(model, True)})
+        self.expect_refused(path, "aten.relu_.default (relu_: ")
+
     def test_weights_are_tensors_alone(self):
         def use_pickle(config):
             for entry in config["config"].values():

@@ -161,21 +161,42 @@ class Command(unittest.TestCase):
         model = model_of([("Relu", ["x"], ["a"]), ("Sin", ["a"], ["b"]), ("Sin", ["x"], ["c"]),
                           ("Add", ["b", "c"], ["d"]), ("Exp", ["d"], ["y"])], {"x": [2, 3]}, {"y": [2, 3]})
         case, reply = self.import_model(model)
-        self.assertEqual(reply["unmapped"], [{"op": "Sin", "count": 2, "why": "no op stands for it"}])
+        self.assertEqual(reply["unmapped"], [{"op": "Sin", "count": 2, "why": "no op stands for it", "nodes": [
+            {"node": name, "module": "", "line": ""} for name in ("b", "c")]}])
         self.assertEqual([given["name"] for given in case["graph"]["inputs"]], ["x", "b", "c"])
         self.assertEqual([node["op"] for node in case["graph"]["nodes"]], ["relu", "add", "exp"])
         self.assertEqual(case["graph"]["outputs"], ["a", "y"])
 
     def test_constants(self):
         small, large = np.array([1, np.inf, -0.0], np.float32), np.arange(3 * 4096, dtype=np.float32).reshape(4096, 3)
-        model = model_of([("Add", ["x", "small"], ["a"]), ("MatMul", ["large", "a"], ["y"])], {"x": [3]}, {"y": [4096]},
-                         {"small": small, "large": large})
+        huge = np.arange(1 << 22, dtype=np.float32).reshape(-1, 4096) / 1e4
+        equal = np.full((4096, 4096), 0.25, np.float32)
+        model = model_of([("Add", ["x", "small"], ["a"]), ("MatMul", ["large", "a"], ["b"]),
+                          ("MatMul", ["huge", "b"], ["c"]), ("MatMul", ["equal", "b"], ["d"])],
+                         {"x": [3]}, {"c": [1024], "d": [4096]},
+                         {"small": small, "large": large, "huge": huge, "equal": equal})
         case, reply = self.import_model(model)
         fills = {given["name"]: given["fill"] for given in case["graph"]["inputs"]}
         self.assertEqual(fills["small"], {"literal": {"bits": "3f8000007f80000080000000"}})
-        self.assertAlmostEqual(fills["large"]["normal"]["mean"], large.mean(), places=1)
-        self.assertAlmostEqual(fills["large"]["normal"]["stddev"], large.std(), places=1)
-        self.assertEqual(reply["approximated"], ["large"])
+        self.assertEqual(fills["large"], literal(large))
+        self.assertEqual(fills["equal"], {"constant": {"value": 0.25}})
+        self.assertAlmostEqual(fills["huge"]["normal"]["mean"], huge.mean(), places=1)
+        self.assertAlmostEqual(fills["huge"]["normal"]["stddev"], huge.std(), places=1)
+        self.assertEqual(reply["approximated"], ["huge"])
+
+    def test_a_node_that_is_no_node_of_a_case_is_an_input(self):
+        """Eps of 1e-12 in f32, which is less than the 1e-12 of f64, and an eps that no norm of ours has."""
+        weights = {"one": np.ones(8, np.float32)}
+        model = model_of([("Relu", ["x"], ["a"]),
+                          ("LayerNormalization", ["a", "one"], ["b"], {"epsilon": 1e-12}),
+                          ("LayerNormalization", ["b", "one"], ["c"], {"epsilon": 1e-13}),
+                          ("Tanh", ["c"], ["y"])], {"x": [4, 8]}, {"y": [4, 8]}, weights)
+        case, reply = self.import_model(model)
+        self.assertEqual([node["op"] for node in case["graph"]["nodes"]], ["relu", "layer_norm", "tanh"])
+        self.assertEqual(case["graph"]["nodes"][1]["eps"], 1e-12)
+        self.assertEqual([(entry["op"], entry["nodes"][0]["node"]) for entry in reply["unmapped"]],
+                         [("LayerNormalization", "c")])
+        self.assertIn("eps lies between 1e-12 and 1", reply["unmapped"][0]["why"])
 
     def test_sizes_by_name(self):
         model = model_of([("Relu", ["x"], ["a"]), ("Flatten", ["a"], ["y"])], {"x": ["batch", 2, None]},

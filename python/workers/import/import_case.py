@@ -5,8 +5,10 @@ import package  # noqa: F401 (finds fusesmith)
 from fusesmith.graph import Graph, Type, default_fill
 from fusesmith.ops import output_count
 
-MOST_LITERAL = 1 << 12  # elements of a constant that the case has bit for bit
+MOST_DIGITS = 3 << 23  # of all literals of a case, whose file may have 32 MiB
 MOST_NODES = 4096
+LARGEST, MOST_TOKENS = 1e6, 1 << 24  # of the fills normal and tokens
+SMALL = 1 << 12  # elements of a constant that stays a literal even where all are equal
 
 
 class ImportFailed(Exception):
@@ -35,27 +37,54 @@ def as_dtype(array, dtype):
         return np.asarray(array).astype(storage)
 
 
+def dtype_of(array):
+    """The dtype of cases that an array is stored as."""
+    return {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int32": "i32", "bool": "bool"}[array.dtype.name]
+
+
 def literal(array):
     return {"literal": {"bits": bits_of(np.ascontiguousarray(array))}}
 
 
-def constant_fill(array, dtype):
-    """(fill, whether it keeps every bit) of a constant of a model."""
-    if array.size <= MOST_LITERAL:
-        return literal(array), True
+def same_everywhere(array, dtype):
+    """The fill `constant` of an array whose elements are all equal, or None."""
     first = array.reshape(-1)[0]
-    if np.all(array == first) and not (dtype != "bool" and first == 0 and np.signbit(np.float64(array)).any()):
-        value = float(first)
-        text = {np.inf: "inf", -np.inf: "-inf"}.get(value, value)
-        return {"constant": {"value": int(value) if dtype in ("i32", "bool") else text}}, True
+    if not np.all(array == first) or (dtype != "bool" and first == 0 and np.signbit(np.float64(array)).any()):
+        return None
+    value = float(first)
+    text = {np.inf: "inf", -np.inf: "-inf"}.get(value, value)
+    return {"constant": {"value": int(value) if dtype in ("i32", "bool") else text}}
+
+
+def random_like(array, dtype):
+    """A fill of random data that looks like an array."""
     if dtype == "bool":
-        return {"bernoulli": {"p": float(np.mean(array))}}, False
+        return {"bernoulli": {"p": float(np.mean(array))}}
     if dtype == "i32":
-        return {"tokens": {"count": max(1, int(array.max()) + 1)}}, False
+        return {"tokens": {"count": min(max(1, int(array.max()) + 1), MOST_TOKENS)}}
     numbers = array.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
     mean, deviation = (float(np.float32(v)) for v in (finite.mean(), finite.std())) if finite.size else (0, 1)
-    return {"normal": {"mean": mean, "stddev": deviation}}, False
+    return {"normal": {"mean": max(-LARGEST, min(mean, LARGEST)), "stddev": min(deviation, LARGEST)}}
+
+
+def fills_of(arrays, whole=()):
+    """(fills, names of those that have only the look of the array) of the inputs of one case. `whole`: keep every bit.
+
+    Small ones come first: masks, tables of positions and scales decide more than the elements of a large weight.
+    """
+    fills, approximated, left = {}, [], MOST_DIGITS
+    for name, array in sorted(arrays.items(), key=lambda item: item[1].size):
+        dtype = dtype_of(array)
+        digits = 2 * array.size * array.dtype.itemsize
+        fill = same_everywhere(array, dtype) if array.size > SMALL and name not in whole else None
+        if fill is None and (digits <= left or name in whole):
+            fill, left = literal(array), left - digits
+        if fill is None:
+            fill = random_like(array, dtype)
+            approximated.append(name)
+        fills[name] = fill
+    return fills, approximated
 
 
 def cut(parts, most):

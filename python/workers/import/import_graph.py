@@ -1,12 +1,13 @@
 """Collects the nodes of a case while import_model.py goes through a model, and what has no counterpart."""
 
 import re
-from collections import Counter
 
 import numpy as np
 import package  # noqa: F401 (finds fusesmith)
+from fusesmith.errors import Error
+from fusesmith.ops import check_attributes
 from fusesmith.vocabulary import FLOATS
-from import_case import as_dtype, case_graph, constant_fill, cut, literal, made_by, type_text
+from import_case import as_dtype, case_graph, cut, fills_of, made_by, type_text
 
 LONGEST_NAME = 64
 # Operators whose results are never negative: as inputs of a part, they are not normally distributed.
@@ -36,15 +37,20 @@ class Node:
 
 
 class Importer:
-    """`data`: arrays by name of the model's inputs, for cases with these values and no others."""
+    """`data`: arrays by name of the model's inputs, for cases with these values and no others.
 
-    def __init__(self, values, data=None):
-        self.known, self.data = values, data or {}
+    `refused`: why operators cannot be nodes of a case, by the names of their first results.
+    """
+
+    def __init__(self, values, data=None, refused=None):
+        self.known, self.data, self.refused = values, data or {}, refused or {}
         self.names = {}  # values of the model -> of the case
         self.types, self.dtypes = {}, {}  # by name in the case
         self.fills, self.index_roots, self.index_limits = {}, {}, {}
+        self.arrays, self.sources = {}, {}  # constants by input of the case; results of the model by node of the case
+        self.counts = dict.fromkeys(("nodes", "mapped", "folded", "made_inputs"), 0)
         self.parts, self.part = [], []  # the nodes of one operator each
-        self.used, self.unmapped, self.approximated = set(), Counter(), []
+        self.used, self.unmapped, self.approximated = set(), {}, []
         self.producers = {}  # values of the model -> operator
 
     # --- what the lowerings of onnx_import.py call
@@ -91,18 +97,14 @@ class Importer:
 
     def new_constant(self, array, dtype, name="constant"):
         stored = as_dtype(array, dtype)
-        fill, whole = (literal(stored), True) if name in self.data else constant_fill(stored, dtype)
-        made = self.new_input(name, dtype, stored.shape, fill)
-        if not whole:
-            self.approximated.append(made)
+        made = self.new_input(name, dtype, stored.shape)
+        self.arrays[made] = stored
         return made
 
-    def new_input(self, name, dtype, shape, fill=None):
+    def new_input(self, name, dtype, shape):
         made = self.unique(name)
         self.types[made], self.dtypes[made] = type_text(dtype, shape), dtype
-        if fill:
-            self.fills[made] = fill
-        elif dtype in FLOATS and self.producers.get(name) in NOT_NEGATIVE:
+        if dtype in FLOATS and self.producers.get(name) in NOT_NEGATIVE:
             self.fills[made] = {"uniform": {"lo": 0, "hi": 1}}
         if dtype == "i32":
             self.index_roots[made] = made
@@ -124,6 +126,10 @@ class Importer:
         return value if self.dtypes[value] == dtype else self.add("cast", [value], {"dtype": dtype})
 
     def add(self, op, inputs, attributes):
+        try:
+            check_attributes(op, attributes)
+        except Error as error:
+            raise Unmapped(str(error)) from None
         node = {"name": self.unique(f"{self.base}.{op}", attributes.get("chunks", 2)), "op": op,
                 "inputs": list(inputs), **attributes}
         self.part.append(node)
@@ -160,23 +166,30 @@ class Importer:
         for name in node.outputs:
             self.producers[name] = node.op
         self.part, self.base = [], next((name for name in node.outputs if name), "node")
-        kept = (set(self.used), dict(self.names), dict(self.fills), list(self.approximated))
+        kept = (set(self.used), dict(self.names), dict(self.fills), dict(self.arrays))
+        self.counts["nodes"] += 1
         try:
+            if self.base in self.refused:
+                raise Unmapped(self.refused[self.base])
             if lowering is None:
                 raise Unmapped("no op stands for it")
             self.type(node.outputs[0])
             made = self.lowered(node, lowering)
             self.check(node, made)
         except Unmapped as reason:
-            self.used, self.names, self.fills, self.approximated = kept
-            self.unmapped[node.op, str(reason)] += 1
+            self.used, self.names, self.fills, self.arrays = kept
+            self.unmapped.setdefault((node.op, str(reason)), []).append(
+                {"node": self.base, "module": node.proto.name, "line": ""})
+            self.counts["made_inputs"] += 1
             return False
+        self.counts["mapped"] += 1
         for name, value in zip(node.outputs, made, strict=False):
             if name and value is not None:
                 self.names[name] = self.renamed(value, name)
                 self.types[self.names[name]] = type_text(self.dtypes[self.names[name]], self.shape(name))
         if self.part:
             self.parts.append(self.part)
+            self.sources.update((made["name"], self.base) for made in self.part)
         return True
 
     def lowered(self, node, lowering):
@@ -212,11 +225,23 @@ class Importer:
         return cut(self.parts, most)
 
     def graph(self, nodes, wanted):
-        fills = dict(self.fills)
-        for value, rows in self.index_limits.items():
-            if value not in self.data and value not in fills:
-                fills[value] = {"tokens": {"count": rows}}
-        return case_graph(nodes, self.types, fills, {self.names[name] for name in wanted if name in self.names})
+        graph = case_graph(nodes, self.types, self.fills, {self.names[name] for name in wanted if name in self.names})
+        inputs = [given["name"] for given in graph.inputs]
+        whole = {name for name in inputs if any(self.names.get(source) == name for source in self.data)}
+        fills, approximated = fills_of({name: self.arrays[name] for name in inputs if name in self.arrays}, whole)
+        self.approximated += [name for name in approximated if name not in self.approximated]
+        for given in graph.inputs:
+            name = given["name"]
+            if name in fills:
+                given["fill"] = fills[name]
+            elif name in self.index_limits and name not in self.fills:
+                given["fill"] = {"tokens": {"count": self.index_limits[name]}}
+        return graph
+
+    def source_of(self, name):
+        """The operator of the model that a node of the case belongs to, by its first result."""
+        return self.sources[name]
 
     def unmapped_table(self):
-        return [{"op": op, "count": count, "why": why} for (op, why), count in sorted(self.unmapped.items())]
+        return [{"op": op, "count": len(nodes), "why": why, "nodes": nodes}
+                for (op, why), nodes in sorted(self.unmapped.items())]

@@ -16,6 +16,8 @@ sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import import_limits
 import package
 
+MOST_TRIES = 100
+
 try:
     from protocol import one_line, redirect_standard_output, write_frame
 except ImportError as missing:
@@ -34,14 +36,16 @@ def sizes_of(texts):
     return sizes
 
 
-def import_onnx(path, sizes, data=None):
-    """The Importer after its walk through the model, and the outputs of the model."""
+def import_onnx(path, sizes):
+    """A function that walks through the model."""
     from onnx_reader import read_model
 
-    return walk(read_model(path, sizes), data)
+    model = read_model(path, sizes)
+    return lambda refused: walk(model, refused=refused)
 
 
-def walk(model, data=None):
+def walk(model, data=None, refused=None):
+    """The Importer after its walk through the model, and the outputs of the model."""
     import onnx_import_moves  # noqa: F401 (adds its lowerings to the table)
     import onnx_import_sums  # noqa: F401
     from import_graph import Importer, Node
@@ -53,9 +57,11 @@ def walk(model, data=None):
 
     recognise(model)
     values = Values(model)
-    importer = Importer(values, data)
+    importer = Importer(values, data, refused)
     for proto in model.graph.node:
         if values.visit(proto):
+            importer.counts["nodes"] += 1
+            importer.counts["folded"] += 1
             continue
         attributes = {a.name: helper.get_attribute_value(a) for a in proto.attribute}
         node = Node(proto, {name: a.decode("utf-8", "replace") if isinstance(a, bytes) else a
@@ -81,6 +87,22 @@ def cases_of(importer, outputs, name, split):
         yield name if not split else f"{name}-{number}", graph.to_json(seed=1, comment=f"imported from {name}")
 
 
+def accepted_cases(walk_through, name, split):
+    """The importer and its cases. A node that the program does not accept is an input of the next try."""
+    from import_check import refusal
+
+    refused = {}
+    for _ in range(MOST_TRIES):
+        importer, outputs = walk_through(refused)
+        cases = list(cases_of(importer, outputs, name, split))
+        found = [refusal(importer, text) for _, text in cases]
+        new = {source: why for source, why in filter(None, found) if source not in refused}
+        if not new:
+            break
+        refused.update(new)
+    return importer, cases
+
+
 def crossing(importer, read):
     return [name for name, value in importer.names.items() if value in read]
 
@@ -101,9 +123,9 @@ def answer(flags):
             import onnx_values  # noqa: F401 (libraries are loaded before the limit is set)
         import_limits.set_limit(flags.rss_limit_mb)
         import_limits.allow_for([flags.file])
-        importer, outputs = import_file(flags.file, sizes)
+        walk_through = import_file(flags.file, sizes)
         stem = os.path.splitext(os.path.basename(flags.file))[0]
-        cases = list(cases_of(importer, outputs, stem, flags.split))
+        importer, cases = accepted_cases(walk_through, stem, flags.split)
     except ImportFailed as error:
         return {"error": one_line(str(error))}, b""
     except MemoryError:
@@ -112,7 +134,7 @@ def answer(flags):
         return {"error": one_line(package.without(error))}, b""
     texts = [text.encode("utf-8") for _, text in cases]
     header = {"cases": [{"name": name, "bytes": len(text)} for (name, _), text in zip(cases, texts, strict=True)],
-              "unmapped": importer.unmapped_table(), "approximated": importer.approximated}
+              "unmapped": importer.unmapped_table(), "approximated": importer.approximated, "summary": importer.counts}
     return header, b"".join(texts)
 
 

@@ -1,17 +1,41 @@
 """Reads a program that torch.export.save wrote, for import_model.py. python/fusesmith/aten.py has the table."""
 
-import logging
-from collections import Counter
-
+import numpy as np
 import package  # noqa: F401 (finds fusesmith)
 import torch
 from fusesmith.aten import LOWERINGS
 from fusesmith.errors import Error
+from fusesmith.graph import Graph
+from fusesmith.ops import ops
 from fusesmith.trace import Lowering, arguments, short_name
-from import_case import ImportFailed, as_dtype, case_graph, constant_fill, cut, type_text
-from pt2_archive import NOT_FIXED, checked_copy, safe_loading
+from import_case import ImportFailed, as_dtype, case_graph, cut, fills_of, made_by, type_text
+from torch_program import loaded, origin
+from torch_values import KnownValues, is_getitem
 
-NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool)
+LONGEST_NAME = 64
+CHECKS = ("_assert_tensor_metadata", "_assert_async", "_assert_scalar", "sym_constrain_range",
+          "sym_constrain_range_for_size")  # operators without a result
+
+
+class ProgramGraph(Graph):
+    """`base`: the node of the program that new nodes of the case belong to."""
+
+    base = "value"
+
+    def _fresh(self, op):
+        return self.unique(f"{self.base}.{op}")
+
+    def unique(self, name):
+        """The end of a long name is kept."""
+        cut = name[6 - LONGEST_NAME:]
+        names = (f"{cut}_{count}" if count else name[-LONGEST_NAME:] for count in range(1 << 16))
+        return next(name for name in names if name not in self._values)
+
+    def rename(self, nodes, old, new):
+        for node in nodes:
+            node["inputs"] = [new if value == old else value for value in node["inputs"]]
+            node["name"] = new if node["name"] == old else node["name"]
+        self._values = self._values - {old} | {new}
 
 
 class Values(dict):
@@ -31,20 +55,30 @@ class Values(dict):
 
 
 class ProgramLowering(Lowering):
+    def __init__(self):
+        super().__init__(torch)
+        self.graph = ProgramGraph()
+
     def named(self, dtype):
         """Integers of 64 bits are indices: i32 in a case."""
         return "i32" if dtype == torch.int64 else super().named(dtype)
 
 
 class TorchImporter:
-    """What cases_of in import_model.py asks for, as Importer in import_graph.py has it."""
+    """What cases_of in import_model.py asks for, as Importer in import_graph.py has it.
 
-    def __init__(self, program):
-        self.lowering = ProgramLowering(torch)
+    `refused`: why nodes of the program cannot be nodes of a case, by name.
+    """
+
+    def __init__(self, program, samples=None, refused=None):
+        self.lowering = ProgramLowering()
         self.lowering.values = Values(self)
-        self.constants = constants_of(program)
-        self.fills, self.types, self.rows = {}, {}, {}
-        self.parts, self.approximated, self.unmapped = [], [], Counter()
+        self.known = KnownValues(program, constants_of(program), samples or {})
+        self.refused = refused or {}
+        self.inputs, self.sources = {}, {}  # nodes of the program by input of the case, and by node of the case
+        self.rows, self.roots = {}, {}  # by value of indices: how many there are, and the input that they come from
+        self.parts, self.approximated, self.unmapped = [], [], {}
+        self.counts = dict.fromkeys(("nodes", "mapped", "folded", "made_inputs"), 0)
         self.names = {}
 
     def new_input(self, node):
@@ -54,66 +88,151 @@ class TorchImporter:
         if not meta.numel():
             raise Error("it reads a value without elements")
         dtype = self.lowering.named(meta.dtype)
-        fill = None
-        if node.name in self.constants:
-            fill, whole = constant_fill(as_dtype(self.constants[node.name].detach().float().numpy(), dtype), dtype)
-            self.approximated += [] if whole else [node.name]
-        name = self.lowering.graph.input(node.name, type_text(dtype, meta.shape), fill)
-        if fill:
-            self.fills[name] = fill
+        name = self.lowering.graph.unique(node.name)
+        self.lowering.graph.input(name, type_text(dtype, meta.shape))
         self.lowering.metas[name] = meta
+        self.inputs[name] = node
+        if dtype == "i32":
+            self.roots[name] = name
         return name
 
+    # --- the walk
+
     def visit(self, node):
-        """A call of an operator; what it adds before it fails is taken back."""
+        if node.op != "call_function" or short_name(node.target) in CHECKS:
+            return
+        self.counts["nodes"] += not is_getitem(node)
+        constant = self.known.is_constant(node)
+        if constant and node not in self.known.of_weights:
+            self.counts["folded"] += not is_getitem(node)
+            return
+        why = self.lowered(node)
+        if why and constant:
+            self.counts["folded"] += not is_getitem(node)
+        elif why and not is_getitem(node):
+            self.counts["made_inputs"] += 1
+            self.unmapped.setdefault((str(node.target), why), []).append(origin(node))
+        else:
+            self.counts["mapped"] += not is_getitem(node)
+
+    def lowered(self, node):
+        """Why nothing stands for the node, or None. What it adds before it fails is taken back."""
         graph, lowering = self.lowering.graph, self.lowering
         before = (len(graph.nodes), len(graph.inputs), set(graph._values), dict(lowering.values))
         try:
+            graph.base = node.name[-48:]
             lowering.called, lowering.meta = short_name(node.target), node.meta.get("val")
             made = self.made_by(node)
+            self.check(node, made)
         except Error as why:
             del graph.nodes[before[0]:], graph.inputs[before[1]:]
             graph._values = before[2]
             lowering.values.clear()
             lowering.values.update(before[3])
-            self.unmapped[str(node.target), str(why)] += 1
-            return
+            return str(why)
+        part = graph.nodes[before[0]:]
+        if isinstance(made, str) and any(made == new["name"] and made in made_by(new) for new in part):
+            name = graph.unique(node.name)
+            graph.rename(part, made, name)
+            lowering.metas[name] = lowering.metas.pop(made, node.meta["val"])
+            made = name
         lowering.values[node] = made
         if isinstance(made, str):
             lowering.metas.setdefault(made, node.meta["val"])
-        if len(graph.nodes) > before[0]:
-            self.parts.append(graph.nodes[before[0]:])
-            self.limit_indices(self.parts[-1])
+        if part:
+            self.parts.append(part)
+            self.sources.update({new["name"]: node for new in part})
+            self.follow_indices(part)
+        return None
 
     def made_by(self, node):
+        if node.name in self.refused:
+            raise Error(self.refused[node.name])
         name = self.lowering.called
-        if name is None and getattr(node.target, "__name__", "") == "getitem":
+        if is_getitem(node):
             parts = self.lowering.values.get(node.args[0]) if node.args[0] in self.lowering.values else None
-            if not isinstance(parts, (tuple, list)):
+            if not isinstance(parts, (tuple, list)) or parts[node.args[1]] is None:
                 raise Error("it takes a part of a result that has no counterpart")
             return parts[node.args[1]]
         if name not in LOWERINGS:
             raise Error("no op stands for it")
         return LOWERINGS[name](self.lowering, arguments(node, self.lowering.values))
 
-    def limit_indices(self, nodes):
-        for node in nodes:
+    def check(self, node, made):
+        """A value of the case has the type of the program's."""
+        for value, meta in zip(*((v if isinstance(v, (tuple, list)) else [v]) for v in (made, node.meta.get("val"))),
+                               strict=False):
+            if value is None:
+                continue
+            if not isinstance(meta, torch.Tensor):
+                raise Error("its result is no tensor")
+            if not meta.numel():
+                raise Error("it has no elements")
+            if len(meta.shape) > 8:
+                raise Error("it has more than 8 axes")
+            known = self.lowering.metas.get(value, meta)
+            if (known.shape, self.lowering.named(known.dtype)) != (meta.shape, self.lowering.named(meta.dtype)):
+                raise Error(f"it is {type_text(self.lowering.named(meta.dtype), meta.shape)}, and its counterpart "
+                            f"{type_text(self.lowering.named(known.dtype), known.shape)}")
+
+    def follow_indices(self, part):
+        for node in part:
             if node["op"] == "gather":
-                rows = self.lowering.shape_of(node["inputs"][0])[0]
-                self.rows[node["inputs"][1]] = min(rows, self.rows.get(node["inputs"][1], rows))
+                rows, index = self.lowering.shape_of(node["inputs"][0])[0], node["inputs"][1]
+                root = self.roots.get(index, index)
+                self.rows[root] = min(rows, self.rows.get(root, rows))
+            elif ops()[node["op"]]["class"] == "movement" and node["inputs"][0] in self.roots:
+                self.roots.update(dict.fromkeys(made_by(node), self.roots[node["inputs"][0]]))
+
+    # --- what is made of it
 
     def sections(self, most):
         return cut(self.parts, most)
 
+    def says_nothing(self, name, node):
+        """An input whose floats, or indices of rows, are all equal: a stand-in for data."""
+        value = self.known.get(node) if node.op == "placeholder" and node in self.known.of_inputs else None
+        if value is None or value.numel() < 2 or not (value == value.reshape(-1)[0]).all():
+            return False
+        return value.is_floating_point() or name in self.rows
+
+    def array(self, name, empty):
+        """The data of an input of the case, or None where it is to be random. `empty`: nodes whose data say nothing."""
+        node = self.inputs[name]
+        value = self.known.get(node)
+        if value is None or (node in empty and (value.is_floating_point() or name in self.rows)):
+            return None
+        value = value.contiguous()
+        array = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
+        if array.dtype == np.int64 and (array.min() < -1 << 31 or array.max() >= 1 << 31):
+            raise ImportFailed(f'the integers of "{node.name}" have more than 32 bits')
+        return as_dtype(array, self.lowering.named(value.dtype))
+
     def graph(self, nodes, wanted):
         types = {name: type_text(self.lowering.named(meta.dtype), meta.shape)
                  for name, meta in self.lowering.metas.items()}
-        tokens = {name: {"tokens": {"count": rows}} for name, rows in self.rows.items() if name not in self.fills}
-        return case_graph(nodes, types, {**self.fills, **tokens},
-                          {self.names[name] for name in wanted if name in self.names})
+        graph = case_graph(nodes, types, {}, {self.names[name] for name in wanted if name in self.names})
+        empty = self.known.that_follow_from(
+            node for name, node in self.inputs.items() if self.says_nothing(name, node))
+        given = {entry["name"]: self.array(entry["name"], empty) for entry in graph.inputs
+                 if entry["name"] in self.inputs}
+        fills, approximated = fills_of({name: array for name, array in given.items() if array is not None})
+        self.approximated += [name for name in approximated if name not in self.approximated]
+        for entry in graph.inputs:
+            name = entry["name"]
+            if name in fills:
+                entry["fill"] = fills[name]
+            elif name in self.rows:
+                entry["fill"] = {"tokens": {"count": self.rows[name]}}
+        return graph
+
+    def source_of(self, name):
+        """The node of the program that a node of the case belongs to."""
+        return self.sources[name].name
 
     def unmapped_table(self):
-        return [{"op": op, "count": count, "why": why} for (op, why), count in sorted(self.unmapped.items())]
+        return [{"op": op, "count": len(nodes), "why": why, "nodes": nodes}
+                for (op, why), nodes in sorted(self.unmapped.items())]
 
 
 def constants_of(program):
@@ -123,48 +242,24 @@ def constants_of(program):
         target = entry.target
         tensor = program.state_dict.get(target, program.constants.get(target)) if target else None
         if isinstance(tensor, torch.Tensor):
-            found[entry.arg.name] = tensor
+            found[entry.arg.name] = tensor.detach()
     return found
 
 
-def loaded(path):
-    logging.disable(logging.ERROR)  # torch logs what it raises, too
-    try:
-        with checked_copy(path) as archive, safe_loading():
-            return torch.export.load(archive)
-    except (ImportFailed, MemoryError):
-        raise
-    except OSError as error:
-        raise ImportFailed(f"cannot be read: {error.strerror or error}") from None
-    except Exception as error:  # a zip file, JSON or a schema that is broken
-        if "can't allocate memory" in str(error):
-            raise MemoryError from None
-        line = (str(error).strip() or type(error).__name__).partition("\n")[0]
-        raise ImportFailed(f"expected a program of torch.export.save: {line}") from None
-    finally:
-        logging.disable(logging.NOTSET)
-
-
-def check_sizes(program, sizes):
-    if sizes:
-        raise ImportFailed(f'no input has a size named "{next(iter(sizes))}": sizes of programs are fixed')
-    for node in program.graph.nodes:
-        shape = getattr(node.meta.get("val"), "shape", ())
-        if node.op == "placeholder" and any(isinstance(size, NUMBERS) for size in shape):
-            raise ImportFailed(f'the input "{node.name}" {NOT_FIXED}')
-
-
-def import_torch(path, sizes):
+def walk(program, samples=None, refused=None):
     """The importer after its walk through the program, and the names of the results."""
-    program = loaded(path)
-    check_sizes(program, sizes)
-    importer, results = TorchImporter(program), []
+    importer, results = TorchImporter(program, samples, refused), []
     for node in program.graph.nodes:
-        if node.op == "call_function":
-            importer.visit(node)
-        elif node.op == "output":
+        importer.visit(node)
+        if node.op == "output":
             results = [arg for arg in node.args[0] if isinstance(arg, torch.fx.Node)]
     for node, value in importer.lowering.values.items():
         if isinstance(value, str):
             importer.names[node.name] = value
     return importer, [node.name for node in results]
+
+
+def import_torch(path, sizes):
+    """A function that walks through the program."""
+    program, samples = loaded(path, sizes)
+    return lambda refused: walk(program, samples, refused)

@@ -38,6 +38,11 @@ def scaled(g, value, factor, inverse=False):
     return g.op("scale", value, factor=factor, inverse=inverse)
 
 
+def epsilon_of(node):
+    """The shortest number that is the same in f32: 1e-12, where f32 has 9.99999996e-13."""
+    return float(str(np.float32(node.attributes.get("epsilon", 1e-5))))
+
+
 def negated(g, value):
     return scaled(g, value, -1)
 

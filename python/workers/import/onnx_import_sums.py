@@ -5,7 +5,7 @@ import math
 import numpy as np
 from fusesmith.vocabulary import smallest_normal
 from import_graph import Unmapped
-from onnx_import import imports, negated, number_like, product, scaled
+from onnx_import import epsilon_of, imports, negated, number_like, product, scaled
 
 
 @imports("MatMul")
@@ -151,7 +151,7 @@ def norm(g, node):
     x, shape = g.value(node.inputs[0]), g.shape(node.inputs[0])
     axis = node.attributes.get("axis", -1) % len(shape)
     rows = shape[axis:]
-    eps = float(np.float32(node.attributes.get("epsilon", 1e-5)))
+    eps = epsilon_of(node)
     given = [name for name in node.inputs[1:] if name]
     if len(rows) > 1:
         x = g.move("reshape", x, shape=[*shape[:axis], product(rows)])
@@ -180,7 +180,7 @@ def group_norm(g, node):
     groups = shape[1] if node.op == "InstanceNormalization" else node.attributes["num_groups"]
     if count != shape[1]:
         raise Unmapped("before opset 21, weights belong to groups and not to channels")
-    eps = float(np.float32(node.attributes.get("epsilon", 1e-5)))
+    eps = epsilon_of(node)
     return g.op("group_norm", *map(g.value, node.inputs[:3]), groups=groups, eps=eps)
 
 

@@ -1,11 +1,12 @@
 """A file of torch.export.save without what could run code when torch.export.load reads it.
 
 The loader unpickles objects, evaluates sizes as expressions of Python, imports the modules of enumerations, and loads
-compiled libraries, all of which a file may hold. `checked_copy` writes a new archive of the parts that an import needs:
+compiled libraries, all of which a file may hold. `Archive` writes a new one of the parts that an import needs:
 the graph, whose sizes, targets and types of inputs are checked, and the tensors, which `weights_only` lets through.
 """
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -20,7 +21,7 @@ from import_case import ImportFailed
 KEPT = re.compile(r"archive_format|archive_version|byteorder|\.data/version|models/model\.json"
                   r"|data/weights/\w+(\.json|\.pt)?|data/constants/\w+(\.json|\.pt)?")
 KEPT_BEFORE = ("version", "serialized_exported_program.json", "serialized_state_dict.pt", "serialized_constants.pt")
-# Of the arguments that the program was exported with: nothing that an import reads, and any class of Python.
+# Of the arguments that the program was exported with, which may be of any class: the loader does not see them.
 EMPTIED = ("data/sample_inputs/model.pt", "serialized_example_inputs.pt")
 PROGRAMS = ("models/model.json", "serialized_exported_program.json")
 CUSTOM_OBJECT = "data/constants/custom_obj"
@@ -32,52 +33,76 @@ CONTAINERS = (None, "builtins.tuple", "builtins.list", "builtins.dict", "collect
 MOST_MEMBERS = 1 << 16
 MOST_PACKED = 64  # how many times larger than its bytes in the file a member may be; torch.export.save packs nothing
 MOST_JSON = 1 << 28  # bytes
+MOST_SAMPLES = 1 << 28  # bytes
+LINE = re.compile(r'File "([^"\n]*)", line (\d+)')
 NOT_FIXED = "has sizes that are not fixed: export the program without dynamic_shapes"
 
 
-def checked_copy(path):
-    """An open file, which is gone when it is closed."""
-    copy = tempfile.TemporaryFile(suffix=".pt2")  # noqa: SIM115 (the caller closes it)
-    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(copy, "w", zipfile.ZIP_STORED) as kept:
-        members = archive.infolist()
-        if len(members) > MOST_MEMBERS:
-            raise ImportFailed(f"{len(members)} members, expected at most {MOST_MEMBERS}")
-        for member in members:
-            copy_member(archive, member, kept)
-    copy.seek(0)
-    return copy
+class Archive:
+    """`copy`: an open file of the parts that are loaded. `origins`: the module and the line of the source by node."""
+
+    def __init__(self, path):
+        self.origins, self.samples = {}, None
+        self.copy = tempfile.TemporaryFile(suffix=".pt2")  # noqa: SIM115 (__exit__ closes it)
+        with zipfile.ZipFile(path) as archive, zipfile.ZipFile(self.copy, "w", zipfile.ZIP_STORED) as kept:
+            members = archive.infolist()
+            if len(members) > MOST_MEMBERS:
+                raise ImportFailed(f"{len(members)} members, expected at most {MOST_MEMBERS}")
+            for member in members:
+                self.copy_member(archive, member, kept)
+        self.copy.seek(0)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.copy.close()
+
+    def sample_inputs(self):
+        """What the program was exported with, or None where that is more than tensors in containers."""
+        import torch
+
+        try:
+            return None if self.samples is None else torch.load(io.BytesIO(self.samples), "cpu", weights_only=True)
+        except MemoryError:
+            raise
+        except Exception:  # objects of other classes, or no tensors at all: an import can do without
+            return None
+
+    def copy_member(self, archive, member, kept):
+        folder, _, inner = member.filename.partition("/")
+        name = member.filename if member.filename in (*KEPT_BEFORE, *EMPTIED) else inner
+        if name.startswith(CUSTOM_OBJECT):
+            raise ImportFailed("it holds a custom object of TorchScript, which is not loaded")
+        if name in EMPTIED:
+            if member.file_size <= min(MOST_SAMPLES, MOST_PACKED * max(member.compress_size, 1 << 10)):
+                self.samples = archive.read(member)
+            kept.writestr(member.filename, b"")
+            return
+        if not folder.isidentifier() and not re.fullmatch(r"[\w.\- ]+", folder):
+            return
+        if name not in KEPT_BEFORE and not KEPT.fullmatch(name):
+            return
+        if member.file_size > MOST_PACKED * max(member.compress_size, 1 << 10):
+            raise ImportFailed(f'its member "{member.filename}" has {member.file_size} bytes, packed into '
+                               f"{member.compress_size}")
+        if name.endswith(".json"):
+            if member.file_size > MOST_JSON:
+                raise ImportFailed(f'its member "{member.filename}" has {member.file_size} bytes, expected at most '
+                                   f"{MOST_JSON}")
+            text = archive.read(member)
+            kept.writestr(member.filename, checked_program(text, self.origins) if name in PROGRAMS else text)
+            return
+        target = kept.open(zipfile.ZipInfo(member.filename), "w", force_zip64=True)
+        with archive.open(member) as source, target:
+            shutil.copyfileobj(source, target, 1 << 20)
 
 
-def copy_member(archive, member, kept):
-    folder, _, inner = member.filename.partition("/")
-    name = member.filename if member.filename in (*KEPT_BEFORE, *EMPTIED) else inner
-    if name.startswith(CUSTOM_OBJECT):
-        raise ImportFailed("it holds a custom object of TorchScript, which is not loaded")
-    if name in EMPTIED:
-        kept.writestr(member.filename, b"")
-        return
-    if not folder.isidentifier() and not re.fullmatch(r"[\w.\- ]+", folder):
-        return
-    if name not in KEPT_BEFORE and not KEPT.fullmatch(name):
-        return
-    if member.file_size > MOST_PACKED * max(member.compress_size, 1 << 10):
-        raise ImportFailed(f'its member "{member.filename}" has {member.file_size} bytes, packed into '
-                           f"{member.compress_size}")
-    if name.endswith(".json"):
-        if member.file_size > MOST_JSON:
-            raise ImportFailed(f'its member "{member.filename}" has {member.file_size} bytes, expected at most '
-                               f"{MOST_JSON}")
-        text = archive.read(member)
-        kept.writestr(member.filename, checked_program(text) if name in PROGRAMS else text)
-        return
-    with archive.open(member) as source, kept.open(zipfile.ZipInfo(member.filename), "w", force_zip64=True) as target:
-        shutil.copyfileobj(source, target, 1 << 20)
-
-
-def checked_program(text):
+def checked_program(text, origins):
     """The program as JSON, without what describes where its nodes come from."""
     program = json.loads(text)
     module = program["graph_module"]
+    origins.update(origins_of(module["graph"]["nodes"]))
     inputs = module["graph"]["inputs"]
     for given in inputs:
         name = given.get("as_tensor", {}).get("name")
@@ -88,9 +113,25 @@ def checked_program(text):
     for call in module.get("module_call_graph", []):
         for key in ("in_spec", "out_spec"):
             if call.get("signature"):
-                check_containers(json.loads(call["signature"][key])[1])
+                version, spec = json.loads(call["signature"][key])
+                check_containers(spec)
+                call["signature"][key] = json.dumps([version, spec])
     check(program)
     return json.dumps(program)
+
+
+def origins_of(nodes):
+    """(path of the module, file and line) by the names of nodes and of their results: texts alone."""
+    found = {}
+    for node in nodes:
+        metadata = node.get("metadata") or {}
+        stack = str(metadata.get("nn_module_stack", "")).rpartition(";")[2].split(",")
+        lines = LINE.findall(str(metadata.get("stack_trace", "")))
+        line = f"{os.path.basename(lines[-1][0])}:{lines[-1][1]}" if lines else ""
+        origin = (stack[1] if len(stack) > 1 else "", line)
+        names = [node.get("name"), *(output.get("as_tensor", {}).get("name") for output in node.get("outputs", []))]
+        found.update({name: origin for name in names if isinstance(name, str)})
+    return found
 
 
 def check(part):
@@ -112,9 +153,12 @@ def check(part):
 
 
 def check_containers(spec):
-    """What the inputs and the outputs are in: a dict may have keys that import modules."""
+    """What the inputs and the outputs are in: a dict may have keys that import modules.
+
+    A class of another library becomes a list. An import reads what is in it, in the same order.
+    """
     if spec["type"] not in CONTAINERS:
-        raise ImportFailed(f'its inputs or outputs are in a "{spec["type"]}", which is not loaded')
+        spec["type"], spec["context"] = "builtins.list", "null"
     keys = [json.loads(spec["context"])] if isinstance(spec["context"], str) and spec["type"] != CONTAINERS[-1] else []
     while keys:
         key = keys.pop()
