@@ -17,6 +17,7 @@ constexpr uint64_t kScalingDraws = 1, kExchangeDraws = 2, kIsolationDraws = 3,
 constexpr int kMostDraws = 8;
 constexpr size_t kMostExchanges = 4;
 constexpr size_t kMostReductions = 4;
+constexpr int kMostRepeats = 16;  // of a program that a check reports
 
 // No element keeps its place.
 std::vector<int64_t> draw_places(int64_t size, Choices& choices) {
@@ -136,8 +137,22 @@ class Checks {
 
   void add(const char* name, const Subject& subject, const MetamorphicCheck& check) {
     ++run_.metamorphic[name];
-    if (check.broken)
-      add_disagreement(case_.graph, *check.broken, subject.role, run_.verdict, run_.find_issue);
+    if (!check.broken) return;
+    const auto varies = differs_by_itself(subject);
+    add_disagreement(case_.graph, varies ? *varies : *check.broken, subject.role, run_.verdict,
+                     run_.find_issue);
+  }
+
+  // A program that gives other bits on the same inputs, too, says nothing of changed ones.
+  std::optional<Disagreement> differs_by_itself(const Subject& subject) const {
+    const auto known = run_.baseline_trace.values.begin();
+    const Inputs inputs(known, known + std::ssize(case_.graph.inputs()));
+    for (int i = 0; i < kMostRepeats; ++i) {
+      auto found = first_difference(Disagreement::Kind::repeat, subject.program.plan(), subject.trace,
+                                    subject.program.run(inputs));
+      if (found) return found;
+    }
+    return std::nullopt;
   }
 
   const Case& case_;

@@ -96,6 +96,24 @@ TEST(MetamorphicCase, ARowOfAnotherBatchIsFoundByIsolationWhereDataHidesIt) {
   EXPECT_GT(found, 2);
 }
 
+TEST(MetamorphicCase, AKernelThatVariesByItselfIsNamedSo) {
+  if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
+  ExampleGraph g(Dtype::f32);
+  Case test_case;
+  test_case.graph =
+      g.outputs(g.node(Einsum{"bij,bij->bi"}, g.tensor("x", {3, 4, 24}), g.tensor("y", {3, 4, 24})));
+  test_case.policy.metamorphic = {"exchange"};
+  int found = 0;
+  for (test_case.seed = 0; test_case.seed < 60; ++test_case.seed) {
+    const Verdict verdict = judged_with_checks(test_case, "reduction_order_varies").verdict;
+    if (!verdict.finding) continue;
+    ++found;
+    EXPECT_EQ(verdict.signature_text(), "nondeterministic-cpu_fused-einsum_to_pointwise-f32-repeat_differs")
+        << "seed " << test_case.seed;
+  }
+  EXPECT_GT(found, 5);
+}
+
 // Every batch element reads the mask of the first one.
 TEST(MetamorphicCase, WhatThePolicyNamesIsReplaced) {
   if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";

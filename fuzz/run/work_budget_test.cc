@@ -98,7 +98,7 @@ TEST(WorkBudget, OfACase) {
       {"allocations of the generator", work.generate, 86},
       {"allocations of both compilations", work.compile, 44},
       {"allocations of one run of each", work.run, 61},
-      {"allocations of the judge", work.judge, 117},
+      {"allocations of the judge", work.judge, 121},
       {"elements of references", work.computed, 2950},
   };
   for (const auto& [what, of_case, budget] : budgets) {
