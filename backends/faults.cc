@@ -279,7 +279,7 @@ constexpr FaultInfo kFaults[] = {
     {"constant_folded_at_wrong_dtype", "pointwise_chain", "The factor of a scale is folded in bf16.", kBoth,
      "scale"},
     {"chain_gelu_tanh_for_erf", "pointwise_chain", "gelu is computed with tanh instead of erf.", kBoth,
-     "gelu"},
+     "gelu,left,right"},  // or the operand of the next step that it is
     {"chain_operand_read_densely", "pointwise_chain", "An operand is read as if it were dense.", kCpu,
      "input,left,right,operand 1,operand 2,operand 3"},
     {"chain_vector_load_aligned_down", "pointwise_chain",
