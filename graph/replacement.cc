@@ -9,7 +9,6 @@ namespace fusesmith::graph {
 namespace {
 
 struct Places {
-  std::string_view text;
   bool all = false;
   int64_t first = 0, end = 0;
 };
@@ -23,13 +22,13 @@ std::optional<int64_t> number(std::string_view text) {
 
 // ":", "3" or "3:5".
 std::optional<Places> places_of(std::string_view text) {
-  if (text == ":") return Places{text, true};
+  if (text == ":") return Places{true};
   const size_t colon = text.find(':');
   const auto first = number(text.substr(0, colon));
   if (!first) return std::nullopt;
-  if (colon == std::string_view::npos) return Places{text, false, *first, *first + 1};
+  if (colon == std::string_view::npos) return Places{false, *first, *first + 1};
   const auto end = number(text.substr(colon + 1));
-  return end ? std::optional(Places{text, false, *first, *end}) : std::nullopt;
+  return end ? std::optional(Places{false, *first, *end}) : std::nullopt;
 }
 
 // Of "[:,3:5,:]", without the brackets: the axis and its places. Nothing unless exactly one axis has some.

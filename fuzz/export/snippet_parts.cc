@@ -5,7 +5,6 @@
 #include "fuzz/report/verdict_text.h"
 #include "fuzz/run/isolation.h"
 #include "graph/element_index.h"
-#include "graph/replacement.h"
 
 namespace fusesmith::fuzz {
 
@@ -36,17 +35,15 @@ std::optional<SnippetSources> snippet_sources(const Case& test_case, const Ident
 }
 
 std::optional<ReplacedSources> replaced_sources(const Case& test_case, const SnippetSources& sources) {
-  if (test_case.policy.replaced.empty() || !test_case.graph.states().empty()) return std::nullopt;
-  const auto replacement = parse_replacement(test_case.policy.replaced, test_case.graph);
-  if (!replacement) return std::nullopt;
   Inputs inputs;
   for (const Tensor& tensor : sources.tensors) inputs.push_back(std::make_shared<const Tensor>(tensor));
-  const Replaced replaced = replaced_inputs(test_case.graph, inputs, *replacement);
-  ReplacedSources result{{}, replaced.change};
+  const auto replaced = replaced_by_policy(test_case, inputs);
+  if (!replaced) return std::nullopt;
+  ReplacedSources result{{}, replaced->change};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (replaced.inputs[i] == inputs[i]) continue;
+    if (replaced->inputs[i] == inputs[i]) continue;
     result.sources.names.push_back(sources.names[i]);
-    result.sources.tensors.push_back(*replaced.inputs[i]);
+    result.sources.tensors.push_back(*replaced->inputs[i]);
   }
   return result;
 }

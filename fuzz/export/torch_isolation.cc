@@ -1,7 +1,6 @@
 #include "fuzz/export/torch_isolation.h"
 
 #include "fuzz/run/isolation.h"
-#include "graph/replacement.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -42,31 +41,30 @@ std::string show_text(const std::string& change) {
 std::optional<IsolationScript> isolation_script(const Case& test_case, const ScriptSources& sources,
                                                 std::span<const ValueId> returned, Identifiers& names) {
   const Graph& graph = test_case.graph;
-  if (test_case.policy.replaced.empty() || sources.loops || !graph.states().empty()) return std::nullopt;
-  const auto replacement = parse_replacement(test_case.policy.replaced, graph);
-  if (!replacement) return std::nullopt;
+  if (sources.loops) return std::nullopt;
   Inputs inputs;
   for (const ScriptVariable& source : sources.sources)
     inputs.push_back(std::make_shared<const Tensor>(source.tensors[0]));
-  const Replaced replaced = replaced_inputs(graph, inputs, *replacement);
-  const Reach reach = reach_of(graph, inputs, replaced.inputs);
+  const auto replaced = replaced_by_policy(test_case, inputs);
+  if (!replaced) return std::nullopt;
+  const Reach reach = reach_of(graph, inputs, replaced->inputs);
   IsolationScript script;
   std::vector<std::string> before, after, keeps;
   for (size_t i = 0; i < inputs.size(); ++i) {
     before.push_back(sources.sources[i].name);
     after.push_back(before.back());
-    if (replaced.inputs[i] == inputs[i]) continue;
+    if (replaced->inputs[i] == inputs[i]) continue;
     after.back() = names.fresh(before.back() + "_replaced");
     script.replaced.emplace_back(static_cast<ValueId>(i),
-                                 ScriptVariable{after.back(), {*replaced.inputs[i]}});
+                                 ScriptVariable{after.back(), {*replaced->inputs[i]}});
   }
   for (const ValueId value : returned) {
     keeps.push_back(names.fresh("keeps_" + names.of(value)));
     script.keeps.push_back({keeps.back(), {kept(graph.type(value), reach[static_cast<size_t>(value)])}});
   }
-  script.functions = "def both(function):\n    \"\"\"The results, and those with " + replaced.change +
+  script.functions = "def both(function):\n    \"\"\"The results, and those with " + replaced->change +
                      ".\"\"\"\n    return function(" + comma_separated(before) + "), function(" +
-                     comma_separated(after) + ")\n\n\n" + show_text(replaced.change);
+                     comma_separated(after) + ")\n\n\n" + show_text(replaced->change);
   script.lists = "KEEPS = [" + comma_separated(keeps) + "]\n";
   script.main = kShowMain;
   return script;

@@ -145,6 +145,12 @@ Replaced replaced_inputs(const Graph& graph, const Inputs& inputs, const Replace
   return result;
 }
 
+std::optional<Replaced> replaced_by_policy(const Case& test_case, const Inputs& inputs) {
+  if (test_case.policy.replaced.empty() || !test_case.graph.states().empty()) return std::nullopt;
+  const auto replacement = parse_replacement(test_case.policy.replaced, test_case.graph);
+  return replacement ? std::optional(replaced_inputs(test_case.graph, inputs, *replacement)) : std::nullopt;
+}
+
 bool leaves_any(const Plan& plan, const Reach& reach) {
   return std::any_of(plan.regions.begin(), plan.regions.end(), [&](const Region& region) {
     return std::any_of(region.outputs.begin(), region.outputs.end(), [&](ValueId v) {

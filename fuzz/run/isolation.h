@@ -9,6 +9,7 @@
 
 #include "fuzz/run/metamorphic.h"
 #include "fuzz/run/reach.h"
+#include "graph/case.h"
 #include "graph/replacement.h"
 
 namespace fusesmith::fuzz {
@@ -25,6 +26,9 @@ struct Replaced {
 
 // Of the input that the replacement names, and of all that share its axis.
 Replaced replaced_inputs(const Graph& graph, const Inputs& inputs, const Replacement& replacement);
+
+// What the policy of a case names as replaced; nothing where it names nothing, or the graph has states.
+std::optional<Replaced> replaced_by_policy(const Case& test_case, const Inputs& inputs);
 
 // Whether an output of the plan has elements that are not reached.
 bool leaves_any(const Plan& plan, const Reach& reach);

@@ -101,8 +101,7 @@ class Checks {
   void isolation() {
     const auto replacement = replacement_of(case_, run_.verdict);
     if (!replacement) return;
-    const auto known = run_.baseline_trace.values.begin();
-    const Inputs inputs(known, known + std::ssize(case_.graph.inputs()));
+    const Inputs inputs = inputs_of_run();
     const Replaced replaced = replaced_inputs(case_.graph, inputs, *replacement);
     const Reach reach = reach_of(case_.graph, inputs, replaced.inputs);
     for (const Subject& subject : subjects_) {
@@ -143,10 +142,14 @@ class Checks {
                      run_.find_issue);
   }
 
+  Inputs inputs_of_run() const {
+    const auto known = run_.baseline_trace.values.begin();
+    return {known, known + std::ssize(case_.graph.inputs())};
+  }
+
   // A program that gives other bits on the same inputs, too, says nothing of changed ones.
   std::optional<Disagreement> differs_by_itself(const Subject& subject) const {
-    const auto known = run_.baseline_trace.values.begin();
-    const Inputs inputs(known, known + std::ssize(case_.graph.inputs()));
+    const Inputs inputs = inputs_of_run();
     for (int i = 0; i < kMostRepeats; ++i) {
       auto found = first_difference(Disagreement::Kind::repeat, subject.program.plan(), subject.trace,
                                     subject.program.run(inputs));
