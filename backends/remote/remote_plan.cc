@@ -35,7 +35,8 @@ std::string granted_text(const Arithmetic& arithmetic) {
   }
   if (!text.empty()) text += " (units of 2^-24)";
   for (const auto& [key, flag] : oracle::arithmetic_flags()) {
-    if (arithmetic.*flag && !(usual.*flag)) add(key);
+    const bool promise = flag == &Arithmetic::batch_invariant || flag == &Arithmetic::position_invariant;
+    if (arithmetic.*flag && !(usual.*flag) && !promise) add(key);
   }
   for (const auto& [key, form] : oracle::variance_forms()) {
     if (form == arithmetic.variance && form != usual.variance) add("variance " + key);

@@ -28,6 +28,7 @@
   COMMAND(demo)                     \
   COMMAND(generate)                 \
   COMMAND(import)                   \
+  COMMAND(check)                    \
   COMMAND(list)                     \
   COMMAND(check_worker)             \
   COMMAND(calibrate)                \

@@ -78,6 +78,12 @@ std::string text_of(const Case& test_case, const Explained& explained, size_t co
                                                                            : "The candidate " + other) +
             "\n";
   if (run.candidate) text += wrapped("What happened: " + explanation.what_happened) + "\n";
+  if (const RegionVerdict* failing = verdict.failing(); failing && is_disagreement(*failing))
+    text +=
+        wrapped("What follows explains the difference between " + verdict.baseline.backend + " and " +
+                verdict.candidate.backend + " on the inputs of the case, not the finding, which is about " +
+                verdict.signature->backend + " alone.") +
+        "\n";
   text += stand_in_text(test_case, definitions);
   text += regions_text(verdict.candidate, region_differences(run), columns) + reasons_text(verdict.candidate);
   text += regions_text(verdict.baseline, {}, columns) + reasons_text(verdict.baseline);

@@ -6,6 +6,7 @@
 #include "fuzz/campaign/guided_choices.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/generate/generator.h"
+#include "fuzz/run/metamorphic.h"
 #include "fuzz/workdir/event_log.h"
 #include "fuzz/workdir/identity.h"
 
@@ -131,6 +132,14 @@ void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
            "correspondingly, bit for bit, and what is not computed from the replaced rows must not change. "
            "Regions that are batch invariant by their contracts run again with fewer rows. 0: none.",
        .hi = 1e6});
+  flags.push_back({.name = "require",
+                   .target = &options.require,
+                   .value = "A,B",
+                   .doc = "Require of the candidate, in every case, that a row has the same bits among fewer "
+                          "rows (batch_invariance) or at another place among the others "
+                          "(position_invariance); docs/invariance.md.",
+                   .default_text = "what its contract says",
+                   .choices = {std::string(kBatchInvariance), std::string(kPositionInvariance)}});
 }
 
 constexpr std::string_view kDetails =

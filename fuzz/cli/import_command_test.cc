@@ -20,8 +20,13 @@ class ImportCommand : public testing::Test {
 
   static nlohmann::json header(std::vector<std::string> texts) {
     nlohmann::json made = {{"cases", nlohmann::json::array()},
-                           {"unmapped", {{{"op", "Sin"}, {"count", 2}, {"why", "no op stands for it"}}}},
-                           {"approximated", {"w"}}};
+                           {"unmapped",
+                            {{{"op", "Sin"},
+                              {"count", 2},
+                              {"why", "no op stands for it"},
+                              {"nodes", {{{"node", "sin_3"}, {"module", "layers.0"}, {"line", "m.py:7"}}}}}}},
+                           {"approximated", {"w"}},
+                           {"summary", {{"nodes", 8}, {"mapped", 5}, {"folded", 1}, {"made_inputs", 2}}}};
     for (size_t i = 0; i < texts.size(); ++i)
       made["cases"].push_back({{"name", "m-" + std::to_string(i)}, {"bytes", texts[i].size()}});
     return made;
@@ -49,11 +54,13 @@ TEST_F(ImportCommand, WritesOneCase) {
   reply(header({kReluCase}), kReluCase);
   const Ran ran = import();
   EXPECT_EQ(ran.code, kClean) << ran.err;
-  EXPECT_EQ(ran.out,
-            "1 case, 1 node, in " + (folder_ / "out") +
-                "\nof 1 large constant, the case has random data with the same mean and deviation\n\n"
-                "no counterpart  nodes  why\n"
-                "Sin                 2  no op stands for it\n");
+  EXPECT_EQ(ran.out, "1 case, 1 node, in " + (folder_ / "out") +
+                         "\n8 operators: 5 mapped, 1 computed by the import, 2 without counterpart (28.6 % "
+                         "of those that are "
+                         "not constant)\n"
+                         "of 1 large constant, the case has random data with the same mean and deviation\n\n"
+                         "no counterpart  nodes  why                  first\n"
+                         "Sin                 2  no op stands for it  sin_3 (layers.0, m.py:7)\n");
   EXPECT_EQ(read_case_file(folder_ / "out")->graph.nodes().size(), 1U);
 }
 
@@ -63,6 +70,8 @@ TEST_F(ImportCommand, WritesAFolderOfParts) {
   EXPECT_EQ(json["files"], (nlohmann::json{folder_ / "out/m-0.json", folder_ / "out/m-1.json"}));
   EXPECT_EQ(json["nodes"], 2);
   EXPECT_EQ(json["unmapped"][0]["op"], "Sin");
+  EXPECT_EQ(json["summary"]["made_inputs"], 2);
+  EXPECT_EQ(json["outputs"]["elements"], 12);
   EXPECT_TRUE(read_case_file(folder_ / "out/m-1.json").ok());
 }
 

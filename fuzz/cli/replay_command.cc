@@ -1,6 +1,7 @@
 // The `replay` command: judges case files again, compares with what they expect, and on demand repeats them
 // or asks for equal bits.
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
@@ -19,6 +20,7 @@
 #include "fuzz/run/case_files.h"
 #include "fuzz/run/expectation.h"
 #include "fuzz/run/judging.h"
+#include "fuzz/run/metamorphic.h"
 #include "fuzz/run/repeat.h"
 
 namespace fusesmith::fuzz {
@@ -43,7 +45,8 @@ struct Replayed {
   std::string file;
   CaseRun run;
   std::vector<DefinitionDifference> definitions = {};
-  std::string stand_ins = {};  // as text
+  std::string stand_ins = {};               // as text
+  std::vector<std::string> asked_for = {};  // metamorphic checks
   int64_t repeats = 0;
   std::vector<std::string> reasons = {};  // why this is exit 77, one line each
   bool expected = false;                  // the expectation was compared and holds
@@ -83,6 +86,7 @@ Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& t
         definition_differences(test_case, judged, *find_backend(judging.candidate), judging.options);
   });
   add_known(flags.judge, replayed);
+  replayed.asked_for = test_case.policy.metamorphic;
   replayed.stand_ins = stand_in_text(test_case, replayed.definitions);
   const Verdict& verdict = replayed.run.verdict;
   // Where memory runs out says nothing about the case.
@@ -115,8 +119,25 @@ std::string indented(const std::string& text) {
   return result;
 }
 
+// "Metamorphic checks: isolation 1, subset 4; not made: exchange.", where the case asks for some.
+std::string metamorphic_line(const std::map<std::string, int64_t>& made,
+                             const std::vector<std::string>& asked_for) {
+  if (asked_for.empty()) return "";
+  std::vector<std::string> parts, missing;
+  for (const auto& [check, count] : made) parts.push_back(check + " " + std::to_string(count));
+  for (const std::string& check : asked_for) {
+    const std::string name = check == kBatchInvariance      ? "subset"
+                             : check == kPositionInvariance ? "exchange"
+                                                            : check;
+    if (!made.contains(name)) missing.push_back(check);
+  }
+  return "Metamorphic checks of the candidate: " + list_text(parts, "none") +
+         (missing.empty() ? "" : "; not made: " + list_text(missing)) + ".\n";
+}
+
 std::string text_of(const Replayed& replayed, size_t columns) {
   const Verdict& verdict = replayed.run.verdict;
+  const std::vector<std::string>& asked_for = replayed.asked_for;
   std::string text = replayed.file + ": " + std::string(name(verdict.verdict)) +
                      (replayed.expected  ? ", as expected"
                       : replayed.skipped ? ", its expectation skipped"
@@ -129,6 +150,7 @@ std::string text_of(const Replayed& replayed, size_t columns) {
   for (const KnownIssue* issue : replayed.passing)
     text += "  NO LONGER FAILS by the known issue " + issue->text() + "\n";
   text += indented(granted_lines(replayed.run));
+  text += indented(metamorphic_line(replayed.run.metamorphic, asked_for));
   text += indented(shown_step_text(verdict));
   text += indented(replayed.stand_ins);
   const auto differences = region_differences(replayed.run);
@@ -148,6 +170,7 @@ Json json_of(const Replayed& replayed) {
   }
   json["backends"] = {verdict.baseline.backend, verdict.candidate.backend};
   json["granted"] = granted(replayed.run);
+  json["metamorphic"] = replayed.run.metamorphic;
   json["failed"] = replayed.reasons;
   Json passing = Json::array();
   for (const KnownIssue* issue : replayed.passing) passing.push_back(issue->name);

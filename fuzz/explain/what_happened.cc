@@ -110,7 +110,7 @@ std::string disagreement_text(const RegionVerdict& region) {
   if (symptom == Symptom::depends_on_neighbours)
     return "gives different bits if inputs are changed that its result is not computed from";
   if (symptom == Symptom::depends_on_batch)
-    return "gives different bits if fewer rows are computed, against its contract";
+    return "gives different bits if fewer rows are computed, and is required to be batch invariant";
   return "gives different bits in a second run on the same inputs";
 }
 

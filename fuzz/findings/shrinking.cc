@@ -143,8 +143,20 @@ Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judgin
   return shrunk;
 }
 
+// Which rows are compared is drawn again for each size, so that a size that passes says nothing of the
+// kernel.
+static bool is_of_drawn_places(const Verdict& verdict) {
+  return verdict.signature && (verdict.signature->symptom == Symptom::depends_on_batch ||
+                               verdict.signature->symptom == Symptom::exchange_differs);
+}
+
 Neighbours neighbours_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
                          const Stop& stop, NeighbourOptions options) {
+  if (is_of_drawn_places(seen.run.verdict)) {
+    Neighbours none;
+    none.exhausted = true;
+    return none;
+  }
   options.fixed_graph |= has_fixed_graph(judging);
   return find_neighbours(test_case, trial_of(seen, judging, stop), options);
 }

@@ -37,7 +37,8 @@ Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judgin
 // The outcome of a case that differs a little from the one that was seen to fail. `seen` must outlive it.
 Trial trial_of(const Reproduction& seen, const Judging& judging, const Stop& stop = {});
 
-// The neighbours of a minimized case that was seen to fail. Takes a few seconds at most.
+// The neighbours of a minimized case that was seen to fail. Takes a few seconds at most. None of a failure
+// whose rows are drawn for each case (depends_on_batch, exchange_differs).
 Neighbours neighbours_of(const Case& test_case, const Reproduction& seen, const Judging& judging,
                          const Stop& stop = {}, NeighbourOptions options = {});
 

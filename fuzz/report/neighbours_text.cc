@@ -115,7 +115,7 @@ std::string neighbours_summary(const Neighbours& neighbours) {
             ".\n";
   }
   if (text.empty() && neighbours.queries > 0) text = all_fail_line(neighbours);
-  if (neighbours.exhausted)
+  if (neighbours.exhausted && (neighbours.queries > 0 || !neighbours.untried.empty()))
     text +=
         "Not all neighbours were tried: the limit on cases or time was reached" +
         (neighbours.untried.empty() ? "" : "; left out or not complete: " + list_text(neighbours.untried)) +

@@ -103,7 +103,7 @@ Argument argument_of(Symptom symptom, bool no_bound) {
     case Symptom::depends_on_neighbours:
       return {"isolation", "the element is not computed from what was changed, and has to keep its bits"};
     case Symptom::depends_on_batch:
-      return {"subset", "the contract says that the element has the same bits among fewer rows"};
+      return {"subset", "the contract, or the policy of the case, requires the same bits among fewer rows"};
     case Symptom::nan:
     case Symptom::infinity:
     case Symptom::missing_nan:

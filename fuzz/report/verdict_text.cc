@@ -211,7 +211,7 @@ std::string evidence_of(const RegionVerdict& region, const std::string& backend)
   if (scaling || region.symptom == Symptom::exchange_differs) {
     return where + " does not change as required if " +
            (scaling ? "inputs are scaled by powers of two: "
-                    : "elements along a batch axis are exchanged: ") +
+                    : "elements along a batch axis are exchanged (" + region.change + "): ") +
            element_text(worst) + " is " + number_text(worst.got) + ", expected " + number_text(worst.want);
   }
   if (region.symptom == Symptom::depends_on_neighbours) {
@@ -219,7 +219,7 @@ std::string evidence_of(const RegionVerdict& region, const std::string& backend)
            number_text(worst.want) + ", but " + number_text(worst.got) + " with " + region.change;
   }
   if (region.symptom == Symptom::depends_on_batch) {
-    return where + " is batch invariant by its contract, but " + element_text(worst) + " is " +
+    return where + " is not batch invariant, as it has to be: " + element_text(worst) + " is " +
            number_text(worst.want) + " among all rows and " + number_text(worst.got) + " with " +
            region.change + " alone";
   }
@@ -300,7 +300,9 @@ std::string plain_sentence(const Verdict& verdict) {
   }
   const std::string evidence = evidence_text(verdict);
   if (verdict.failing_region && is_disagreement(*verdict.failing()))
-    return "The kernel is incorrect: " + evidence + ".";
+    return (verdict.failing()->symptom == Symptom::depends_on_batch ? "A requirement is not met: "
+                                                                    : "The kernel is incorrect: ") +
+           evidence + ".";
   if (verdict.signature && verdict.signature->symptom == Symptom::bad_reply)
     return "The reply of the worker is wrong: " + verdict.reason + ".";
   const std::string why = evidence.empty() ? verdict.reason : evidence;

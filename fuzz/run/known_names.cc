@@ -64,11 +64,15 @@ std::optional<Problem> unknown_policy_name(const Policy& policy) {
             check_known(element("policy.skip_patterns", i), "pattern", policy.skip_patterns[i], patterns))
       return problem;
   }
-  const Names checks(kMetamorphicChecks.begin(), kMetamorphicChecks.end());
+  Names checks(kMetamorphicChecks.begin(), kMetamorphicChecks.end());
+  checks.insert(checks.end(), kInvariances.begin(), kInvariances.end());
   for (size_t i = 0; i < policy.metamorphic.size(); ++i) {
     if (auto problem = check_known(element("policy.metamorphic", i), "check", policy.metamorphic[i], checks))
       return problem;
   }
+  const auto isolation = std::find(policy.metamorphic.begin(), policy.metamorphic.end(), "isolation");
+  if (!policy.replaced.empty() && isolation == policy.metamorphic.end())
+    return Problem{"policy.replaced: needs \"isolation\" in policy.metamorphic, which replaces it"};
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/worker_error.h"
+#include "graph/element_index.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -103,6 +104,22 @@ MetamorphicCheck compare(Disagreement::Kind kind, const Plan& plan, const Trace&
   return check;
 }
 
+// "axis 0 of x: what was at place 7 is at place 3", of the element's place along the axis; "axis 0 of x"
+// where its value does not have the axis.
+std::string moved_text(const Graph& graph, const Exchange& exchange, ValueId value, int64_t element,
+                       const std::vector<int64_t>& places) {
+  std::string text;
+  for (ValueId v = 0; v < std::ssize(graph.inputs()) && text.empty(); ++v) {
+    const int axis = exchange.axes[static_cast<size_t>(v)];
+    if (axis >= 0) text = "axis " + std::to_string(axis) + " of " + graph.name(v);
+  }
+  const int own = exchange.axes[static_cast<size_t>(value)];
+  if (own < 0) return text;
+  const auto to = unravelled(element, graph.type(value).shape)[static_cast<size_t>(own)];
+  return text + ": what was at place " + std::to_string(places[static_cast<size_t>(to)]) + " is at place " +
+         std::to_string(to);
+}
+
 std::span<const TensorPtr> inputs_of(const Graph& graph, const Trace& trace) {
   return std::span(trace.values).first(graph.inputs().size());
 }
@@ -144,11 +161,19 @@ MetamorphicCheck check_exchange(Program& program, const Graph& graph, const Trac
                                 const Exchange& exchange, const std::vector<int64_t>& places) {
   const Trace after = program.run(exchanged_inputs(graph, inputs_of(graph, before), exchange, places));
   using Wanted = std::optional<std::vector<double>>;
-  return compare(Disagreement::Kind::exchange, program.plan(), after, [&](ValueId v) -> Wanted {
+  const auto wanted = [&](ValueId v) {
     const auto at = static_cast<size_t>(v);
     const Tensor& value = *before.values[at];
-    return to_f64(exchange.axes[at] < 0 ? value : exchanged(value, exchange.axes[at], places));
-  });
+    return exchange.axes[at] < 0 ? value : exchanged(value, exchange.axes[at], places);
+  };
+  auto check = compare(Disagreement::Kind::exchange, program.plan(), after,
+                       [&](ValueId v) -> Wanted { return to_f64(wanted(v)); });
+  if (Disagreement* broken = check.broken ? &*check.broken : nullptr) {
+    const auto at = static_cast<size_t>(broken->value);
+    broken->row = row_of(wanted(broken->value), *after.values[at], broken->element);
+    broken->change = moved_text(graph, exchange, broken->value, broken->element, places);
+  }
+  return check;
 }
 
 BothRuns row_of(const Tensor& before, const Tensor& after, int64_t element) {

@@ -15,6 +15,11 @@ namespace fusesmith::fuzz {
 // As policy.metamorphic and stats.json name them.
 inline constexpr std::array<std::string_view, 4> kMetamorphicChecks = {"scaling", "exchange", "isolation",
                                                                        "subset"};
+// What policy.metamorphic may require of the candidate, whatever its contract says: a row has the same bits
+// among fewer rows (the check `subset`), and at another place among the others (`exchange`).
+inline constexpr std::string_view kBatchInvariance = "batch_invariance",
+                                  kPositionInvariance = "position_invariance";
+inline constexpr std::array kInvariances = {kBatchInvariance, kPositionInvariance};
 
 struct MetamorphicCheck {
   int64_t compared = 0;  // elements

@@ -17,7 +17,8 @@ constexpr uint64_t kScalingDraws = 1, kExchangeDraws = 2, kIsolationDraws = 3,
 constexpr int kMostDraws = 8;
 constexpr size_t kMostExchanges = 4;
 constexpr size_t kMostReductions = 4;
-constexpr int kMostRepeats = 16;  // of a program that a check reports
+constexpr int kRequiredSubsets = 4;  // of a region, where the policy requires batch invariance
+constexpr int kMostRepeats = 16;     // of a program that a check reports
 
 // No element keeps its place.
 std::vector<int64_t> draw_places(int64_t size, Choices& choices) {
@@ -35,11 +36,18 @@ struct Subject {
   BackendRole role;
 };
 
-// Regions that promise batch invariance, in the plan's order: those that sum rows, of which there may be many
-// in a large graph, and now and then one of the others.
-std::vector<size_t> subset_regions(const Graph& graph, const Plan& plan, Choices& choices) {
+std::vector<size_t> all_regions(const Plan& plan) {
+  std::vector<size_t> all(plan.regions.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return all;
+}
+
+// Of `candidates`, in the plan's order: those that sum rows, of which there may be many in a large graph, and
+// now and then one of the others.
+std::vector<size_t> subset_regions(const Graph& graph, const Plan& plan,
+                                   const std::vector<size_t>& candidates, Choices& choices) {
   std::vector<size_t> found, others;
-  for (const size_t r : batch_invariant_regions(plan)) {
+  for (const size_t r : candidates) {
     const bool sums = std::any_of(plan.regions[r].nodes.begin(), plan.regions[r].nodes.end(), [&](int node) {
       const OpClass kind = info(graph.nodes()[static_cast<size_t>(node)].op).op_class;
       return kind == OpClass::reduction || kind == OpClass::product || kind == OpClass::composite;
@@ -50,6 +58,11 @@ std::vector<size_t> subset_regions(const Graph& graph, const Plan& plan, Choices
   if (!others.empty() && choices.flip(0.25)) found.push_back(choices.pick(std::span<const size_t>(others)));
   std::sort(found.begin(), found.end());
   return found;
+}
+
+bool asks_for(const Case& test_case, std::string_view check) {
+  const std::vector<std::string>& checks = test_case.policy.metamorphic;
+  return std::find(checks.begin(), checks.end(), check) != checks.end();
 }
 
 class Checks {
@@ -91,7 +104,7 @@ class Checks {
     for (const Exchange& exchange : exchanges) {
       const std::vector<int64_t> places = draw_places(exchange.size, choices);
       for (const Subject& subject : subjects_) {
-        if (!promises(subject, exchange)) continue;
+        if (!promises(subject, exchange) && !is_required(kPositionInvariance, subject)) continue;
         add("exchange", subject,
             check_exchange(subject.program, case_.graph, subject.trace, exchange, places));
       }
@@ -115,12 +128,12 @@ class Checks {
     Choices choices(case_.seed, 0, kSubsetDraws);
     for (const Subject& subject : subjects_) {
       const Plan& plan = subject.program.plan();
-      for (const size_t region : subset_regions(case_.graph, plan, choices)) {
-        const auto subset = draw_subset(case_.graph, plan.regions[region], subject.trace, choices);
-        const auto part = subset ? compile_(subset->graph, subject.role) : nullptr;
-        if (!part) continue;
-        const MetamorphicCheck check = check_subset(*part, region, subject.trace, *subset);
-        if (check.compared > 0) add("subset", subject, check);
+      const bool required = is_required(kBatchInvariance, subject);
+      const std::vector<size_t> regions = required ? all_regions(plan) : batch_invariant_regions(plan);
+      for (const size_t region : subset_regions(case_.graph, plan, regions, choices)) {
+        // Which rows change depends on how many there are: several subsets where it is all that is asked.
+        for (int i = 0; i < (required ? kRequiredSubsets : 1) && !run_.verdict.finding; ++i)
+          add_subset(subject, region, required, choices);
       }
     }
   }
@@ -134,8 +147,22 @@ class Checks {
     return exchange.bit_for_bit && promises_exchanged_bits(case_.graph, plan);
   }
 
+  bool is_required(std::string_view invariance, const Subject& subject) const {
+    return subject.role == BackendRole::candidate && asks_for(case_, invariance);
+  }
+
+  void add_subset(const Subject& subject, size_t region, bool required, Choices& choices) {
+    const auto subset =
+        draw_subset(case_.graph, subject.program.plan().regions[region], subject.trace, choices);
+    const auto part = subset ? compile_(subset->graph, subject.role) : nullptr;
+    if (!part) return;
+    const MetamorphicCheck check = check_subset(*part, region, subject.trace, *subset, required);
+    if (check.compared > 0) add("subset", subject, check);
+  }
+
+  // Those of the baseline are not counted: what is counted says how often the candidate was looked at.
   void add(const char* name, const Subject& subject, const MetamorphicCheck& check) {
-    ++run_.metamorphic[name];
+    if (subject.role == BackendRole::candidate) ++run_.metamorphic[name];
     if (!check.broken) return;
     const auto varies = differs_by_itself(subject);
     add_disagreement(case_.graph, varies ? *varies : *check.broken, subject.role, run_.verdict,
@@ -164,11 +191,6 @@ class Checks {
   const Subject subjects_[2];
 };
 
-bool asks_for(const Case& test_case, std::string_view check) {
-  const std::vector<std::string>& checks = test_case.policy.metamorphic;
-  return std::find(checks.begin(), checks.end(), check) != checks.end();
-}
-
 }  // namespace
 
 std::optional<Replacement> replacement_of(const Case& test_case, const Verdict& verdict) {
@@ -186,9 +208,12 @@ void check_metamorphic(const Case& test_case, const CompilePart& compile, CaseRu
   if (test_case.policy.metamorphic.empty() || fixed || !run.candidate || run.verdict.finding) return;
   Checks checks(test_case, compile, run);
   if (asks_for(test_case, "scaling")) checks.scaling();
-  if (!run.verdict.finding && asks_for(test_case, "exchange")) checks.exchange();
+  const auto wanted = [&](std::string_view check, std::string_view invariance) {
+    return !run.verdict.finding && (asks_for(test_case, check) || asks_for(test_case, invariance));
+  };
+  if (wanted("exchange", kPositionInvariance)) checks.exchange();
   if (!run.verdict.finding && asks_for(test_case, "isolation")) checks.isolation();
-  if (!run.verdict.finding && asks_for(test_case, "subset")) checks.subsets();
+  if (wanted("subset", kBatchInvariance)) checks.subsets();
 }
 
 }  // namespace fusesmith::fuzz

@@ -237,6 +237,16 @@ Verdict run_case(const Case& test_case, const Backend& baseline, const Backend& 
   return run_case_traced(test_case, baseline, candidate, options).verdict;
 }
 
+Result<Trace> first_step(const Case& test_case, const Backend& backend, const RunOptions& options) {
+  Verdict verdict;
+  const auto program = compile(backend, BackendRole::baseline, test_case, options, verdict);
+  if (!program) return Problem{verdict.reason};
+  Tensors sources = inputs_of(test_case, 0);
+  const Tensors states = first_states(test_case);
+  sources.insert(sources.end(), states.begin(), states.end());
+  return program->run(sources);
+}
+
 Result<std::vector<TensorPtr>> final_states(const Case& test_case, const Backend& backend,
                                             const RunOptions& options) {
   Verdict verdict;

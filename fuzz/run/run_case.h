@@ -70,6 +70,9 @@ void put_stand_ins(const Graph& graph, const std::vector<StandIn>& stand_ins, Tr
 CaseRun run_case_traced(const Case& test_case, const Backend& baseline, const Backend& candidate,
                         const RunOptions& options = {});
 
+// What one backend stores in the first step, nothing judged; or why it cannot.
+Result<Trace> first_step(const Case& test_case, const Backend& backend, const RunOptions& options = {});
+
 // The states after the last step on one backend, nothing judged; or why it cannot.
 Result<std::vector<TensorPtr>> final_states(const Case& test_case, const Backend& backend,
                                             const RunOptions& options = {});

@@ -142,9 +142,11 @@ std::vector<size_t> batch_invariant_regions(const Plan& plan) {
   return found;
 }
 
-MetamorphicCheck check_subset(Program& part, size_t region, const Trace& before, const Subset& subset) {
+MetamorphicCheck check_subset(Program& part, size_t region, const Trace& before, const Subset& subset,
+                              bool required) {
   MetamorphicCheck check;
-  if (part.plan().regions.size() != 1 || batch_invariant_regions(part.plan()).empty()) return check;
+  if (!required && (part.plan().regions.size() != 1 || batch_invariant_regions(part.plan()).empty()))
+    return check;
   const auto whole = [&](ValueId v) {
     return before.values[static_cast<size_t>(subset.in_whole[static_cast<size_t>(v)])];
   };

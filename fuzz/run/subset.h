@@ -31,7 +31,9 @@ std::optional<Subset> draw_subset(const Graph& graph, const Region& region, cons
 std::vector<size_t> batch_invariant_regions(const Plan& plan);
 
 // Runs `part`, the subset's graph on the backend of the region, and compares its results with what region
-// number `region` left in `before`. Nothing is compared where `part` does not promise the same.
-MetamorphicCheck check_subset(Program& part, size_t region, const Trace& before, const Subset& subset);
+// number `region` left in `before`. Nothing is compared where `part` does not promise the same, unless it is
+// `required`.
+MetamorphicCheck check_subset(Program& part, size_t region, const Trace& before, const Subset& subset,
+                              bool required = false);
 
 }  // namespace fusesmith::fuzz

@@ -1,5 +1,6 @@
 #include "fuzz/supervisor/case_judge.h"
 
+#include <algorithm>
 #include <set>
 
 #include "fuzz/findings/finding.h"
@@ -36,6 +37,7 @@ CaseSource::CaseSource(const CampaignOptions& options)
     : seed_(options.seed),
       shard_(*parse_shard(options.shard)),
       metamorphic_(options.metamorphic),
+      require_(options.require),
       generator_(generator_options(options)),
       run_options_(run_options(options.judge)) {}
 
@@ -50,6 +52,7 @@ CampaignCase CaseSource::generated(uint64_t counter, std::span<const uint8_t> ch
   }
   if (metamorphic_ > 0 && counter % metamorphic_ == 0)
     test_case.policy.metamorphic.assign(kMetamorphicChecks.begin(), kMetamorphicChecks.end());
+  require(test_case);
   // With the options inside, a saved case needs no flags but the faults to show the same.
   made.test_case = with_options(std::move(test_case), run_options_);
   if (counter % kReadAgainEvery == 0) {
@@ -58,8 +61,16 @@ CampaignCase CaseSource::generated(uint64_t counter, std::span<const uint8_t> ch
   return made;
 }
 
+void CaseSource::require(Case& test_case) const {
+  std::vector<std::string>& checks = test_case.policy.metamorphic;
+  for (const std::string& one : require_) {
+    if (std::find(checks.begin(), checks.end(), one) == checks.end()) checks.push_back(one);
+  }
+}
+
 CampaignCase CaseSource::given(Case test_case) const {
   test_case.expect.reset();  // speaks of the corpus file, not of findings made from it
+  require(test_case);
   return {with_options(std::move(test_case), run_options_), {}};
 }
 

@@ -31,7 +31,11 @@ class CaseSource {
   CampaignCase given(Case test_case) const;
 
  private:
+  // Adds what --require asks of the candidate.
+  void require(Case& test_case) const;
+
   const uint64_t seed_, shard_, metamorphic_;
+  const std::vector<std::string> require_;
   const GeneratorOptions generator_;
   const RunOptions run_options_;
 };

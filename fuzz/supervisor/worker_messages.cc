@@ -26,7 +26,7 @@ void transfer(Archive& archive, JudgeFlags& flags) {
 template <class Archive>
 void transfer(Archive& archive, CampaignOptions& options) {
   archive(options.judge, options.seed, options.shard, options.engine, options.data, options.ops,
-          options.metamorphic, options.workdir, options.timeout);
+          options.require, options.metamorphic, options.workdir, options.timeout);
 }
 
 template <class Archive>

@@ -30,7 +30,8 @@ struct CampaignOptions {
   std::string shard = "0/1";
   std::string engine;  // empty: that of the campaign in the work directory, else kDefaultEngine
   std::string data = "mixed";
-  std::vector<std::string> ops;  // of single-op cases; empty: graphs of many ops
+  std::vector<std::string> ops;      // of single-op cases; empty: graphs of many ops
+  std::vector<std::string> require;  // of the candidate in every case: of kInvariances
   uint64_t metamorphic = 64;
   int64_t minimize = 1;
   int64_t max_findings = 0;

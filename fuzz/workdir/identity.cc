@@ -15,6 +15,7 @@ Identity identity_of(const CampaignOptions& options) {
           {"engine", options.engine},
           {"data", options.data},
           {"ops", options.ops, true},
+          {"require", options.require, true},
           {"metamorphic", options.metamorphic, true}};
 }
 

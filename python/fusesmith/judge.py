@@ -55,11 +55,9 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
                     run_timeout=run_timeout, time_limit=time_limit, baseline=baseline, keep=keep)
     kernel, dtypes = find_kernel(fn), check_dtypes(dtypes)
     given = {"batch_invariant": batch_invariant, "position_invariant": position_invariant}
-    declared = tuple(name for name, is_given in given.items() if is_given)
+    required = tuple(name for name, is_given in given.items() if is_given)
     how = replay.How(kernel.candidate, baseline, policy, run_timeout, str(sample), kernel.identity,
-                     folders=kernel.folders, declared=declared)
-    if declared and isinstance(kernel, Plugin):
-        raise Error(f"{declared[0]} is for Python functions")
+                     folders=kernel.folders, required=required)
     binary()
     if not isinstance(kernel, Plugin):
         check_interpreter()
@@ -123,11 +121,11 @@ class Drawn:
 def run_cases(folder, subject, drawn, how, time_limit):
     """The cases, what the program says of each, why it was not given for all and how many are no valid graphs, and what
     it says of one of them that is run again at the end, with many calls of the kernel in place of one."""
-    policy = {"metamorphic": [replay.INVARIANCES[name][1] for name in how.declared]} if how.declared else None
+    policy = {"metamorphic": [replay.INVARIANCES[name] for name in how.required]} if how.required else None
     cases = write_cases(folder, subject, drawn.dtypes, drawn.shapes, drawn.runs, drawn.seed, policy, drawn.fills,
                         drawn.memory, drawn.refused)
     # Subsets are further graphs, after which the worker would not know the last case.
-    repeats = drawn.repeat and "batch_invariant" not in how.declared
+    repeats = drawn.repeat and "batch_invariant" not in how.required
     middle = sorted((case.elements, case.path) for case in cases)[len(cases) // 2][1] if repeats else None
     last = os.path.join(folder, LAST)
     if middle:

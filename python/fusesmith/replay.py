@@ -24,9 +24,8 @@ LAST_WORDS = 2  # seconds that the program has to end after it was asked to
 SKIPPED = re.compile(r": skipped \d+ other files?$")  # what replay says of a folder, which is no problem of a case
 
 
-# What a function may declare: the variable that tells its worker, and the metamorphic check that it has to pass.
-INVARIANCES = {"batch_invariant": ("FUSESMITH_BATCH_INVARIANT", "subset"),
-               "position_invariant": ("FUSESMITH_POSITION_INVARIANT", "exchange")}
+# What judge may require of a function, as policy.metamorphic of a case names it.
+INVARIANCES = {"batch_invariant": "batch_invariance", "position_invariant": "position_invariance"}
 
 
 @dataclass(frozen=True)
@@ -41,13 +40,8 @@ class How:
     identity: str | None = None  # of the function: the worker refuses another one of its name
     repeat: int = 0  # calls of a Python function, on the inputs of the first call, that have to give the same bits
     repeat_from: int = 0  # after so many cases of one process
-    declared: tuple = ()  # those of INVARIANCES that the function declares
+    required: tuple = ()  # those of INVARIANCES that are required of the function
     folders: tuple = ()  # where the worker finds the modules that the kernel's file imports
-
-    @property
-    def declarations(self):
-        """The variables by which the worker knows what is declared."""
-        return [INVARIANCES[name][0] for name in self.declared]
 
     @property
     def repeat_seconds(self):
@@ -66,7 +60,6 @@ class How:
                 **({VARIABLE: self.identity} if self.identity else {}),
                 **({"FUSESMITH_REPEAT": str(self.repeat), "FUSESMITH_REPEAT_SECONDS": f"{self.repeat_seconds:g}"}
                    if self.repeat else {}),
-                **dict.fromkeys(self.declarations, "1"),
                 **({"FUSESMITH_REPEAT_FROM": str(self.repeat_from)} if self.repeat_from else {})}
 
 

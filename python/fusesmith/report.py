@@ -53,6 +53,8 @@ def report(result):
         yield f"  sampled {result.sampled[0]:,} of {result.sampled[1]:,} elements; no others were judged"
     if result.covered:
         yield from textwrap.wrap(covered_text(result.covered), COLUMNS, initial_indent="  ", subsequent_indent="    ")
+    if result.checks:
+        yield from textwrap.wrap(checks_text(result.checks), COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if result.granted:
         yield from textwrap.wrap(f"granted: {result.granted}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
     for reason, count in result.reasons.items():
@@ -112,6 +114,16 @@ def covered_text(covered):
         texts.append(text + (f" (above 512 in {long} case{'' if long == 1 else 's'})" if long else ""))
     dtypes = ", ".join(f"{dtype} {count}" for dtype, count in covered.get("dtype", {}).items())
     return "covered: " + "; ".join(part for part in (", ".join(texts), dtypes) if part)
+
+
+CHECKS = {"isolation": "with other data in other rows", "subset": "among fewer rows",
+          "exchange": "at other places among the others"}
+
+
+def checks_text(checks):
+    """"rows ran again: 49 times with other data in other rows, 640 times among fewer rows"."""
+    parts = [f"{count} time{'' if count == 1 else 's'} {CHECKS.get(name, name)}" for name, count in checks.items()]
+    return f"rows ran again: {', '.join(parts)}"
 
 
 def partly_text(shares):

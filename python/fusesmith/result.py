@@ -62,6 +62,7 @@ class Result:
     # What was judged: size symbol -> its sizes; "dtype" -> {dtype: number of cases}.
     covered: dict = field(default_factory=dict)
     partly: list = field(default_factory=list)  # of inconclusive cases of which a part is right: that share of elements
+    checks: dict = field(default_factory=dict)  # metamorphic checks of the kernel: name -> how many were made
     granted: str = ""  # what the contract of the kernel grants beyond the usual errors (docs/workers.md)
 
     @property
@@ -96,6 +97,8 @@ def make_result(kernel, subject, cases, judged, missing, keep, how):
     result.arithmetic = customary_arithmetic(judged)
     result.sampled = sampled_elements(judged)
     result.covered = covered([by_path[entry["file"]] for entry in judged if entry["verdict"] not in OTHERS])
+    result.checks = dict(sum((collections.Counter(entry.get("metamorphic", {})) for entry in judged),
+                             collections.Counter()))
     result.granted = next((text for entry in judged for text in entry.get("granted", {}).values()), "")
     if not findings:
         order = (*reversed(CORRECT), *OTHERS) if result.ok else sorted(OTHERS, key=lambda v: -counts[v])

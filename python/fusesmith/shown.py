@@ -41,9 +41,8 @@ def show_case(result, kernel, shown, keep, how):
         result.rule = "\n".join(["Passes if all inputs are contiguous and aligned.", *result.rule.splitlines()])
     arguments = how.arguments(result.case)
     repeated = f"FUSESMITH_REPEAT={how.repeat} " if how.repeat else ""
-    declared = "".join(f"{variable}=1 " for variable in how.declarations)
-    result.repro = repeated + declared + shell_command(arguments, kernel.folders)
-    result.reduce = declared + shell_command(["minimize", *arguments[1:]], kernel.folders)
+    result.repro = repeated + shell_command(arguments, kernel.folders)
+    result.reduce = shell_command(["minimize", *arguments[1:]], kernel.folders)
 
 
 def judged_with(path, change, how):

@@ -224,9 +224,7 @@ class FunctionExecutor(Executor):
         for name in graph.inputs:
             self.tensors.make(np.zeros(graph.types[name].shape, graph.types[name].storage), graph.types[name])
         more = {key: getattr(self.function, key) for key in CONTRACT_KEYS if hasattr(self.function, key)}
-        invariant = {key: True for key in ("batch_invariant", "position_invariant")
-                     if os.environ.get(f"FUSESMITH_{key.upper()}")}
-        return opaque_plan({**ARITHMETIC, **invariant, **getattr(self.function, "arithmetic", {})}, **more)
+        return opaque_plan({**ARITHMETIC, **getattr(self.function, "arithmetic", {})}, **more)
 
     def load(self, arrays, same_buffers):
         loaded = super().load(arrays, same_buffers)
