@@ -133,6 +133,7 @@ TEST(KnownNames, MetamorphicChecksAreKnownByName) {
 // What the reviewer of a CI log must see: exit 1, one line, the place.
 TEST(KnownNames, WhatIsReplacedIsInTheGraph) {
   Case test_case = named_case();
+  test_case.policy.metamorphic = {"isolation"};
   const auto problem_with = [&](const char* replaced) {
     test_case.policy.replaced = replaced;
     return problem_of(test_case);
@@ -148,6 +149,9 @@ TEST(KnownNames, WhatIsReplacedIsInTheGraph) {
        {"x", "x[2,:]", "x[2,:] = one", "x[2] = nan", "x[2,3] = nan", "x[:,:] = nan", "x[,] = nan",
         "x[-1,:] = nan", "x[2,:,:] = nan", "[2,:] = nan", "x] = nan[", "x[99999999999999999999,:] = nan"})
     EXPECT_THAT(problem_with(wrong), HasSubstr("policy.replaced: ")) << wrong;
+  test_case.policy.metamorphic = {"subset", "batch_invariance", "position_invariance"};
+  EXPECT_EQ(problem_with("x[2,:] = nan"),
+            "policy.replaced: needs \"isolation\" in policy.metamorphic, which replaces it");
 }
 
 TEST(KnownNames, EveryCommandRefusesThem) {

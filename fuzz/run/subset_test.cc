@@ -115,5 +115,25 @@ TEST(SubsetFaults, AWidthThatDependsOnTheNumberOfRowsIsFoundByTheContractAlone) 
   EXPECT_GT(found, 3);
 }
 
+// The policy of a case requires of the candidate what its contract need not say.
+TEST(SubsetFaults, APolicyRequiresWhatNoContractSays) {
+  if (!kFaultsBuilt) GTEST_SKIP() << "a build without faults";
+  Case test_case;
+  test_case.graph = norm_graph();
+  RunOptions options;
+  options.faults = Faults({"row_sum_width_by_rows"});
+  const auto findings = [&](std::string_view check, const Backend& baseline, const Backend& candidate) {
+    int found = 0;
+    test_case.policy.metamorphic = {std::string(check)};
+    for (test_case.seed = 0; test_case.seed < 20; ++test_case.seed)
+      found += run_case(test_case, baseline, candidate, options).finding;
+    return found;
+  };
+  const Backend &plain = *find_backend("cpu"), &fused = *find_backend("cpu_fused");
+  EXPECT_GT(findings(kBatchInvariance, plain, fused), findings("subset", plain, fused))
+      << "four subsets in place of one";
+  EXPECT_EQ(findings(kPositionInvariance, plain, fused), 0);
+}
+
 }  // namespace
 }  // namespace fusesmith::fuzz
