@@ -1,36 +1,25 @@
-"""What fusesmith's ops make of ATen's: one function for each operator, of a Lowering and its arguments by name.
+"""Elementwise operators: one element of the result is of one element of each operand.
 
-Python numbers: torch computes `x + 0.1` in f32 and rounds once, so that such a node becomes casts and an f32 sum.
+torch computes most of them in f32 and rounds once: in narrower dtypes they are casts around ops in f32. So is
+`x + 0.1`, whose number is no value of a narrow dtype.
 """
 
-import math
-
-from .errors import Error
-from .vocabulary import epsilon, spelled
-
-LOWERINGS = {}
+from .. import definitions
+from ..errors import Error
+from ..vocabulary import FLOATS
+from .table import infinity_or, lowers, only
 
 
-def lowers(*names):
+def rounded_once(*names):
+    """The lowering of an operator that computes in f32: `function` of g, given and its first operand in f32."""
     def add(function):
-        LOWERINGS.update(dict.fromkeys(names, function))
+        @lowers(*names)
+        def lowering(g, given):
+            if g.dtype_of(given.self) not in FLOATS:
+                raise Error(f"{g.called} of {g.dtype_of(given.self)} has no counterpart")
+            return g.promoted(function(g, given, g.wide(given.self)))
         return function
     return add
-
-
-class Given(dict):
-    """The arguments of a call by name; those that are left out have the defaults of the schema."""
-
-    def __getattr__(self, name):
-        return self[name]
-
-
-def only(given, **expected):
-    """Arguments that have no counterpart must have these values."""
-    for name, values in expected.items():
-        values = values if isinstance(values, tuple) else (values,)
-        if given.get(name) not in values:
-            raise Error(f"{name}={given.get(name)!r} has no counterpart")
 
 
 @lowers("contiguous", "clone", "alias", "detach", "lift_fresh_copy", "_unsafe_view_same")
@@ -52,7 +41,12 @@ def gelu(g, given):
 
 @lowers("neg")
 def neg(g, given):
-    return g.op("scale", given.self, factor=-1)
+    return definitions.negated(g, given.self)
+
+
+@lowers("abs")
+def absolute(g, given):
+    return definitions.absolute(g, given.self)
 
 
 @lowers("reciprocal")
@@ -62,12 +56,21 @@ def reciprocal(g, given):
 
 @lowers("pow")
 def power(g, given):
-    x = given.self
-    if given.exponent == 2:
-        return g.op("mul", x, x)
-    if given.exponent in (0.5, -0.5):
-        return g.op("sqrt" if given.exponent > 0 else "rsqrt", x)
-    raise Error(f"exponent={given.exponent!r} has no counterpart")
+    """Squares and cubes are products in the dtype, as torch computes them; the fourth power is rounded once."""
+    x, exponent = given.self, given.exponent
+    if not g.is_tensor(x) or g.is_tensor(exponent):
+        raise Error("an exponent that is no number has no counterpart")
+    if exponent in (0, 1):
+        return x if exponent else filled(g, 1)
+    made = definitions.power(g, g.promoted(x), exponent)
+    if made is not None:
+        return made
+    if exponent in (-1, -2):
+        return g.with_number("div", 1, x if exponent == -1 else g.op("mul", x, x))
+    if exponent == 4:
+        twice = g.op("mul", g.wide(x), g.wide(x))
+        return g.promoted(g.op("mul", twice, twice))
+    raise Error(f"exponent={exponent!r} has no counterpart")
 
 
 @lowers("square")
@@ -75,241 +78,162 @@ def square(g, given):
     return g.op("mul", given.self, given.self)
 
 
-@lowers("add", "sub", "rsub", "mul", "div", "maximum", "true_divide")
-def binary(g, given):
-    only(given, alpha=(None, 1), rounding_mode=None)
+@lowers("add", "sub", "rsub")
+def add(g, given):
     a, b = (given.other, given.self) if g.called == "rsub" else (given.self, given.other)
-    op = {"rsub": "sub", "true_divide": "div"}.get(g.called, g.called)
+    op = "add" if g.called == "add" else "sub"
+    alpha = 1 if given.get("alpha") is None else given.alpha
+    if not (g.is_tensor(a) and g.is_tensor(b)):
+        if alpha != 1:
+            if g.is_tensor(b):
+                raise Error(f"alpha={alpha!r} of a tensor and a number has no counterpart")
+            b = b * alpha
+        return g.with_number(op, a, b)
+    if alpha == 1:
+        return g.op(op, g.promoted(a), g.promoted(b))
+    alpha = g.torch.tensor(alpha, dtype=g.meta.dtype).item()  # as torch rounds it
+    return g.promoted(g.op(op, g.wide(a), definitions.scaled(g, g.wide(b), alpha)))
+
+
+@lowers("mul", "div", "maximum", "true_divide", "minimum")
+def binary(g, given):
+    only(given, rounding_mode=None)
+    a, b = given.self, given.other
+    op = {"true_divide": "div"}.get(g.called, g.called)
     if not (g.is_tensor(a) and g.is_tensor(b)):
         return g.with_number(op, a, b)
+    if op == "minimum":
+        return definitions.smaller(g, g.promoted(a), g.promoted(b))
     return g.op(op, g.promoted(a), g.promoted(b))
 
 
-@lowers("clamp", "clamp_min")
+@lowers("addcmul", "addcdiv")
+def addcmul(g, given):
+    op = "mul" if g.called == "addcmul" else "div"
+    made = definitions.scaled(g, g.op(op, g.wide(given.tensor1), g.wide(given.tensor2)), given.value)
+    return g.promoted(g.op("add", g.wide(given.self), made))
+
+
+@lowers("clamp", "clamp_min", "clamp_max", "hardtanh", "relu6")
 def clamp(g, given):
-    only(given, min=0, max=None)
-    return g.op("relu", given.self)
+    low, high = {"hardtanh": ("min_val", "max_val")}.get(g.called, ("min", "max"))
+    low, high = (0, 6) if g.called == "relu6" else (given.get(low), given.get(high))
+    made = g.promoted(given.self)
+    if low is not None:
+        made = g.op("relu", made) if low == 0 and not g.is_tensor(low) else g.op("maximum", made, bound(g, made, low))
+    return made if high is None else definitions.smaller(g, made, bound(g, made, high))
 
 
-@lowers("softmax", "_softmax")
-def softmax(g, given):
-    return g.op("softmax", g.promoted(given.self), axis=given.dim)
+def bound(g, x, value):
+    return g.promoted(value) if g.is_tensor(value) else g.number_like(value, x)
 
 
-@lowers("logsumexp")
-def logsumexp(g, given):
-    return g.op("logsumexp", given.self, axes=axes_of(g, given), keepdims=given.keepdim)
+@rounded_once("elu", "celu", "selu")
+def elu(g, given, x):
+    if g.called == "selu":
+        return definitions.elu(g, x, 1.67326319217681884765625, 1.05070102214813232421875)
+    if g.called == "celu":
+        return definitions.elu(g, x, given.alpha, inner=1 / given.alpha)
+    return definitions.elu(g, x, given.alpha, given.scale, given.input_scale)
 
 
-@lowers("layer_norm")
-def layer_norm(g, given):
-    return g.op("layer_norm", *norm_inputs(g, given), eps=given.eps)
+@rounded_once("leaky_relu")
+def leaky_relu(g, given, x):
+    return definitions.leaky_relu(g, x, given.negative_slope)
 
 
-@lowers("rms_norm")
-def rms_norm(g, given):
-    eps = given.eps
-    if eps is None:  # torch takes the epsilon of the dtype that it computes in
-        eps = epsilon(g.dtype_of(given.input))
-    return g.op("rms_norm", *norm_inputs(g, given), eps=eps)
+@rounded_once("prelu", "_prelu_kernel")
+def prelu(g, given, x):
+    """Of several weights, each belongs to a channel."""
+    weight, rank = g.wide(given.weight), len(g.shape)
+    if g.called == "prelu" and rank > 1:
+        count = g.shape_of(weight)[0] if g.shape_of(weight) else 1
+        weight = g.op("reshape", weight, shape=[count, *[1] * (rank - 2)])
+    return definitions.prelu(g, x, weight)
 
 
-def norm_inputs(g, given):
-    if len(given.normalized_shape) != 1:
-        raise Error("norms over several axes have no counterpart")
-    weights = [value for value in (given.weight, given.get("bias")) if value is not None]
-    if given.weight is None and weights:
-        raise Error("a norm with a bias and no weight has no counterpart")
-    return [given.input, *weights]
+@rounded_once("hardsigmoid")
+def hardsigmoid(g, given, x):
+    line = g.op("relu", g.op("add", x, g.number_like(3, x)))
+    return g.op("scale", definitions.smaller(g, line, g.number_like(6, x)), factor=6, inverse=True)
 
 
-@lowers("group_norm")
-def group_norm(g, given):
-    weights = [value for value in (given.weight, given.bias) if value is not None]
-    return g.op("group_norm", given.input, *weights, groups=given.num_groups, eps=given.eps)
+@rounded_once("softplus")
+def softplus(g, given, x):
+    """Above the threshold, torch returns x, which is the same number in f32."""
+    if given.threshold < 18:
+        raise Error(f"threshold={given.threshold!r} has no counterpart")
+    made = definitions.softplus(g, definitions.scaled(g, x, given.beta), g.shape)
+    return made if given.beta == 1 else g.op("scale", made, factor=given.beta, inverse=True)
 
 
-def axes_of(g, given):
-    dim = given.get("dim")
-    if dim is None or dim == []:
-        return list(range(len(g.shape_of(given.self))))
-    return list(dim) if isinstance(dim, (list, tuple)) else [dim]
+@rounded_once("log_sigmoid", "log_sigmoid_forward")
+def log_sigmoid(g, given, x):
+    return definitions.negated(g, definitions.softplus(g, definitions.negated(g, x), g.shape))
 
 
-@lowers("sum", "mean", "amax")
-def reduction(g, given):
-    op = {"sum": "reduce_sum", "mean": "reduce_mean", "amax": "reduce_max"}[g.called]
-    return g.op(op, g.promoted(given.self), axes=axes_of(g, given), keepdims=bool(given.get("keepdim")))
+@rounded_once("expm1")
+def expm1(g, given, x):
+    return g.op("sub", g.op("exp", x), g.number_like(1, x))
 
 
-@lowers("max")
-def largest(g, given):
-    if "other" in given:
-        return g.op("maximum", given.self, given.other)
-    made = g.op("reduce_max", given.self, axes=axes_of(g, given), keepdims=bool(given.get("keepdim")))
-    return made if "dim" not in given else (made, None)
+@rounded_once("glu")
+def glu(g, given, x):
+    axis, half = given.dim, g.shape[given.dim]
+    a, b = (g.op("slice", x, axis=axis, start=start, stop=start + half) for start in (0, half))
+    return g.op("mul", a, g.op("sigmoid", b))
 
 
-@lowers("var")
-def variance(g, given):
-    correction = given.get("correction", int(given.get("unbiased", True)))
-    made = g.op("var_mean", given.self, axes=axes_of(g, given), keepdims=bool(given.get("keepdim")),
-                correction=1 if correction is None else int(correction))
-    return made[0]
-
-
-@lowers("to", "_to_copy")
+@lowers("to", "_to_copy", "type_as")
 def to(g, given):
+    dtype = g.named(g.meta.dtype)
+    if dtype not in FLOATS and g.dtype_of(given.self) != dtype:
+        raise Error(f"a conversion of {g.dtype_of(given.self)} to {dtype} has no counterpart")
     return g.promoted(given.self)
 
 
-@lowers("view", "reshape", "_unsafe_view", "flatten", "unflatten")
-def reshape(g, given):
-    return g.op("reshape", given.self, shape=list(g.shape))
+@lowers("copy")
+def copy(g, given):
+    return spread(g, g.promoted(given.src))
 
 
-@lowers("permute")
-def permute(g, given):
-    rank = len(g.shape)
-    return g.op("permute", given.self, dims=[d % rank for d in given.dims])
+@lowers("fill", "full_like")
+def fill(g, given):
+    value = given.get("value", given.get("fill_value"))
+    return spread(g, g.promoted(value)) if g.is_tensor(value) else filled(g, value)
 
 
-@lowers("transpose", "t", "mT", "numpy_T")
-def transpose(g, given):
-    dims = list(range(len(g.shape)))
-    a, b = (given.dim0, given.dim1) if "dim0" in given else (-1, -2) if len(dims) > 1 else (0, 0)
-    dims[a], dims[b] = dims[b], dims[a]
-    return g.op("permute", given.self, dims=dims)
+def spread(g, value):
+    """In the shape of the call's result."""
+    return value if g.shape_of(value) == g.shape else g.op("broadcast_to", value, shape=list(g.shape))
 
 
-@lowers("unsqueeze")
-def unsqueeze(g, given):
-    return g.op("unsqueeze", given.self, axis=given.dim)
-
-
-@lowers("squeeze")
-def squeeze(g, given):
-    return g.op("reshape", given.self, shape=list(g.shape))
-
-
-@lowers("expand", "broadcast_to", "expand_as")
-def expand(g, given):
-    return g.op("broadcast_to", given.self, shape=list(g.shape))
-
-
-@lowers("slice")
-def slice_(g, given):
-    size = g.shape_of(given.self)[given.dim]
-    start, stop = (min(size, max(0, v + size if v < 0 else v)) if v is not None else otherwise
-                   for v, otherwise in ((given.start, 0), (given.end, size)))
-    if (start, stop, given.step) == (0, size, 1):
-        return given.self
-    return g.op("slice", given.self, axis=given.dim, start=start, stop=stop, step=given.step)
-
-
-@lowers("select")
-def select(g, given):
-    index = given.index % g.shape_of(given.self)[given.dim]
-    part = g.op("slice", given.self, axis=given.dim, start=index, stop=index + 1)
-    return g.op("squeeze", part, axis=given.dim)
-
-
-@lowers("chunk", "split", "split_with_sizes")
-def split(g, given):
-    axis, start, parts = given.dim, 0, []
-    for meta in g.meta:
-        size = meta.shape[axis]
-        whole = tuple(meta.shape) == g.shape_of(given.self)
-        parts.append(given.self if whole else
-                     g.op("slice", given.self, axis=axis, start=start, stop=start + size, meta=meta))
-        start += size
-    return tuple(parts)
-
-
-@lowers("cat", "concat")
-def cat(g, given):
-    return g.op("concat", *map(g.promoted, given.tensors), axis=given.dim)
-
-
-@lowers("roll")
-def roll(g, given):
-    made = given.self
-    for axis, shift in zip(given.dims, given.shifts, strict=True):
-        made = g.op("roll", made, axis=axis, shift=shift)
-    return made
-
-
-@lowers("flip")
-def flip(g, given):
-    return g.op("flip", given.self, axes=list(given.dims))
+def filled(g, value):
+    if g.named(g.meta.dtype) not in FLOATS:
+        raise Error(f"a number of {g.named(g.meta.dtype)} has no counterpart")
+    return g.op("broadcast_to", g.number(float(value)), shape=list(g.shape))
 
 
 @lowers("where")
 def where(g, given):
-    a, b = (g.promoted(v) if g.is_tensor(v) else g.number(v) for v in (given.self, given.other))
-    return g.op("where", given.condition, a, b)
+    """With a number, it fills a mask."""
+    mask = given.condition
+    if "self" not in given:
+        raise Error("where of a condition alone has no counterpart")
+    a, b = given.self, given.other
+    if g.is_tensor(a) and g.is_tensor(b):
+        return g.op("where", mask, g.promoted(a), g.promoted(b))
+    if g.is_tensor(a):
+        return fill_masked(g, a, mask, b, inverted=True)
+    return fill_masked(g, b if g.is_tensor(b) else filled(g, b), mask, a)
 
 
 @lowers("masked_fill")
 def masked_fill(g, given):
-    value = given.value
-    if not isinstance(value, (int, float)):
-        raise Error("masked_fill with a tensor as value has no counterpart")
-    return g.op("masked_fill", given.self, given.mask, value=infinity_or(value))
+    if g.is_tensor(given.value):
+        return g.op("where", given.mask, g.promoted(given.value), g.promoted(given.self))
+    return fill_masked(g, given.self, given.mask, given.value)
 
 
-def infinity_or(value):
-    return ("inf" if value > 0 else "-inf") if math.isinf(value) else value
-
-
-@lowers("matmul", "mm", "bmm")
-def matmul(g, given):
-    a, b = given.self, given.get("other", given.get("mat2"))
-    if min(len(g.shape_of(a)), len(g.shape_of(b))) < 2:
-        raise Error("a product with a vector has no counterpart")
-    return g.op("matmul", a, b)
-
-
-@lowers("linear")
-def linear(g, given):
-    return g.op("linear", given.input, given.weight, *([given.bias] if given.bias is not None else []))
-
-
-@lowers("addmm")
-def addmm(g, given):
-    only(given, alpha=1, beta=1)
-    if len(g.shape_of(given.self)) != 1:
-        raise Error("addmm with a matrix as bias has no counterpart")
-    return g.op("linear", given.mat1, g.op("permute", given.mat2, dims=[1, 0]), given.self)
-
-
-@lowers("einsum")
-def einsum(g, given):
-    return g.op("einsum", *given.tensors, equation=given.equation.replace(" ", ""))
-
-
-@lowers("scaled_dot_product_attention")
-def attention(g, given):
-    only(given, dropout_p=0)
-    mask, inputs = "none", [given.query, given.key, given.value]
-    if given.attn_mask is not None:
-        inputs.append(given.attn_mask)
-        mask = "boolean" if g.dtype_of(given.attn_mask) == "bool" else "additive"
-    elif given.is_causal:
-        mask = "causal"
-    return g.op("sdpa", *inputs, mask=mask, scale=given.scale or 0, grouped_heads=bool(given.enable_gqa))
-
-
-@lowers("embedding")
-def embedding(g, given):
-    only(given, scale_grad_by_freq=False, sparse=False)
-    return g.op("gather", given.weight, given.indices)
-
-
-def positional(op):
-    """The lowering of an operator whose tensors are the operands of the op, in their order."""
-    return lambda g, given: g.op(op, *filter(g.is_tensor, given.values()))
-
-
-for _op, _function in spelled("torch").items():
-    LOWERINGS.setdefault(_function.rpartition(".")[2], positional(_op))
+def fill_masked(g, x, mask, value, **how):
+    return g.op("masked_fill", spread(g, g.promoted(x)), mask, value=infinity_or(float(value)), **how)

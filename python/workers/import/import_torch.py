@@ -7,7 +7,7 @@ from fusesmith.aten import LOWERINGS
 from fusesmith.errors import Error
 from fusesmith.graph import Graph
 from fusesmith.ops import ops
-from fusesmith.trace import Lowering, arguments, short_name
+from fusesmith.trace import Lowering, arguments, is_empty, short_name
 from import_case import ImportFailed, as_dtype, case_graph, cut, fills_of, made_by, type_text
 from torch_program import loaded, origin
 from torch_values import KnownValues, is_getitem
@@ -102,6 +102,9 @@ class TorchImporter:
         if node.op != "call_function" or short_name(node.target) in CHECKS:
             return
         self.counts["nodes"] += not is_getitem(node)
+        if is_empty(node):  # nothing is computed
+            self.counts["folded"] += 1
+            return
         constant = self.known.is_constant(node)
         if constant and node not in self.known.of_weights:
             self.counts["folded"] += not is_getitem(node)
@@ -156,7 +159,11 @@ class TorchImporter:
             return parts[node.args[1]]
         if name not in LOWERINGS:
             raise Error("no op stands for it")
-        return LOWERINGS[name](self.lowering, arguments(node, self.lowering.values))
+        given = arguments(node, self.lowering.values)
+        try:
+            return LOWERINGS[name](self.lowering, given)
+        except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise Error(f"its arguments are not as expected ({type(error).__name__}: {error})") from error
 
     def check(self, node, made):
         """A value of the case has the type of the program's."""
