@@ -105,11 +105,6 @@ class Lowering:
         made = self.number(float(value), self.dtype_of(x))
         return made if self.shape_of(x) else self.op("reshape", made, shape=[])
 
-    def wide_vector(self, value):
-        """[c] in f32, beside a result [n, c, ...] of the call."""
-        rank = len((self.meta[0] if isinstance(self.meta, (list, tuple)) else self.meta).shape)
-        return self.op("reshape", self.wide(value), shape=[*self.shape_of(value), *[1] * (rank - 2)])
-
     def with_number(self, op, a, b):
         """a op b, where one of them is a Python number."""
         x, value = (a, b) if self.is_tensor(a) else (b, a)

@@ -6,7 +6,7 @@ from ..vocabulary import FLOATS
 from .table import lowers, only
 
 
-@lowers("view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "pixel_shuffle_same")
+@lowers("view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "reshape_as", "view_as")
 def reshape(g, given):
     return g.op("reshape", given.self, shape=list(g.shape))
 

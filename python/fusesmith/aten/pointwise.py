@@ -197,9 +197,11 @@ def copy(g, given):
     return spread(g, g.promoted(given.src))
 
 
-@lowers("fill", "full_like")
+@lowers("fill", "full_like", "zeros_like", "ones_like", "new_zeros", "new_ones", "new_full")
 def fill(g, given):
-    value = given.get("value", given.get("fill_value"))
+    """Of the tensor that is given, the size counts alone."""
+    value = {"zeros": 0, "ones": 1}.get(g.called.removeprefix("new_").removesuffix("_like"))
+    value = given.get("value", given.get("fill_value")) if value is None else value
     return spread(g, g.promoted(value)) if g.is_tensor(value) else filled(g, value)
 
 

@@ -2,6 +2,7 @@
 
 from .. import definitions
 from ..errors import Error
+from ..result_types import broadcast
 from ..vocabulary import FLOATS, epsilon
 from .table import axes_of, lowers, only
 
@@ -101,13 +102,15 @@ def batch_norm(g, given):
     if given.get("training") or given.running_mean is None:
         raise Error("batch_norm in training mode has no counterpart: call .eval()")
     metas = g.meta if isinstance(g.meta, (list, tuple)) else [g.meta]
-    mean, variance = g.wide_vector(given.running_mean), g.wide_vector(given.running_var)
+    variance = g.wide(given.running_var)
     slope = g.op("rsqrt", g.op("add", variance, g.number_like(given.eps, variance)))
     if given.weight is not None:
-        slope = g.op("mul", g.wide_vector(given.weight), slope)
-    offset = g.op("mul", mean, slope)
-    offset = definitions.negated(g, offset) if given.bias is None else g.op("sub", g.wide_vector(given.bias), offset)
-    made = g.op("add", g.op("mul", g.promoted(given.input, "f32"), slope), offset)
+        slope = g.op("mul", g.wide(given.weight), slope)
+    offset = g.op("mul", g.wide(given.running_mean), slope)
+    offset = definitions.negated(g, offset) if given.bias is None else g.op("sub", g.wide(given.bias), offset)
+    rank, channels = len(metas[0].shape), g.shape_of(offset)[0]
+    slope, offset = (g.op("reshape", value, shape=[channels, *[1] * (rank - 2)]) for value in (slope, offset))
+    made = g.op("add", g.op("mul", g.wide(given.input), slope), offset)
     made = g.promoted(made, g.named(metas[0].dtype))
     return made if g.called == "batch_norm" else (made, *[None] * (len(metas) - 1))
 
@@ -236,6 +239,11 @@ def einsum(g, given):
 def attention(g, given):
     only(given, dropout_p=0)
     mask, inputs = "none", [given.query, given.key, given.value]
+    leading = [g.shape_of(value)[:-2] for value in inputs]
+    if len(set(leading)) > 1 and not given.enable_gqa:
+        common = broadcast(leading)
+        inputs = [value if list(g.shape_of(value)[:-2]) == common else
+                  g.op("broadcast_to", value, shape=[*common, *g.shape_of(value)[-2:]]) for value in inputs]
     if given.attn_mask is not None:
         inputs.append(given.attn_mask)
         mask = "boolean" if g.dtype_of(given.attn_mask) == "bool" else "additive"
