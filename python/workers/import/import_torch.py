@@ -104,7 +104,7 @@ class TorchImporter:
             return
         self.counts["nodes"] += not is_getitem(node)
         if is_empty(node):  # nothing is computed
-            self.counts["folded"] += 1
+            self.counts["folded"] += not is_getitem(node)
             return
         constant = self.known.is_constant(node)
         if constant and node not in self.known.of_weights:
