@@ -2,14 +2,19 @@
 
 import contextlib
 import logging
+import math
 
+from . import definitions
 from .aten import LOWERINGS, Given
+from .aten.table import infinity_or
 from .errors import Error
 from .graph import Graph, Type
 from .ops import description
+from .result_types import result_types
 from .vocabulary import FLOATS
 
 PLAIN = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32", "bool": "bool"}
+LARGEST_FACTOR = 1e30  # of the op scale
 MASKS = {"where": 0, "masked_fill": 1, "sdpa": 3}  # the operand that is a mask
 
 
@@ -21,7 +26,7 @@ class Lowering:
     """Appends the ops of one call after the other to a Graph. The tensors of a trace are known by their fx nodes."""
 
     def __init__(self, torch):
-        self.graph, self.values, self.metas = Graph(), {}, {}
+        self.torch, self.graph, self.values, self.metas = torch, Graph(), {}, {}
         self.names = {dtype: name for name, dtype in torch_dtypes(torch).items()}
         self.called = self.meta = None
 
@@ -47,21 +52,29 @@ class Lowering:
     def shapes(self):
         return [tuple(meta.shape) for meta in self.meta]
 
-    def op(self, op, *inputs, meta=None, **attributes):
-        """`meta`: of the result, where it is not that of the call."""
+    def op(self, op, *inputs, **attributes):
         self.check_dtypes(op, inputs)
         made = getattr(self.graph, op)(*inputs, **attributes)
-        for name in (made,) if isinstance(made, str) else made:
-            own = self.meta[0] if isinstance(self.meta, (list, tuple)) else self.meta
-            self.metas.setdefault(name, own if meta is None else meta)
+        names = [made] if isinstance(made, str) else made
+        types = result_types(op, [(self.dtype_of(value), self.shape_of(value)) for value in inputs], attributes)
+        metas = self.meta if isinstance(self.meta, (list, tuple)) else [self.meta] * len(names)
+        if types is not None:
+            metas = [self.meta_of(dtype, shape) for dtype, shape in types]
+        self.metas.update(zip(names, metas, strict=False))
         return made
+
+    move = op
+
+    def meta_of(self, dtype, shape):
+        """What a value of this type is to torch."""
+        return self.torch.empty(shape, dtype=getattr(self.torch, PLAIN[dtype]), device="meta")
 
     def check_dtypes(self, op, inputs):
         """Ops compute with floats, but for masks and for what is only moved."""
         if op == "cast" or description(op)["class"] == "movement":
             return
         for position, value in enumerate(inputs):
-            dtype = self.dtype_of(value) if value in self.metas else "f32"
+            dtype = self.dtype_of(value)
             if dtype not in FLOATS and not (dtype == "bool" and MASKS.get(op) == position):
                 raise Error(f"{op} of {dtype} has no counterpart")
             if dtype != "bool" and op in ("where", "masked_fill") and MASKS[op] == position:
@@ -70,36 +83,44 @@ class Lowering:
     def promoted(self, value, to=None):
         """`value` in the dtype of the call's result."""
         to = to or self.named(self.meta.dtype)
-        if self.dtype_of(value) == to:
-            return value
-        meta = self.metas[value]
-        made = self.graph.cast(value, dtype=to)
-        torch_dtype = next(dtype for dtype, name in self.names.items() if name == to)
-        self.metas[made] = meta.to(torch_dtype)
-        return made
+        return value if self.dtype_of(value) == to else self.op("cast", value, dtype=to)
+
+    def wide(self, value):
+        """In f32, in which torch computes what it rounds once."""
+        return self.promoted(value, "f32")
 
     def number(self, value, dtype=None):
         """A Python number as a value of one element; graphs have no other constants that are no inputs."""
-        one = self.graph.cast(self.graph.arange(count=1, start=1), dtype="f32")
-        made = self.graph.scale(one, factor=value)
-        dtype = dtype or self.named(self.meta.dtype)
-        return made if dtype == "f32" else self.graph.cast(made, dtype=dtype)
+        if math.isnan(value):
+            raise Error("a number that is NaN has no counterpart")
+        made = self.op("cast", self.op("arange", count=1, start=1), dtype="f32")
+        if abs(value) <= LARGEST_FACTOR:
+            made = self.op("scale", made, factor=value)
+        else:
+            shown = self.op("slice", self.op("causal_mask", rows=1, cols=2), axis=1, start=1, stop=2)
+            made = self.op("masked_fill", made, self.op("reshape", shown, shape=[1]), value=infinity_or(value))
+        return self.promoted(made, dtype)
+
+    def number_like(self, value, x):
+        made = self.number(float(value), self.dtype_of(x))
+        return made if self.shape_of(x) else self.op("reshape", made, shape=[])
 
     def with_number(self, op, a, b):
         """a op b, where one of them is a Python number."""
         x, value = (a, b) if self.is_tensor(a) else (b, a)
-        if op == "mul" or (op == "div" and self.is_tensor(a)):
-            return self.op("scale", x, factor=float(value), inverse=op == "div")
+        if self.named(self.meta.dtype) not in FLOATS:
+            raise Error(f"{op} of {self.named(self.meta.dtype)} has no counterpart")
+        if abs(value) <= LARGEST_FACTOR and (op == "mul" or (op == "div" and self.is_tensor(a))):
+            return self.op("scale", self.promoted(x), factor=float(value), inverse=op == "div")
         if op == "sub" and self.is_tensor(a):
             op, value = "add", -value
         if op in ("add", "sub") and value == 0 and self.is_tensor(a):
-            return x
-        wide, value = self.promoted(x, "f32"), self.number(float(value), "f32")
-        made = getattr(self.graph, op)(*((wide, value) if self.is_tensor(a) else (value, wide)))
-        if not self.shape:
-            made = self.graph.reshape(made, shape=[])
-        dtype = self.named(self.meta.dtype)
-        return made if dtype == "f32" else self.graph.cast(made, dtype=dtype)
+            return self.promoted(x)
+        wide = self.wide(x)
+        value = self.number_like(value, wide)
+        made = definitions.smaller(self, wide, value) if op == "minimum" else self.op(
+            op, *((wide, value) if self.is_tensor(a) else (value, wide)))
+        return self.promoted(made)
 
 
 def short_name(target):
@@ -108,16 +129,22 @@ def short_name(target):
     return schema.name.rpartition("::")[2] if schema else None
 
 
+def is_empty(node):
+    meta = getattr(node, "meta", {}).get("val")
+    return hasattr(meta, "numel") and not meta.numel()
+
+
 def arguments(node, values):
     """By the names of the schema, with fx nodes replaced by the names of our values."""
     def resolved(value):
         if isinstance(value, (list, tuple)):
-            return [resolved(item) for item in value]
+            return [resolved(item) for item in value if not (joins and is_empty(item))]
         try:
             return values.get(value, value)
         except TypeError:
             return value
 
+    joins = short_name(node.target) in ("cat", "concat")  # tensors without elements add nothing
     schema = node.target._schema.arguments
     given = Given({argument.name: argument.default_value for argument in schema})
     given.update({argument.name: resolved(value) for argument, value in zip(schema, node.args, strict=False)})

@@ -35,7 +35,7 @@ class References(unittest.TestCase):
             return F.silu(F.linear(x, weight, bias)) * 2.0 + 1
 
         def cumulative(x, weight, bias):
-            return torch.cumsum(x, 0)
+            return torch.cumprod(x, 0)
 
         def fused(x, weight, bias):
             y = x.float() @ weight.float().T + bias.float()
@@ -60,7 +60,7 @@ class References(unittest.TestCase):
 
     def test_op_without_counterpart(self):
         output = self.judged("fused", "cumulative")
-        self.assertIn("Error: the reference calls aten.cumsum.default, which no op of fusesmith stands for", output)
+        self.assertIn("Error: the reference calls aten.cumprod.default, which no op of fusesmith stands for", output)
 
 
 @unittest.skipIf(MISSING, MISSING)

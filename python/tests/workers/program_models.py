@@ -285,6 +285,29 @@ def mixer():
     return Mixer(), (torch.randn(2, LENGTH, WIDTH), torch.tensor([7, 4]))
 
 
+class LongNames(nn.Module):
+    """Names whose last 64 characters are equal."""
+
+    def __init__(self):
+        super().__init__()
+        for name in ("first", "second"):
+            layer = nn.Linear(WIDTH, WIDTH)
+            for part in ("projection_of_the_residual_stream", "with_a_name_that_is_far_too_long"):
+                layer = nn.ModuleDict({part: layer})
+            self.add_module(name, layer)
+
+    def forward(self, x):
+        for name in ("first", "second"):
+            layer = getattr(self, name)["with_a_name_that_is_far_too_long"]
+            x = torch.tanh(layer["projection_of_the_residual_stream"](x))
+        return x
+
+
+@model
+def long_names():
+    return LongNames(), (torch.randn(2, WIDTH),)
+
+
 class InPlace(nn.Module):
     """A write into a value, or into a view of it, changes what is read later by any name."""
 

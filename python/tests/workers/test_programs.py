@@ -4,6 +4,7 @@
 Usage: FUSESMITH_BINARY=build/release/fusesmith python/tests/workers/test_programs.py     (needs torch)
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ try:
     import torch
     from import_torch import import_torch
     from program_models import MODELS
+    from program_operators import GROUPS, ROUNDED_MORE, Calls, inputs
     from torch_program import loaded
 except ImportError:
     sys.exit("needs torch")
@@ -113,17 +115,11 @@ def imported_model(name, form, folder):
     return ImportedProgram(path), results
 
 
-class EveryValue(unittest.TestCase):
-    """For each model as it is exported, and decomposed into core ATen."""
-
-    def check(self, form):
-        for name in MODELS:
-            with self.subTest(model=name, form=form), tempfile.TemporaryDirectory() as folder:
-                imported, results = imported_model(name, form, folder)
-                self.check_results(imported, results)
-                self.check_parts(imported, folder)
-                self.check_inputs(imported)
-                self.check_accepted(os.path.join(folder, "program.pt2"), folder)
+class Programs(unittest.TestCase):
+    def check_program(self, imported, results, folder):
+        self.check_results(imported, results)
+        self.check_parts(imported, folder)
+        self.check_accepted(os.path.join(folder, "program.pt2"), folder)
 
     def check_results(self, imported, results):
         """The program that the import reads computes what the model does."""
@@ -159,11 +155,96 @@ class EveryValue(unittest.TestCase):
                               text=True, env=environment, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+
+class EveryValue(Programs):
+    """For each model as it is exported, and decomposed into core ATen."""
+
+    def check(self, form):
+        for name in MODELS:
+            with self.subTest(model=name, form=form), tempfile.TemporaryDirectory() as folder:
+                imported, results = imported_model(name, form, folder)
+                self.check_program(imported, results, folder)
+                self.check_inputs(imported)
+
     def test_plain(self):
         self.check("plain")
 
     def test_decomposed(self):
         self.check("decomposed")
+
+
+class EveryOperator(Programs):
+    """Each call is mapped. What PyTorch makes of some of them when it decomposes them has no counterpart."""
+
+    def check(self, dtype, form):
+        for name, calls in GROUPS.items():
+            calls = {key: call for key, call in calls.items() if key not in ROUNDED_MORE.get(dtype, ())}
+            with self.subTest(calls=name, dtype=dtype, form=form), tempfile.TemporaryDirectory() as folder:
+                torch.manual_seed(1)
+                path, results = saved(Calls(calls), inputs(name, dtype), form, folder)
+                imported = ImportedProgram(path)
+                unmapped = imported.importer.unmapped_table()
+                if form == "plain":
+                    self.assertEqual(unmapped, [])
+                if name == "rows":  # the softmax of attention is found among its parts
+                    self.assertNotIn("aten.any.dim", [entry["op"] for entry in unmapped])
+                self.check_program(imported, results, folder)
+
+    def test_f32(self):
+        self.check(torch.float32, "plain")
+
+    def test_f32_decomposed(self):
+        self.check(torch.float32, "decomposed")
+
+    def test_f16(self):
+        self.check(torch.float16, "plain")
+
+    def test_bf16(self):
+        self.check(torch.bfloat16, "plain")
+
+    def test_bf16_decomposed(self):
+        self.check(torch.bfloat16, "decomposed")
+
+
+class WithIntegers(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("large", torch.tensor([1 << 40, 1, 2, 3]))
+        self.register_buffer("from_the_end", torch.tensor([-1, 0]))
+
+    def forward(self, x):
+        return (x * self.large).tanh(), x[:, self.from_the_end].exp()
+
+
+class Inputs(unittest.TestCase):
+    """What cannot be a node of a case, or has no data, is an input, and the rest of the model is judged."""
+
+    def said(self, path, folder):
+        environment = {**os.environ, "FUSESMITH_PYTHON": sys.executable, "FUSESMITH_WORKERS": workers.WORKERS}
+        done = subprocess.run([program(), "import", path, f"--output={folder}/case.json", "--json"], env=environment,
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(os.path.join(folder, "case.json"), encoding="utf-8") as file:
+            return json.loads(done.stdout), [node["op"] for node in json.load(file)["graph"]["nodes"]]
+
+    def test_integers_of_more_than_32_bits_and_a_node_that_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            said, ops = self.said(saved(WithIntegers(), (torch.randn(4, 4),), "plain", folder)[0], folder)
+        self.assertEqual(said["approximated"], ["b_large"])
+        self.assertEqual([entry["op"] for entry in said["unmapped"]], ["aten.index.Tensor"])
+        self.assertIn("gather expected indices known to lie in [0, 4)", said["unmapped"][0]["why"])
+        self.assertEqual(ops, ["cast", "mul", "tanh", "exp"])
+
+    def test_operators_of_others(self):
+        library = torch.library.Library("of_others", "DEF")
+        library.define("halved(Tensor x, int? count=None) -> Tensor")
+        library.impl("halved", lambda x, count=None: x / 2, "CompositeExplicitAutograd")
+        with tempfile.TemporaryDirectory() as folder:
+            calls = Calls({"a": lambda x: torch.ops.of_others.halved(x.relu(), 3).exp(),
+                           "b": lambda x: torch.ops.of_others.halved(x).tanh()})
+            said, ops = self.said(saved(calls, (torch.randn(4, 4),), "plain", folder)[0], folder)
+        self.assertEqual([entry["op"] for entry in said["unmapped"]], ["of_others.halved.default"])
+        self.assertEqual(sorted(ops), ["exp", "relu", "tanh"])
 
 
 if __name__ == "__main__":

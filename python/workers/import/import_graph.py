@@ -101,6 +101,10 @@ class Importer:
         self.arrays[made] = stored
         return made
 
+    def number_like(self, value, x):
+        """A constant of one element in the dtype of a value of the case."""
+        return self.new_constant(np.full((), value), self.dtypes[x], f"{self.base}.number")
+
     def new_input(self, name, dtype, shape):
         made = self.unique(name)
         self.types[made], self.dtypes[made] = type_text(dtype, shape), dtype
@@ -196,6 +200,8 @@ class Importer:
         """Its results. Lowerings rely on the specification, which the checker of ONNX does not enforce as a whole."""
         try:
             made = lowering(self, node)
+        except Error as error:
+            raise Unmapped(str(error)) from None
         except (AttributeError, IndexError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise Unmapped(f"it is not as the operator is specified ({type(error).__name__})") from error
         return list(made) if isinstance(made, (list, tuple)) else [made]

@@ -7,8 +7,8 @@ from fusesmith.aten import LOWERINGS
 from fusesmith.errors import Error
 from fusesmith.graph import Graph
 from fusesmith.ops import ops
-from fusesmith.trace import Lowering, arguments, short_name
-from import_case import ImportFailed, as_dtype, case_graph, cut, fills_of, made_by, type_text
+from fusesmith.trace import Lowering, arguments, is_empty, short_name
+from import_case import as_dtype, case_graph, cut, fills_of, made_by, type_text
 from torch_program import loaded, origin
 from torch_values import KnownValues, is_getitem
 
@@ -80,6 +80,7 @@ class TorchImporter:
         self.parts, self.approximated, self.unmapped = [], [], {}
         self.counts = dict.fromkeys(("nodes", "mapped", "folded", "made_inputs"), 0)
         self.names = {}
+        self.too_large = set()  # inputs whose integers have more than 32 bits
 
     def new_input(self, node):
         meta = node.meta.get("val")
@@ -102,6 +103,9 @@ class TorchImporter:
         if node.op != "call_function" or short_name(node.target) in CHECKS:
             return
         self.counts["nodes"] += not is_getitem(node)
+        if is_empty(node):  # nothing is computed
+            self.counts["folded"] += not is_getitem(node)
+            return
         constant = self.known.is_constant(node)
         if constant and node not in self.known.of_weights:
             self.counts["folded"] += not is_getitem(node)
@@ -156,7 +160,11 @@ class TorchImporter:
             return parts[node.args[1]]
         if name not in LOWERINGS:
             raise Error("no op stands for it")
-        return LOWERINGS[name](self.lowering, arguments(node, self.lowering.values))
+        given = arguments(node, self.lowering.values)
+        try:
+            return LOWERINGS[name](self.lowering, given)
+        except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise Error(f"its arguments are not as expected ({type(error).__name__}: {error})") from error
 
     def check(self, node, made):
         """A value of the case has the type of the program's."""
@@ -205,7 +213,8 @@ class TorchImporter:
         value = value.contiguous()
         array = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
         if array.dtype == np.int64 and (array.min() < -1 << 31 or array.max() >= 1 << 31):
-            raise ImportFailed(f'the integers of "{node.name}" have more than 32 bits')
+            self.too_large.add(name)
+            return None
         return as_dtype(array, self.lowering.named(value.dtype))
 
     def graph(self, nodes, wanted):
@@ -217,6 +226,7 @@ class TorchImporter:
         given = {entry["name"]: self.array(entry["name"], empty) for entry in graph.inputs
                  if entry["name"] in self.inputs}
         fills, approximated = fills_of({name: array for name, array in given.items() if array is not None})
+        approximated += sorted(self.too_large & given.keys())
         self.approximated += [name for name in approximated if name not in self.approximated]
         for entry in graph.inputs:
             name = entry["name"]

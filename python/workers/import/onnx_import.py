@@ -9,6 +9,8 @@ import math
 
 import numpy as np
 import package  # noqa: F401 (finds fusesmith)
+from fusesmith import definitions
+from fusesmith.definitions import absolute, negated, smaller
 from fusesmith.vocabulary import spelled
 from import_graph import Unmapped
 
@@ -43,14 +45,6 @@ def epsilon_of(node):
     return float(str(np.float32(node.attributes.get("epsilon", 1e-5))))
 
 
-def negated(g, value):
-    return scaled(g, value, -1)
-
-
-def smaller(g, a, b):
-    return negated(g, g.op("maximum", negated(g, a), negated(g, b)))
-
-
 # --- elementwise
 
 @imports("Identity")
@@ -64,9 +58,8 @@ def neg(g, node):
 
 
 @imports("Abs")
-def absolute(g, node):
-    x = g.value(node.inputs[0])
-    return g.op("maximum", x, negated(g, x))
+def absolute_value(g, node):
+    return absolute(g, g.value(node.inputs[0]))
 
 
 @imports("Reciprocal")
@@ -90,37 +83,24 @@ def swish(g, node):
 @imports("Softsign")
 def softsign(g, node):
     x = g.value(node.inputs[0])
-    return g.op("div", x, g.op("add", absolute(g, node), number_like(g, 1, node.inputs[0])))
+    return g.op("div", x, g.op("add", absolute(g, x), number_like(g, 1, node.inputs[0])))
 
 
 @imports("Softplus")
 def softplus(g, node):
-    """log(exp(x) + exp(0))"""
-    shape = g.shape(node.inputs[0])
-    zero = g.new_constant(np.zeros((*shape, 1)), g.dtype(node.inputs[0]), f"{g.base}.zero")
-    pair = g.move("concat", g.move("unsqueeze", g.value(node.inputs[0]), axis=-1), zero, axis=-1)
-    return g.op("logsumexp", pair, axes=[-1], keepdims=False)
+    return definitions.softplus(g, g.value(node.inputs[0]), g.shape(node.inputs[0]))
 
 
 @imports("Elu", "Selu")
 def elu(g, node):
-    """gamma (max(x, 0) + alpha (exp(min(x, 0)) - 1))"""
     alpha, gamma = {"Elu": (1.0, 1.0), "Selu": (1.67326319217681884765625, 1.05070102214813232421875)}[node.op]
-    x = g.value(node.inputs[0])
-    below = g.op("exp", negated(g, g.op("relu", negated(g, x))))
-    below = scaled(g, g.op("sub", below, number_like(g, 1, node.inputs[0])), node.attributes.get("alpha", alpha))
-    made = g.op("add", g.op("relu", x), below)
-    gamma = node.attributes.get("gamma", gamma)
-    return made if gamma == 1 else scaled(g, made, gamma)
+    return definitions.elu(g, g.value(node.inputs[0]), node.attributes.get("alpha", alpha),
+                           node.attributes.get("gamma", gamma))
 
 
 @imports("LeakyRelu")
 def leaky_relu(g, node):
-    alpha = node.attributes.get("alpha", 0.01)
-    if not 0 <= alpha <= 1:
-        raise Unmapped("alpha outside of 0 to 1")
-    x = g.value(node.inputs[0])
-    return g.op("maximum", x, scaled(g, x, alpha))
+    return definitions.leaky_relu(g, g.value(node.inputs[0]), node.attributes.get("alpha", 0.01))
 
 
 @imports("HardSigmoid", "HardSwish")
@@ -179,21 +159,15 @@ def clip(g, node):
 @imports("Pow")
 def power(g, node):
     exponent = g.scalar(node.inputs[1], node.inputs[0])
-    x = g.value(node.inputs[0])
-    if exponent in (2, 3):
-        square = g.op("mul", x, x)
-        return square if exponent == 2 else g.op("mul", square, x)
-    if exponent in (0.5, -0.5):
-        return g.op("sqrt" if exponent > 0 else "rsqrt", x)
+    made = definitions.power(g, g.value(node.inputs[0]), exponent)
+    if made is not None:
+        return made
     raise Unmapped("its exponent is not the constant 2, 3, 0.5 or -0.5")
 
 
 @imports("PRelu")
 def prelu(g, node):
-    """One of the two sums is zero."""
-    x = g.value(node.inputs[0])
-    below = g.op("mul", g.op("relu", negated(g, x)), g.value(node.inputs[1]))
-    return g.op("sub", g.op("relu", x), below)
+    return definitions.prelu(g, *map(g.value, node.inputs))
 
 
 @imports("Cast", "CastLike")

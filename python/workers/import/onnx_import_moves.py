@@ -1,10 +1,11 @@
 """What fusesmith's ops make of ONNX's operators that move elements without arithmetic."""
 
 import numpy as np
+from fusesmith import definitions
 from import_graph import Unmapped
 from onnx_import import imports, product
 
-MOST_CONCATENATED, MOST_CHUNKS, MOST_AXES = 16, 64, 8
+MOST_CHUNKS = 64
 
 
 def reshaped(g, value, shape):
@@ -39,13 +40,8 @@ def expand(g, node):
 
 @imports("Tile")
 def tile(g, node):
-    """Each axis d as [1, d], broadcast to [repeats, d]."""
-    shape, repeats = g.shape(node.inputs[0]), g.integers(node.inputs[1], "number of repetitions")
-    if 2 * len(shape) > MOST_AXES:
-        raise Unmapped("more than 4 axes")
-    spread = reshaped(g, g.value(node.inputs[0]), [size for d in shape for size in (1, d)])
-    wide = [size for r, d in zip(repeats, shape, strict=True) for size in (r, d)]
-    return reshaped(g, g.move("broadcast_to", spread, shape=wide), g.shape(node.outputs[0]))
+    repeats = g.integers(node.inputs[1], "number of repetitions")
+    return definitions.tiled(g, g.value(node.inputs[0]), g.shape(node.inputs[0]), repeats)
 
 
 @imports("Slice")
@@ -85,11 +81,7 @@ def split(g, node):
 
 @imports("Concat")
 def concat(g, node):
-    values, axis = [g.value(name) for name in node.inputs], node.attributes["axis"]
-    while len(values) > 1:
-        groups = [values[i:i + MOST_CONCATENATED] for i in range(0, len(values), MOST_CONCATENATED)]
-        values = [g.move("concat", *group, axis=axis) if len(group) > 1 else group[0] for group in groups]
-    return values[0]
+    return definitions.joined(g, list(map(g.value, node.inputs)), node.attributes["axis"])
 
 
 @imports("Gather")
@@ -108,13 +100,7 @@ def gather(g, node):
     else:
         index = g.value(indices)
     g.limit_index(index, shape[axis])
-    if axis == 0:
-        return g.move("gather", g.value(table), index)
-    others = [i for i in range(len(shape)) if i != axis]
-    made = g.move("gather", g.move("permute", g.value(table), dims=[axis, *others]), index)
-    width = len(g.shape(indices))
-    dims = [*range(width, width + axis), *range(width), *range(width + axis, width + len(others))]
-    return g.move("permute", made, dims=dims)
+    return definitions.taken(g, g.value(table), len(shape), index, len(g.shape(indices)), axis)
 
 
 @imports("DepthToSpace", "SpaceToDepth")

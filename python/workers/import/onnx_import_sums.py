@@ -3,9 +3,10 @@
 import math
 
 import numpy as np
+from fusesmith.definitions import absolute, negated
 from fusesmith.vocabulary import smallest_normal
 from import_graph import Unmapped
-from onnx_import import epsilon_of, imports, negated, number_like, product, scaled
+from onnx_import import epsilon_of, imports, number_like, product, scaled
 
 
 @imports("MatMul")
@@ -96,7 +97,7 @@ def reduction(g, node):
     if node.op == "ReduceMin":
         x = negated(g, x)
     elif node.op == "ReduceL1":
-        x = g.op("maximum", x, negated(g, x))
+        x = absolute(g, x)
     elif node.op in ("ReduceL2", "ReduceSumSquare"):
         x = g.op("mul", x, x)
     if axes:
@@ -125,7 +126,7 @@ def lp_normalization(g, node):
     """A row of zeros stays one: its size is raised to the smallest normal number."""
     x, axis = g.value(node.inputs[0]), node.attributes.get("axis", -1)
     two = node.attributes.get("p", 2) == 2
-    parts = g.op("mul", x, x) if two else g.op("maximum", x, negated(g, x))
+    parts = g.op("mul", x, x) if two else absolute(g, x)
     size = g.op("reduce_sum", parts, axes=[axis], keepdims=True)
     smallest = number_like(g, smallest_normal(g.dtypes[x]), node.inputs[0])
     size = g.op("maximum", g.op("sqrt", size) if two else size, smallest)

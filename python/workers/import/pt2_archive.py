@@ -35,14 +35,18 @@ MOST_PACKED = 64  # how many times larger than its bytes in the file a member ma
 MOST_JSON = 1 << 28  # bytes
 MOST_SAMPLES = 1 << 28  # bytes
 LINE = re.compile(r'File "([^"\n]*)", line (\d+)')
+OF_OTHERS = re.compile(r"torch\.ops\.(?!(aten|prim|prims|higher_order)\.)\w+\.\w+\.\w+")
 NOT_FIXED = "has sizes that are not fixed: export the program without dynamic_shapes"
 
 
 class Archive:
-    """`copy`: an open file of the parts that are loaded. `origins`: the module and the line of the source by node."""
+    """`copy`: an open file of the parts that are loaded. `origins`: the module and the line of the source by node.
+
+    `calls`: nodes whose operators are not PyTorch's own.
+    """
 
     def __init__(self, path):
-        self.origins, self.samples = {}, None
+        self.origins, self.calls, self.samples = {}, [], None
         self.copy = tempfile.TemporaryFile(suffix=".pt2")  # noqa: SIM115 (__exit__ closes it)
         with zipfile.ZipFile(path) as archive, zipfile.ZipFile(self.copy, "w", zipfile.ZIP_STORED) as kept:
             members = archive.infolist()
@@ -69,6 +73,13 @@ class Archive:
         except Exception:  # objects of other classes, or no tensors at all: an import can do without
             return None
 
+    def checked(self, text):
+        program = json.loads(text)
+        nodes = program["graph_module"]["graph"]["nodes"]
+        self.origins.update(origins_of(nodes))
+        self.calls += [node for node in nodes if OF_OTHERS.fullmatch(str(node["target"]))]
+        return json.dumps(without_origins(program))
+
     def copy_member(self, archive, member, kept):
         folder, _, inner = member.filename.partition("/")
         name = member.filename if member.filename in (*KEPT_BEFORE, *EMPTIED) else inner
@@ -91,18 +102,16 @@ class Archive:
                 raise ImportFailed(f'its member "{member.filename}" has {member.file_size} bytes, expected at most '
                                    f"{MOST_JSON}")
             text = archive.read(member)
-            kept.writestr(member.filename, checked_program(text, self.origins) if name in PROGRAMS else text)
+            kept.writestr(member.filename, self.checked(text) if name in PROGRAMS else text)
             return
         target = kept.open(zipfile.ZipInfo(member.filename), "w", force_zip64=True)
         with archive.open(member) as source, target:
             shutil.copyfileobj(source, target, 1 << 20)
 
 
-def checked_program(text, origins):
-    """The program as JSON, without what describes where its nodes come from."""
-    program = json.loads(text)
+def without_origins(program):
+    """The program, once it is checked, without what describes where its nodes come from."""
     module = program["graph_module"]
-    origins.update(origins_of(module["graph"]["nodes"]))
     inputs = module["graph"]["inputs"]
     for given in inputs:
         name = given.get("as_tensor", {}).get("name")
@@ -117,7 +126,7 @@ def checked_program(text, origins):
                 check_containers(spec)
                 call["signature"][key] = json.dumps([version, spec])
     check(program)
-    return json.dumps(program)
+    return program
 
 
 def origins_of(nodes):

@@ -6,6 +6,8 @@ import torch
 from import_case import ImportFailed
 from pt2_archive import NOT_FIXED, Archive, safe_loading
 from torch._subclasses.fake_tensor import FakeTensor
+from torch_operators import declare_missing
+from torch_patterns import recognise
 
 NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 MODULE, LINE = "nn_module_stack", "stack_trace"  # keys of a node's metadata that PyTorch's passes keep
@@ -15,16 +17,49 @@ def first_line(error):
     return (str(error).strip() or type(error).__name__).partition("\n")[0]
 
 
+class Unsaid(logging.Filter):
+    """Keeps torch from writing what it raises, too. `errors`: those that its loader only writes."""
+
+    def __init__(self):
+        super().__init__()
+        self.errors = []
+        loggers = [logging.root, *map(logging.getLogger, list(logging.root.manager.loggerDict))]
+        self.places = [logging.getLogger("torch.export"), logging.lastResort,
+                       *{handler for logger in loggers for handler in logger.handlers}]
+
+    def filter(self, record):
+        if record.exc_info and record.exc_info[1]:
+            self.errors.append(record.exc_info[1])
+        return False
+
+    def __enter__(self):
+        for place in self.places:
+            place.addFilter(self)
+        return self
+
+    def __exit__(self, *_):
+        for place in self.places:
+            place.removeFilter(self)
+
+    def reason(self, error):
+        """In one line, of the first error that led to the others."""
+        error = self.errors[0] if self.errors else error
+        while error.__cause__ or error.__context__:
+            error = error.__cause__ or error.__context__
+        return first_line(error).partition(". ")[0]
+
+
 def loaded(path, sizes):
     """(program, sample inputs by name of their placeholder)"""
-    logging.disable(logging.ERROR)  # torch logs what it raises, too
+    unsaid = Unsaid()
     try:
-        with Archive(path) as archive, safe_loading():
+        with Archive(path) as archive, unsaid, safe_loading():
+            declare_missing(archive.calls)
             program = torch.export.load(archive.copy)
             samples = samples_of(program, archive.sample_inputs())
             check_sizes(program, sizes)
             name_origins(program, archive.origins)
-            return functional(program), samples
+            return recognise(functional(program)), samples
     except (ImportFailed, MemoryError):
         raise
     except OSError as error:
@@ -32,9 +67,7 @@ def loaded(path, sizes):
     except Exception as error:  # a zip file, JSON or a schema that is broken
         if "can't allocate memory" in str(error):
             raise MemoryError from None
-        raise ImportFailed(f"expected a program of torch.export.save: {first_line(error)}") from None
-    finally:
-        logging.disable(logging.NOTSET)
+        raise ImportFailed(f"expected a program of torch.export.save: {unsaid.reason(error)}") from None
 
 
 def check_sizes(program, sizes):
