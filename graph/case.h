@@ -34,7 +34,9 @@ struct Policy {
         Field{"implicit_casts", &Policy::implicit_casts, AnyOf{kImplicitCasts}},
         Field{"skip_patterns", &Policy::skip_patterns, Free{"names of patterns not to use"}},
         Field{"metamorphic", &Policy::metamorphic,
-              Free{"metamorphic checks to run: scaling, exchange, isolation, subset"}},
+              Free{"metamorphic checks to run: scaling, exchange, isolation, subset, and what is required of "
+                   "the "
+                   "candidate: batch_invariance, position_invariance"}},
         Field{"replaced", &Policy::replaced,
               Free{"what the check isolation replaces: x[:,3:5] = nan, inf, huge, mixed or other"}}};
   }

@@ -139,7 +139,7 @@ void add_cases(CampaignOptions& options, std::vector<Flag>& flags) {
                           "rows (batch_invariance) or at another place among the others "
                           "(position_invariance); docs/invariance.md.",
                    .default_text = "what its contract says",
-                   .choices = {std::string(kBatchInvariance), std::string(kPositionInvariance)}});
+                   .choices = {kInvariances.begin(), kInvariances.end()}});
 }
 
 constexpr std::string_view kDetails =
@@ -152,7 +152,8 @@ constexpr std::string_view kDetails =
     "\n"
     "If the work directory contains a campaign, the command continues it. Flags that decide what the "
     "campaign "
-    "judges (--seed, --shard, --engine, --data, --ops, --metamorphic, --policy, --skip_patterns, --faults, "
+    "judges (--seed, --shard, --engine, --data, --ops, --require, --metamorphic, --policy, --skip_patterns, "
+    "--faults, "
     "and "
     "the backends) need not be given again: those that are not given come from its campaign.json, "
     "except the names of programs (remote:, plugin:, python:), since no file may start one. Each "

@@ -125,11 +125,8 @@ std::string metamorphic_line(const std::map<std::string, int64_t>& made,
   if (asked_for.empty()) return "";
   std::vector<std::string> parts, missing;
   for (const auto& [check, count] : made) parts.push_back(check + " " + std::to_string(count));
-  for (const std::string& check : asked_for) {
-    const std::string name = check == kBatchInvariance      ? "subset"
-                             : check == kPositionInvariance ? "exchange"
-                                                            : check;
-    if (!made.contains(name)) missing.push_back(check);
+  for (const std::string& entry : asked_for) {
+    if (!made.contains(std::string(check_of(entry)))) missing.push_back(entry);
   }
   return "Metamorphic checks of the candidate: " + list_text(parts, "none") +
          (missing.empty() ? "" : "; not made: " + list_text(missing)) + ".\n";
@@ -137,7 +134,6 @@ std::string metamorphic_line(const std::map<std::string, int64_t>& made,
 
 std::string text_of(const Replayed& replayed, size_t columns) {
   const Verdict& verdict = replayed.run.verdict;
-  const std::vector<std::string>& asked_for = replayed.asked_for;
   std::string text = replayed.file + ": " + std::string(name(verdict.verdict)) +
                      (replayed.expected  ? ", as expected"
                       : replayed.skipped ? ", its expectation skipped"
@@ -150,7 +146,7 @@ std::string text_of(const Replayed& replayed, size_t columns) {
   for (const KnownIssue* issue : replayed.passing)
     text += "  NO LONGER FAILS by the known issue " + issue->text() + "\n";
   text += indented(granted_lines(replayed.run));
-  text += indented(metamorphic_line(replayed.run.metamorphic, asked_for));
+  text += indented(metamorphic_line(replayed.run.metamorphic, replayed.asked_for));
   text += indented(shown_step_text(verdict));
   text += indented(replayed.stand_ins);
   const auto differences = region_differences(replayed.run);

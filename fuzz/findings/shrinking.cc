@@ -92,6 +92,13 @@ std::string size_text(const Measure& measure) {
   return counted(measure.nodes, "node") + ", " + counted(measure.elements, "element");
 }
 
+// Which rows are compared is drawn again for each size, so that a size that passes says nothing of the
+// kernel.
+bool is_of_drawn_places(const Verdict& verdict) {
+  return verdict.signature && (verdict.signature->symptom == Symptom::depends_on_batch ||
+                               verdict.signature->symptom == Symptom::exchange_differs);
+}
+
 }  // namespace
 
 Trial trial_of(const Reproduction& seen, const Judging& judging, const Stop& stop) {
@@ -141,13 +148,6 @@ Shrunk shrink(const Case& start, const Reproduction& seen, const Judging& judgin
   const Stop hurry = [&] { return (stop && stop()) || seconds() >= kWithRuns * options.max_seconds; };
   shrunk.seen = reproduce(shrunk.result.test_case, signature, by_case, kMostTrials, hurry);
   return shrunk;
-}
-
-// Which rows are compared is drawn again for each size, so that a size that passes says nothing of the
-// kernel.
-static bool is_of_drawn_places(const Verdict& verdict) {
-  return verdict.signature && (verdict.signature->symptom == Symptom::depends_on_batch ||
-                               verdict.signature->symptom == Symptom::exchange_differs);
 }
 
 Neighbours neighbours_of(const Case& test_case, const Reproduction& seen, const Judging& judging,

@@ -20,6 +20,10 @@ inline constexpr std::array<std::string_view, 4> kMetamorphicChecks = {"scaling"
 inline constexpr std::string_view kBatchInvariance = "batch_invariance",
                                   kPositionInvariance = "position_invariance";
 inline constexpr std::array kInvariances = {kBatchInvariance, kPositionInvariance};
+// The check that an entry of policy.metamorphic asks for, one of kMetamorphicChecks.
+constexpr std::string_view check_of(std::string_view entry) {
+  return entry == kBatchInvariance ? "subset" : entry == kPositionInvariance ? "exchange" : entry;
+}
 
 struct MetamorphicCheck {
   int64_t compared = 0;  // elements

@@ -61,8 +61,9 @@ std::vector<size_t> subset_regions(const Graph& graph, const Plan& plan,
 }
 
 bool asks_for(const Case& test_case, std::string_view check) {
-  const std::vector<std::string>& checks = test_case.policy.metamorphic;
-  return std::find(checks.begin(), checks.end(), check) != checks.end();
+  const std::vector<std::string>& entries = test_case.policy.metamorphic;
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const std::string& entry) { return check_of(entry) == check; });
 }
 
 class Checks {
@@ -148,7 +149,9 @@ class Checks {
   }
 
   bool is_required(std::string_view invariance, const Subject& subject) const {
-    return subject.role == BackendRole::candidate && asks_for(case_, invariance);
+    const std::vector<std::string>& entries = case_.policy.metamorphic;
+    return subject.role == BackendRole::candidate &&
+           std::find(entries.begin(), entries.end(), invariance) != entries.end();
   }
 
   void add_subset(const Subject& subject, size_t region, bool required, Choices& choices) {
@@ -208,12 +211,9 @@ void check_metamorphic(const Case& test_case, const CompilePart& compile, CaseRu
   if (test_case.policy.metamorphic.empty() || fixed || !run.candidate || run.verdict.finding) return;
   Checks checks(test_case, compile, run);
   if (asks_for(test_case, "scaling")) checks.scaling();
-  const auto wanted = [&](std::string_view check, std::string_view invariance) {
-    return !run.verdict.finding && (asks_for(test_case, check) || asks_for(test_case, invariance));
-  };
-  if (wanted("exchange", kPositionInvariance)) checks.exchange();
+  if (!run.verdict.finding && asks_for(test_case, "exchange")) checks.exchange();
   if (!run.verdict.finding && asks_for(test_case, "isolation")) checks.isolation();
-  if (wanted("subset", kBatchInvariance)) checks.subsets();
+  if (!run.verdict.finding && asks_for(test_case, "subset")) checks.subsets();
 }
 
 }  // namespace fusesmith::fuzz

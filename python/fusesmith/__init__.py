@@ -6,7 +6,7 @@
 judge.py goes through what `judge` does: arguments.py checks the call, kernel.py finds the function, templates.py and
 graph.py make graphs, sizes.py and layouts.py draw sizes, data and layouts, cases.py writes case files, replay.py runs
 the program on them, which starts python/workers/function/, and result.py and report.py say what it found. Verdicts are
-the program's (oracle/). aten.py, vocabulary.py and trace.py, which relate ops to PyTorch, serve import and workers too.
+the program's (oracle/). aten/, vocabulary.py and trace.py, which relate ops to PyTorch, serve import and workers too.
 """
 
 from .adapters import judge_against, kernelbench

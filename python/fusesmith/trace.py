@@ -1,4 +1,4 @@
-"""A function of torch tensors as a Graph: torch.fx records what it calls, and aten.py says which ops these are."""
+"""A function of torch tensors as a Graph: torch.fx records what it calls, and aten/ says which ops these are."""
 
 import contextlib
 import logging

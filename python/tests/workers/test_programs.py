@@ -22,6 +22,7 @@ try:
     from import_torch import import_torch
     from program_models import MODELS
     from program_operators import GROUPS, ROUNDED_MORE, Calls, inputs
+    from torch.library import Library
     from torch_program import loaded
 except ImportError:
     sys.exit("needs torch")
@@ -236,9 +237,9 @@ class Inputs(unittest.TestCase):
         self.assertEqual(ops, ["cast", "mul", "tanh", "exp"])
 
     def test_operators_of_others(self):
-        library = torch.library.Library("of_others", "DEF")
-        library.define("halved(Tensor x, int? count=None) -> Tensor")
-        library.impl("halved", lambda x, count=None: x / 2, "CompositeExplicitAutograd")
+        declared = Library("of_others", "DEF")
+        declared.define("halved(Tensor x, int? count=None) -> Tensor")
+        declared.impl("halved", lambda x, count=None: x / 2, "CompositeExplicitAutograd")
         with tempfile.TemporaryDirectory() as folder:
             calls = Calls({"a": lambda x: torch.ops.of_others.halved(x.relu(), 3).exp(),
                            "b": lambda x: torch.ops.of_others.halved(x).tanh()})

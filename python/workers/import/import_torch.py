@@ -1,4 +1,4 @@
-"""Reads a program that torch.export.save wrote, for import_model.py. python/fusesmith/aten.py has the table."""
+"""Reads a program that torch.export.save wrote, for import_model.py. python/fusesmith/aten/ has the table."""
 
 import numpy as np
 import package  # noqa: F401 (finds fusesmith)

@@ -1,6 +1,7 @@
 """Declares operators of other libraries that a file calls, so that PyTorch reads the file: they are never run."""
 
 import torch
+from torch.library import Library
 
 SCALARS = {"as_int": "int", "as_float": "float", "as_bool": "bool", "as_string": "str", "as_tensor": "Tensor",
            "as_tensors": "Tensor[]", "as_ints": "int[]", "as_floats": "float[]", "as_bools": "bool[]",
@@ -48,5 +49,5 @@ def declare_missing(calls):
         library, name, overload = target.removeprefix("torch.ops.").split(".")
         schema = None if is_known(library, name, overload) else schema_of(name, overload, found)
         if schema:
-            declared.append(torch.library.Library(library, "FRAGMENT"))
+            declared.append(Library(library, "FRAGMENT"))
             declared[-1].define(schema)
