@@ -23,6 +23,22 @@ except ImportError:
 NAMES = ("gpt2", "bert")
 
 
+WHOLE = """
+import torch
+
+program = torch.export.load({path!r}).module()
+
+
+def run({names}):
+    with torch.no_grad():
+        return program({names}.long())
+
+
+def wrong({names}):
+    return run({names}) * 1.01
+"""
+
+
 class Softmax(torch.nn.Module):
     """Of rows longer than the tile of the backend `demo`, which forgets the elements after the last full one."""
 
@@ -69,6 +85,24 @@ class Check(unittest.TestCase):
         self.assertEqual((code, [model["verdict"] for model in models]), (77, ["reassociation", "defect"]), models)
         self.assertEqual((reports[0], reports[1][1]), (None, ["softmax"]))
         self.assertIn("softmax", reports[1][0])
+
+
+    def test_a_function_of_the_whole_model(self):
+        """It has the weights itself, and gets the inputs alone."""
+        with tempfile.TemporaryDirectory() as folder:
+            module, inputs = MODELS["gpt2"]()
+            torch.export.save(torch.export.export(module.eval(), inputs), os.path.join(folder, "same.pt2"))
+            file = os.path.join(folder, "run.py")
+            names = [node.name for node in torch.export.load(os.path.join(folder, "same.pt2")).graph.nodes
+                     if node.op == "placeholder"][-len(inputs):]
+            with open(file, "w", encoding="utf-8") as out:
+                out.write(WHOLE.format(path=os.path.join(folder, "same.pt2"), names=", ".join(names)))
+            given = {"gpt2": (module, inputs)}
+            code, models, _ = self.checked(given, f"--candidate=python:{file}:run")
+            self.assertEqual(code, 0, models)
+            code, models, reports = self.checked(given, f"--candidate=python:{file}:wrong")
+            self.assertEqual((code, models[0]["verdict"]), (77, "defect"), models)
+            self.assertIsNotNone(reports[0])
 
 
 if __name__ == "__main__":

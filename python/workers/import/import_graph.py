@@ -7,7 +7,7 @@ import package  # noqa: F401 (finds fusesmith)
 from fusesmith.errors import Error
 from fusesmith.ops import check_attributes
 from fusesmith.vocabulary import FLOATS
-from import_case import as_dtype, case_graph, cut, fills_of, made_by, type_text
+from import_case import COUNTS, as_dtype, case_graph, cut, fills_of, made_by, type_text
 
 LONGEST_NAME = 64
 # Operators whose results are never negative: as inputs of a part, they are not normally distributed.
@@ -39,16 +39,18 @@ class Node:
 class Importer:
     """`data`: arrays by name of the model's inputs, for cases with these values and no others.
 
-    `refused`: why operators cannot be nodes of a case, by the names of their first results.
+    `refused`: why operators cannot be nodes of a case, by the names of their first results. `files`: as fills_of
+    takes it.
     """
 
-    def __init__(self, values, data=None, refused=None):
+    def __init__(self, values, data=None, refused=None, files=None):
+        self.files = files
         self.known, self.data, self.refused = values, data or {}, refused or {}
         self.names = {}  # values of the model -> of the case
         self.types, self.dtypes = {}, {}  # by name in the case
         self.fills, self.index_roots, self.index_limits = {}, {}, {}
         self.arrays, self.sources = {}, {}  # constants by input of the case; results of the model by node of the case
-        self.counts = dict.fromkeys(("nodes", "mapped", "folded", "made_inputs"), 0)
+        self.counts = dict.fromkeys(COUNTS, 0)
         self.parts, self.part = [], []  # the nodes of one operator each
         self.used, self.unmapped, self.approximated = set(), {}, []
         self.producers = {}  # values of the model -> operator
@@ -185,6 +187,7 @@ class Importer:
             self.unmapped.setdefault((node.op, str(reason)), []).append(
                 {"node": self.base, "module": node.proto.name, "line": ""})
             self.counts["made_inputs"] += 1
+            self.counts["rounded"] += self.has_floats(node)
             return False
         self.counts["mapped"] += 1
         for name, value in zip(node.outputs, made, strict=False):
@@ -195,6 +198,11 @@ class Importer:
             self.parts.append(self.part)
             self.sources.update((made["name"], self.base) for made in self.part)
         return True
+
+    def has_floats(self, node):
+        """Whether a value that the node reads or makes can depend on how others are rounded."""
+        types = [self.known.types.get(name) for name in (*node.inputs, *node.outputs) if name]
+        return any(found is None or found.why_not or found.dtype in FLOATS for found in types)
 
     def lowered(self, node, lowering):
         """Its results. Lowerings rely on the specification, which the checker of ONNX does not enforce as a whole."""
@@ -231,10 +239,11 @@ class Importer:
         return cut(self.parts, most)
 
     def graph(self, nodes, wanted):
-        graph = case_graph(nodes, self.types, self.fills, {self.names[name] for name in wanted if name in self.names})
+        graph = case_graph(nodes, self.types, self.fills, [self.names[name] for name in wanted if name in self.names])
         inputs = [given["name"] for given in graph.inputs]
         whole = {name for name in inputs if any(self.names.get(source) == name for source in self.data)}
-        fills, approximated = fills_of({name: self.arrays[name] for name in inputs if name in self.arrays}, whole)
+        fills, approximated = fills_of({name: self.arrays[name] for name in inputs if name in self.arrays},
+                                       self.files, whole)
         self.approximated += [name for name in approximated if name not in self.approximated]
         for given in graph.inputs:
             name = given["name"]

@@ -8,8 +8,8 @@ from fusesmith.errors import Error
 from fusesmith.graph import Graph
 from fusesmith.ops import ops
 from fusesmith.trace import Lowering, arguments, is_empty, short_name
-from import_case import as_dtype, case_graph, cut, fills_of, made_by, type_text
-from torch_program import loaded, origin
+from import_case import COUNTS, as_dtype, case_graph, cut, fills_of, made_by, read_inputs, type_text
+from torch_program import loaded, origin, user_inputs
 from torch_values import KnownValues, is_getitem
 
 LONGEST_NAME = 64
@@ -67,10 +67,11 @@ class ProgramLowering(Lowering):
 class TorchImporter:
     """What cases_of in import_model.py asks for, as Importer in import_graph.py has it.
 
-    `refused`: why nodes of the program cannot be nodes of a case, by name.
+    `refused`: why nodes of the program cannot be nodes of a case, by name. `files`: as fills_of takes it.
     """
 
-    def __init__(self, program, samples=None, refused=None):
+    def __init__(self, program, samples=None, refused=None, files=None):
+        self.files = files
         self.lowering = ProgramLowering()
         self.lowering.values = Values(self)
         self.known = KnownValues(program, constants_of(program), samples or {})
@@ -78,7 +79,7 @@ class TorchImporter:
         self.inputs, self.sources = {}, {}  # nodes of the program by input of the case, and by node of the case
         self.rows, self.roots = {}, {}  # by value of indices: how many there are, and the input that they come from
         self.parts, self.approximated, self.unmapped = [], [], {}
-        self.counts = dict.fromkeys(("nodes", "mapped", "folded", "made_inputs"), 0)
+        self.counts = dict.fromkeys(COUNTS, 0)
         self.names = {}
         self.too_large = set()  # inputs whose integers have more than 32 bits
 
@@ -115,6 +116,7 @@ class TorchImporter:
             self.counts["folded"] += not is_getitem(node)
         elif why and not is_getitem(node):
             self.counts["made_inputs"] += 1
+            self.counts["rounded"] += has_floats(node)
             self.unmapped.setdefault((str(node.target), why), []).append(origin(node))
         else:
             self.counts["mapped"] += not is_getitem(node)
@@ -217,16 +219,31 @@ class TorchImporter:
             return None
         return as_dtype(array, self.lowering.named(value.dtype))
 
+    def has_value(self, node):
+        """Whether the model has a value there, of its weights or on its sample inputs, that the import cannot compute."""
+        if node.op == "placeholder" or self.known.get(node) is not None:
+            return False
+        sources, seen = [node], set()
+        while sources:
+            source = sources.pop()
+            if source.op == "placeholder" and self.known.get(source) is None:
+                return False
+            new = set(source.all_input_nodes) - seen
+            seen |= new
+            sources += new
+        return True
+
     def graph(self, nodes, wanted):
         types = {name: type_text(self.lowering.named(meta.dtype), meta.shape)
                  for name, meta in self.lowering.metas.items()}
-        graph = case_graph(nodes, types, {}, {self.names[name] for name in wanted if name in self.names})
+        graph = case_graph(nodes, types, {}, [self.names[name] for name in wanted if name in self.names])
         empty = self.known.that_follow_from(
             node for name, node in self.inputs.items() if self.says_nothing(name, node))
         given = {entry["name"]: self.array(entry["name"], empty) for entry in graph.inputs
                  if entry["name"] in self.inputs}
-        fills, approximated = fills_of({name: array for name, array in given.items() if array is not None})
+        fills, approximated = fills_of({name: array for name, array in given.items() if array is not None}, self.files)
         approximated += sorted(self.too_large & given.keys())
+        approximated += [name for name, array in given.items() if array is None and self.has_value(self.inputs[name])]
         self.approximated += [name for name in approximated if name not in self.approximated]
         for entry in graph.inputs:
             name = entry["name"]
@@ -245,6 +262,14 @@ class TorchImporter:
                 for (op, why), nodes in sorted(self.unmapped.items())]
 
 
+def has_floats(node):
+    """Whether a value that the node reads or makes can depend on how others are rounded."""
+    made = node.meta.get("val")
+    values = [*(arg.meta.get("val") for arg in node.all_input_nodes),
+              *(made if isinstance(made, (tuple, list)) else [made])]
+    return any(isinstance(value, torch.Tensor) and value.dtype.is_floating_point for value in values)
+
+
 def constants_of(program):
     """Parameters, buffers and constants by the name of their placeholder."""
     signature, found = program.graph_signature, {}
@@ -256,9 +281,9 @@ def constants_of(program):
     return found
 
 
-def walk(program, samples=None, refused=None):
+def walk(program, samples=None, refused=None, files=None):
     """The importer after its walk through the program, and the names of the results."""
-    importer, results = TorchImporter(program, samples, refused), []
+    importer, results = TorchImporter(program, samples, refused, files), []
     for node in program.graph.nodes:
         importer.visit(node)
         if node.op == "output":
@@ -269,7 +294,17 @@ def walk(program, samples=None, refused=None):
     return importer, [node.name for node in results]
 
 
-def import_torch(path, sizes):
-    """A function that walks through the program."""
+def import_torch(path, sizes, inputs=None, files=None):
+    """A function that walks through the program. `inputs`: a file with data of its inputs."""
     program, samples = loaded(path, sizes)
-    return lambda refused: walk(program, samples, refused)
+    if inputs:
+        arrays = read_inputs(inputs, types_of(program))
+        samples.update((name, torch.from_numpy(array)) for name, array in arrays.items())
+    return lambda refused: walk(program, samples, refused, files)
+
+
+def types_of(program):
+    """(dtype of numpy, shape) of the inputs, as read_inputs asks."""
+    metas = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
+    tensors = {name: metas[name] for name in user_inputs(program) if isinstance(metas.get(name), torch.Tensor)}
+    return {name: (str(meta.dtype).removeprefix("torch."), meta.shape) for name, meta in tensors.items()}
