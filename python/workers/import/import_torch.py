@@ -220,7 +220,7 @@ class TorchImporter:
         return as_dtype(array, self.lowering.named(value.dtype))
 
     def has_value(self, node):
-        """Whether the model has a value there, of its weights or on its sample inputs, that the import cannot compute."""
+        """Whether the model has a value there, of its weights or its sample inputs, that the import cannot compute."""
         if node.op == "placeholder" or self.known.get(node) is not None:
             return False
         sources, seen = [node], set()

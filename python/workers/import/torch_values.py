@@ -9,7 +9,8 @@ from fusesmith.trace import short_name
 
 MOST_ELEMENTS = 1 << 27  # of a value
 NAMES = """
-__and__ __or__ __xor__ _adaptive_avg_pool2d _log_softmax _native_batch_norm_legit_no_training abs acos adaptive_avg_pool1d adaptive_avg_pool2d
+__and__ __or__ __xor__
+_adaptive_avg_pool2d _log_softmax _native_batch_norm_legit_no_training abs acos adaptive_avg_pool1d adaptive_avg_pool2d
 addcmul all amax amin any arange argmax argmin argsort asin atan atan2 avg_pool1d avg_pool2d baddbmm batch_norm
 bitwise_and bitwise_not bitwise_or bitwise_xor bucketize ceil celu clamp_max constant_pad_nd conv1d conv2d conv3d
 conv_transpose1d conv_transpose2d convolution copy cos cumprod cumsum detach_ diagonal diff div elu eq erf exp2 expm1
