@@ -5,7 +5,7 @@ of them, in which None is a result without counterpart. What the operators compu
 of PyTorch; `Error` says why a call has no counterpart.
 """
 
-from . import moves, pointwise, sums, windows  # noqa: F401 (they fill the table)
+from . import gradients, indexed, lists, moves, pointwise, sums, windows  # noqa: F401 (they fill the table)
 from .table import LOWERINGS, Given
 
 __all__ = ["LOWERINGS", "Given"]

@@ -194,18 +194,6 @@ def index_select(g, given):
     return definitions.taken(g, given.self, rank, given.index, 1, given.dim % rank)
 
 
-@lowers("index", "_unsafe_index")
-def index(g, given):
-    """One tensor of indices. Several would be sums of integers."""
-    named = [(axis, value) for axis, value in enumerate(given.indices) if value is not None]
-    if len(named) != 1:
-        raise Error("several tensors of indices have no counterpart")
-    axis, chosen = named[0]
-    if g.dtype_of(chosen) != "i32":
-        raise Error("a mask as index has no counterpart")
-    return definitions.taken(g, given.self, len(g.shape_of(given.self)), chosen, len(g.shape_of(chosen)), axis)
-
-
 # --- padding
 
 @lowers("constant_pad_nd", "pad", "zero_pad2d", "replication_pad1d", "replication_pad2d", "reflection_pad1d",

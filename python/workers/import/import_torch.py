@@ -55,9 +55,17 @@ class Values(dict):
 
 
 class ProgramLowering(Lowering):
-    def __init__(self):
+    def __init__(self, importer):
         super().__init__(torch)
-        self.graph = ProgramGraph()
+        self.importer, self.graph, self.values = importer, ProgramGraph(), Values(importer)
+
+    def known(self, value, of_inputs=True):
+        node = next((node for node, made in self.values.items() if made == value), None)
+        known = self.importer.known
+        return known.get(node) if node is not None and (of_inputs or known.is_constant(node)) else None
+
+    def constant(self, tensor):
+        return self.importer.new_constant(tensor)
 
     def named(self, dtype):
         """Integers of 64 bits are indices: i32 in a case."""
@@ -71,10 +79,10 @@ class TorchImporter:
     """
 
     def __init__(self, program, samples=None, refused=None):
-        self.lowering = ProgramLowering()
-        self.lowering.values = Values(self)
+        self.lowering = ProgramLowering(self)
         self.known = KnownValues(program, constants_of(program), samples or {})
         self.refused = refused or {}
+        self.constants = {}  # tensors that lowerings made, by input of the case
         self.inputs, self.sources = {}, {}  # nodes of the program by input of the case, and by node of the case
         self.rows, self.roots = {}, {}  # by value of indices: how many there are, and the input that they come from
         self.parts, self.approximated, self.unmapped = [], [], {}
@@ -88,13 +96,22 @@ class TorchImporter:
             raise Error("it reads a value that is no tensor")
         if not meta.numel():
             raise Error("it reads a value without elements")
-        dtype = self.lowering.named(meta.dtype)
         name = self.lowering.graph.unique(node.name)
+        self.add_input(name, meta)
+        self.inputs[name] = node
+        return name
+
+    def add_input(self, name, meta):
+        dtype = self.lowering.named(meta.dtype)
         self.lowering.graph.input(name, type_text(dtype, meta.shape))
         self.lowering.metas[name] = meta
-        self.inputs[name] = node
         if dtype == "i32":
             self.roots[name] = name
+
+    def new_constant(self, tensor):
+        name = self.lowering.graph._fresh("index" if tensor.dtype == torch.int64 else "mask")
+        self.add_input(name, tensor)
+        self.constants[name] = tensor
         return name
 
     # --- the walk
@@ -111,7 +128,7 @@ class TorchImporter:
             self.counts["folded"] += not is_getitem(node)
             return
         why = self.lowered(node)
-        if why and constant:
+        if why and (constant or self.is_of_indices(node)):
             self.counts["folded"] += not is_getitem(node)
         elif why and not is_getitem(node):
             self.counts["made_inputs"] += 1
@@ -119,13 +136,20 @@ class TorchImporter:
         else:
             self.counts["mapped"] += not is_getitem(node)
 
+    def is_of_indices(self, node):
+        """Whether a value follows from integers and masks whose data the program was exported with: not a number of it
+        is rounded, and no op stands for what computes it."""
+        operands = [given.meta.get("val") for given in node.all_input_nodes]
+        plain = all(isinstance(meta, torch.Tensor) and not meta.is_floating_point() for meta in operands)
+        return plain and not is_getitem(node) and self.known.get(node) is not None
+
     def lowered(self, node):
         """Why nothing stands for the node, or None. What it adds before it fails is taken back."""
         graph, lowering = self.lowering.graph, self.lowering
         before = (len(graph.nodes), len(graph.inputs), set(graph._values), dict(lowering.values))
         try:
             graph.base = node.name[-48:]
-            lowering.called, lowering.meta = short_name(node.target), node.meta.get("val")
+            lowering.enter(node)
             made = self.made_by(node)
             self.check(node, made)
         except Error as why:
@@ -206,8 +230,8 @@ class TorchImporter:
 
     def array(self, name, empty):
         """The data of an input of the case, or None where it is to be random. `empty`: nodes whose data say nothing."""
-        node = self.inputs[name]
-        value = self.known.get(node)
+        node = self.inputs.get(name)
+        value = self.constants[name] if node is None else self.known.get(node)
         if value is None or (node in empty and (value.is_floating_point() or name in self.rows)):
             return None
         value = value.contiguous()
@@ -224,7 +248,7 @@ class TorchImporter:
         empty = self.known.that_follow_from(
             node for name, node in self.inputs.items() if self.says_nothing(name, node))
         given = {entry["name"]: self.array(entry["name"], empty) for entry in graph.inputs
-                 if entry["name"] in self.inputs}
+                 if entry["name"] in self.inputs or entry["name"] in self.constants}
         fills, approximated = fills_of({name: array for name, array in given.items() if array is not None})
         approximated += sorted(self.too_large & given.keys())
         self.approximated += [name for name in approximated if name not in self.approximated]
