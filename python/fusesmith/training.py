@@ -27,8 +27,8 @@ def training_programs(model, inputs, folder, loss=None, optimizer=None, *, parti
     partition       what is computed again in the backward pass: "min_cut" as torch.compile decides, "default" nothing
     decompositions  of operators, by operator; None: PyTorch's into core ATen, of those that no op stands for
 
-    The names are forward-0.pt2, backward-0.pt2, ..., in the order of compilation, and optimizer-0.pt2. A number above 0
-    is that of a further graph, where torch.compile cannot record the step as one.
+    The names are forward-0.pt2, backward-0.pt2 and optimizer-0.pt2. A number above 0 is that of a further graph, where
+    torch.compile cannot record the step as one.
     """
     import torch
 
@@ -94,7 +94,8 @@ class Recorder:
     def __init__(self, folder, partition, decompositions):
         self.folder, self.partition, self.decompositions = folder, PARTITIONS[partition], decompositions
         self.kinds = dict(zip(KINDS, KINDS, strict=True))
-        self.places, self.paths = {}, []  # (name, kind) by where a tensor lies
+        self.places = {}  # (name, kind) by where a tensor lies
+        self.saved, self.paths = {}, []  # names of results by kind and number of a graph
 
     def name(self, tensors, kind):
         import torch
@@ -115,26 +116,34 @@ class Recorder:
         return torch.compile(function, backend=backend, dynamic=False)
 
     def recording(self, module, kind):
-        kind, saved = self.kinds[kind], []
+        path = self.path_of(module, self.kinds[kind])
 
         def run(args):
-            if not saved:
-                saved.append(True)
-                self.save(module, kind, args)
+            if path not in self.paths:
+                self.paths.append(path)
+                self.save(module, path, args)
             return module.forward(*args)
 
         run._boxed_call = True
         return run
 
-    def save(self, module, kind, args):
+    def path_of(self, module, kind):
+        """A backward graph has the number of the forward graph whose tensors it reads."""
+        nodes = list(module.graph.nodes)
+        read = {node.name for node in nodes if node.op == "placeholder" and not node.name.startswith("tangents")}
+        numbers = range(len(self.saved) + 1)
+        if kind == "backward":
+            numbers = [number for number in numbers if read <= self.saved.get(("forward", number), set())] or numbers
+        number = next(number for number in numbers if (kind, number) not in self.saved)
+        self.saved[kind, number] = {node.name for node in nodes[-1].args[0] if hasattr(node, "name")}
+        return os.path.join(self.folder, f"{kind}-{number}.pt2")
+
+    def save(self, module, path, args):
         import torch
 
-        number = sum(os.path.basename(path).startswith(kind) for path in self.paths)
-        path = os.path.join(self.folder, f"{kind}-{number}.pt2")
         given = [self.places.get(place_of(value), (None, "input")) if isinstance(value, torch.Tensor) else
                  (None, "input") for value in args]
         torch.export.save(exported(module, [value.detach().clone() for value in args], given), path)
-        self.paths.append(path)
 
 
 def place_of(tensor):
@@ -156,7 +165,7 @@ def exported(module, values, given):
 
     kinds = {"parameter": InputKind.PARAMETER, "buffer": InputKind.BUFFER, "input": InputKind.USER_INPUT}
     module = copy.deepcopy(module)
-    graph, state, inputs, specs = module.graph, {}, [], []
+    graph, state, inputs, specs, constants = module.graph, {}, [], [], {}
     placeholders = [node for node in graph.nodes if node.op == "placeholder"]
     for node, value, (name, kind) in zip(placeholders, values, given, strict=True):
         if name:
@@ -167,6 +176,9 @@ def exported(module, values, given):
             state[name] = torch.nn.Parameter(value, value.is_floating_point()) if kind == "parameter" else value
         specs.append(InputSpec(kinds[kind], TensorArgument(node.name), None if kind == "input" else name,
                                True if kind == "buffer" else None))
+    for name, node in constant_nodes(module):
+        constants[name] = getattr(module, name)
+        specs.insert(0, InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), name))
     for node in graph.nodes:
         plain_origin(node)
     results = only_tensors(graph)
@@ -174,7 +186,25 @@ def exported(module, values, given):
                                              for node in results])
     specs = [torch.utils._pytree.tree_flatten(tree)[1] for tree in ((tuple(inputs), {}), list(results))]
     entry = ModuleCallEntry("", ModuleCallSignature([], [], *specs))
-    return ExportedProgram(module, graph, signature, state, {}, [entry], (tuple(inputs), {}), constants={})
+    return ExportedProgram(module, graph, signature, state, {}, [entry], (tuple(inputs), {}),
+                           constants=constants)
+
+
+def constant_nodes(module):
+    """(name, node) of tensors that the graph holds, in place of which it gets inputs before the others."""
+    import torch
+
+    graph = module.graph
+    for node in [node for node in graph.nodes if node.op == "get_attr"]:
+        value = getattr(module, node.target)
+        if isinstance(value, torch.Tensor):
+            first = next(iter(graph.nodes))
+            with graph.inserting_before(first):
+                made = graph.placeholder(f"c_{node.target.lstrip('_')}")
+            made.meta["val"] = first.meta["val"].fake_mode.from_tensor(value)
+            node.replace_all_uses_with(made)
+            graph.erase_node(node)
+            yield node.target, made
 
 
 def rename(graph, node, name):

@@ -6,11 +6,9 @@ step is one of theirs also where terms cancel.
 
 import math
 
-from .. import definitions
-from ..errors import Error
 from .moves import limits, padded
 from .sums import attention
-from .table import lowers, only
+from .table import Given, lowers, only
 
 BETA, KAPPA = math.sqrt(2 / math.pi), 0.044715  # of the form tanh of gelu
 
@@ -96,26 +94,46 @@ def select_backward(g, given):
 @lowers("_scaled_dot_product_flash_attention_for_cpu")
 def flash_attention(g, given):
     """The second result is logsumexp of the scores, for the backward pass."""
-    metas = g.meta
-    g.meta = metas[0]
-    made = attention(g, {**given, "enable_gqa": False})
+    metas, given = g.meta, Given(given)
+    g.meta, given["enable_gqa"] = metas[0], group_size(g, given) > 1
+    made = attention(g, given)
     if 1 not in g.read:
         return made, None
     g.meta = metas[1]
-    total = g.op("logsumexp", scores(g, given), axes=[-1], keepdims=False)
-    return made, g.promoted(total)
+    key = spread_heads(g, given["key"], group_size(g, given))
+    return made, g.promoted(g.op("logsumexp", scores(g, given, key), axes=[-1], keepdims=False))
 
 
-def scores(g, given):
+def group_size(g, given):
+    """How many heads of queries share one of keys."""
+    return g.shape_of(given["query"])[1] // g.shape_of(given["key"])[1]
+
+
+def spread_heads(g, x, size):
+    if size == 1:
+        return x
+    batch, heads, *rest = g.shape_of(x)
+    x = g.op("broadcast_to", g.op("unsqueeze", x, axis=2), shape=[batch, heads, size, *rest])
+    return g.op("reshape", x, shape=[batch, heads * size, *rest])
+
+
+def gathered_heads(g, x, size):
+    """The sum of what belongs to one head of keys."""
+    if size == 1:
+        return x
+    batch, heads, *rest = g.shape_of(x)
+    x = g.op("reshape", x, shape=[batch, heads // size, size, *rest])
+    return g.op("reduce_sum", x, axes=[2], keepdims=False)
+
+
+def scores(g, given, key):
     """In f32: scale q k^T, and the mask."""
-    query, key = g.wide(given["query"]), g.wide(given["key"])
+    query, key = g.wide(given["query"]), g.wide(key)
     rows, columns = g.shape_of(query)[-2], g.shape_of(key)[-2]
-    scale = given["scale"] or 1 / math.sqrt(g.shape_of(query)[-1])
-    made = g.op("scale", g.op("matmul", query, key, transpose_b=True), factor=scale)
+    made = g.op("scale", g.op("matmul", query, key, transpose_b=True), factor=scale_of(g, given))
     mask = given["attn_mask"]
     if given["is_causal"]:
-        hidden = g.op("causal_mask", rows=rows, cols=columns)
-        return g.op("masked_fill", made, hidden, value="-inf")
+        return g.op("masked_fill", made, g.op("causal_mask", rows=rows, cols=columns), value="-inf")
     if mask is None:
         return made
     if g.dtype_of(mask) == "bool":
@@ -123,22 +141,23 @@ def scores(g, given):
     return g.op("add", made, g.wide(mask))
 
 
+def scale_of(g, given):
+    return given["scale"] or 1 / math.sqrt(g.shape_of(given["query"])[-1])
+
+
 @lowers("_scaled_dot_product_flash_attention_for_cpu_backward")
 def flash_attention_backward(g, given):
     """Probabilities and their gradients have the dtype of the operands where they are multiplied."""
     only(given, dropout_p=0)
-    if len({g.shape_of(given[name])[:-2] for name in ("query", "key", "value")}) > 1:
-        raise Error("heads that share keys have no counterpart")
-    dtype = g.dtype_of(given["query"])
-    dy, out = g.wide(given.grad_out), g.wide(given.out)
-    lse = g.op("unsqueeze", g.wide(given.logsumexp), axis=-1)
-    shown = g.op("exp", g.op("sub", scores(g, given), lse))
-    inner = g.op("matmul", given.grad_out, given.value, transpose_b=True)
-    delta = g.op("reduce_sum", g.op("mul", dy, out), axes=[-1], keepdims=True)
-    slope = g.op("mul", shown, g.op("sub", g.wide(inner), delta))
-    shown, slope = g.promoted(shown, dtype), g.promoted(slope, dtype)
-    scale = given.scale or 1 / math.sqrt(g.shape_of(given["query"])[-1])
-    to_q = g.op("matmul", slope, given["key"])
-    to_k = g.op("matmul", slope, given["query"], transpose_a=True)
-    to_v = g.op("matmul", shown, given.grad_out, transpose_a=True)
-    return definitions.scaled(g, to_q, scale), definitions.scaled(g, to_k, scale), to_v
+    dtype, size, dy = g.dtype_of(given["query"]), group_size(g, given), given.grad_out
+    key, value = (spread_heads(g, given[name], size) for name in ("key", "value"))
+    total = g.op("unsqueeze", g.wide(given.logsumexp), axis=-1)
+    shown = g.op("exp", g.op("sub", scores(g, given, key), total))
+    inner = g.wide(g.op("matmul", dy, value, transpose_b=True))
+    delta = g.op("reduce_sum", g.op("mul", g.wide(dy), g.wide(given.out)), axes=[-1], keepdims=True)
+    slope = g.promoted(g.op("mul", shown, g.op("sub", inner, delta)), dtype)
+    scale, shown = scale_of(g, given), g.promoted(shown, dtype)
+    to_q = g.op("scale", g.op("matmul", slope, key), factor=scale)
+    to_k = g.op("scale", g.op("matmul", slope, given["query"], transpose_a=True), factor=scale)
+    to_v = g.op("matmul", shown, dy, transpose_a=True)
+    return to_q, gathered_heads(g, to_k, size), gathered_heads(g, to_v, size)
