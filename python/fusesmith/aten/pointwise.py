@@ -105,7 +105,7 @@ def add(g, given):
             b = b * alpha
         return g.with_number(op, a, b)
     if alpha == 1:
-        return g.op(op, g.promoted(a), g.promoted(b))
+        return of_two(g, op, a, b)
     alpha = g.torch.tensor(alpha, dtype=g.meta.dtype).item()  # as torch rounds it
     return g.promoted(g.op(op, g.wide(a), definitions.scaled(g, g.wide(b), alpha)))
 
@@ -119,6 +119,13 @@ def binary(g, given):
         return g.with_number(op, a, b)
     if op == "minimum":
         return definitions.smaller(g, g.promoted(a), g.promoted(b))
+    return of_two(g, op, a, b)
+
+
+def of_two(g, op, a, b):
+    """A number as second operand that is wider than the result is read as it is, as torch does on the CPU."""
+    if g.dtype_of(b) == "f32" and not g.shape_of(b) and g.named(g.meta.dtype) in FLOATS:
+        return g.promoted(g.op(op, g.wide(a), b))
     return g.op(op, g.promoted(a), g.promoted(b))
 
 

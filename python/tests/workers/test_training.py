@@ -42,15 +42,15 @@ def foreach(parameters):
 
 
 class Calls(torch.nn.Module):
-    """The mean of squares of what each call gives of a parameter."""
+    """A sum of what each call gives of a parameter, where no gradients cancel."""
 
     def __init__(self, calls, shape, dtype=torch.float32):
         super().__init__()
         self.calls, self.weight = calls, torch.nn.Parameter(torch.randn(shape).to(dtype))
 
     def forward(self, *given):
-        made = [call(self.weight, *given) for call in self.calls]
-        return sum(value.float().square().mean() for value in made)
+        made = [call(self.weight, *given).float() for call in self.calls]
+        return sum((value * torch.arange(value.numel()).mul(7).remainder(5).view(value.shape)).sum() for value in made)
 
 
 def targets():
