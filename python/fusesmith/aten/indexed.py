@@ -29,6 +29,7 @@ def limited(count):
 
 def places(g, shape):
     """The number of each element."""
+    limited(math.prod(shape))
     return g.torch.arange(math.prod(shape)).view(*shape)
 
 

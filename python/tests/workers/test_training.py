@@ -2,6 +2,8 @@
 """Tests of training_programs, and of the import of what it writes: every value is the one that PyTorch computes.
 
 Usage: FUSESMITH_BINARY=build/release/fusesmith python/tests/workers/test_training.py     (needs torch)
+
+--list prints how many operators of each program are mapped, and judges nothing.
 """
 
 import os
@@ -23,6 +25,7 @@ try:
     from import_torch import constants_of
     from program_models import Gpt2, Llama, token_ids
     from test_programs import ImportedProgram, Programs
+    from torch._inductor.decomposition import select_decomp_table
 except ImportError:
     sys.exit("needs torch")
 
@@ -97,6 +100,19 @@ STEPS = {
 }
 
 
+def core():
+    """Without attention, whose second result would be the probabilities, and not the logarithm of their sum."""
+    made = torch._decomp.core_aten_decompositions()
+    made.pop(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default)
+    return made
+
+
+DECOMPOSED = {
+    "default": {}, "none": {"decompositions": {}, "partition": "default"}, "core": {"decompositions": core()},
+    "inductor": {"decompositions": select_decomp_table()},
+}
+
+
 def written(name, folder, **how):
     torch.manual_seed(1)
     model, inputs, loss, optimizer = STEPS[name]()
@@ -151,16 +167,13 @@ class Training(Programs):
             torch.testing.assert_close(value, wanted[name], **close)
 
     def test_default(self):
-        self.check()
+        self.check(**DECOMPOSED["default"])
 
     def test_as_autograd_calls(self):
-        self.check(decompositions={}, partition="default")
+        self.check(**DECOMPOSED["none"])
 
     def test_core(self):
-        core = torch._decomp.core_aten_decompositions()
-        # Its second result would be the probabilities, and not the logarithm of their sum.
-        core.pop(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default)
-        self.check(decompositions=core)
+        self.check(**DECOMPOSED["core"])
 
 
 class Arguments(unittest.TestCase):
@@ -185,5 +198,17 @@ class Arguments(unittest.TestCase):
         self.assertIsNone(layer.weight.grad)
 
 
+def print_counts():
+    for form, how in DECOMPOSED.items():
+        for name in STEPS:
+            with tempfile.TemporaryDirectory() as folder:
+                for path in written(name, folder, **how)[1]:
+                    counts = ImportedProgram(path).importer.counts
+                    print(f"{form:9}{name:14}{os.path.basename(path):16}{counts}", flush=True)
+
+
 if __name__ == "__main__":
-    unittest.main()
+    if "--list" in sys.argv:
+        print_counts()
+    else:
+        unittest.main()

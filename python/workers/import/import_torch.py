@@ -187,7 +187,7 @@ class TorchImporter:
         given = arguments(node, self.lowering.values)
         try:
             return LOWERINGS[name](self.lowering, given)
-        except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             raise Error(f"its arguments are not as expected ({type(error).__name__}: {error})") from error
 
     def check(self, node, made):
