@@ -28,10 +28,12 @@ def training_programs(model, inputs, folder, loss=None, optimizer=None, *, parti
     decompositions  of operators, by operator; None: PyTorch's into core ATen, of those that no op stands for
 
     The names are forward-0.pt2, backward-0.pt2 and optimizer-0.pt2. A number above 0 is that of a further graph, where
-    torch.compile cannot record the step as one.
+    torch.compile cannot record the step as one. What was compiled before in this process is compiled again.
     """
-    import torch
-
+    try:
+        import torch
+    except ImportError as error:
+        raise Error(f"training_programs needs torch: {error}") from None
     if partition not in PARTITIONS:
         raise Error(f'partition is one of {", ".join(PARTITIONS)}, got {partition!r}')
     model = copy.deepcopy(model) if isinstance(model, torch.nn.Module) else model
