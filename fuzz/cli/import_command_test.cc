@@ -19,15 +19,14 @@ class ImportCommand : public testing::Test {
   }
 
   static nlohmann::json header(std::vector<std::string> texts) {
-    nlohmann::json made = {
-        {"cases", nlohmann::json::array()},
-        {"unmapped",
-         {{{"op", "Sin"},
-           {"count", 2},
-           {"why", "no op stands for it"},
-           {"nodes", {{{"node", "sin_3"}, {"module", "layers.0"}, {"line", "m.py:7"}}}}}}},
-        {"approximated", {"w"}},
-        {"summary", {{"nodes", 8}, {"mapped", 5}, {"folded", 1}, {"made_inputs", 2}, {"rounded", 1}}}};
+    nlohmann::json made = {{"cases", nlohmann::json::array()},
+                           {"unmapped",
+                            {{{"op", "Sin"},
+                              {"count", 2},
+                              {"why", "no op stands for it"},
+                              {"nodes", {{{"node", "sin_3"}, {"module", "layers.0"}, {"line", "m.py:7"}}}}}}},
+                           {"approximated", {"w"}},
+                           {"summary", {{"nodes", 8}, {"mapped", 5}, {"folded", 1}, {"made_inputs", 2}}}};
     for (size_t i = 0; i < texts.size(); ++i)
       made["cases"].push_back({{"name", "m-" + std::to_string(i)}, {"bytes", texts[i].size()}});
     return made;
