@@ -143,10 +143,10 @@ class ModelCheck {
   std::optional<CannotRun> whole_function_problem(const ImportedModel& imported) const {
     const auto summary = imported.facts.find("summary");
     if (!flags_.judge.candidate.starts_with("python:") || summary == imported.facts.end()) return {};
-    const auto inputs = summary->at("rounded").get<int64_t>();
+    const auto inputs = summary->at("made_inputs").get<int64_t>();
     if (inputs == 0) return {};
     return CannotRun{counted(inputs, "operator") +
-                         " on floats without counterpart, so that a function of the "
+                         " without counterpart, so that a function of the "
                          "whole model cannot be judged; `fusesmith import` lists them",
                      kUsage};
   }

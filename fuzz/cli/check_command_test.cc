@@ -25,7 +25,7 @@ class CheckCommand : public testing::Test {
         {"cases", nlohmann::json::array()},
         {"unmapped", {{{"op", "Sin"}, {"count", 2}, {"why", "no op"}, {"nodes", {{{"node", "s"}}}}}}},
         {"approximated", nlohmann::json::array()},
-        {"summary", {{"nodes", 9}, {"mapped", 6}, {"folded", 1}, {"made_inputs", 2}, {"rounded", 1}}}};
+        {"summary", {{"nodes", 9}, {"mapped", 6}, {"folded", 1}, {"made_inputs", 2}}}};
     std::string payload;
     for (int64_t i = 0; i < cases; ++i) {
       const std::string number = cases > 1 ? "-" + std::to_string(i) : "";

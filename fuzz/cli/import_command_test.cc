@@ -19,15 +19,14 @@ class ImportCommand : public testing::Test {
   }
 
   static nlohmann::json header(std::vector<std::string> texts) {
-    nlohmann::json made = {
-        {"cases", nlohmann::json::array()},
-        {"unmapped",
-         {{{"op", "Sin"},
-           {"count", 2},
-           {"why", "no op stands for it"},
-           {"nodes", {{{"node", "sin_3"}, {"module", "layers.0"}, {"line", "m.py:7"}}}}}}},
-        {"approximated", {"w"}},
-        {"summary", {{"nodes", 8}, {"mapped", 5}, {"folded", 1}, {"made_inputs", 2}, {"rounded", 1}}}};
+    nlohmann::json made = {{"cases", nlohmann::json::array()},
+                           {"unmapped",
+                            {{{"op", "Sin"},
+                              {"count", 2},
+                              {"why", "no op stands for it"},
+                              {"nodes", {{{"node", "sin_3"}, {"module", "layers.0"}, {"line", "m.py:7"}}}}}}},
+                           {"approximated", {"w"}},
+                           {"summary", {{"nodes", 8}, {"mapped", 5}, {"folded", 1}, {"made_inputs", 2}}}};
     for (size_t i = 0; i < texts.size(); ++i)
       made["cases"].push_back({{"name", "m-" + std::to_string(i)}, {"bytes", texts[i].size()}});
     return made;
@@ -59,7 +58,7 @@ TEST_F(ImportCommand, WritesOneCase) {
                          "\n8 operators: 5 mapped, 1 computed by the import, 2 without counterpart (28.6 % "
                          "of those that are "
                          "not constant)\n"
-                         "of 1 large constant, the case has random data with the same mean and deviation\n\n"
+                         "random data in place of 1 value of the model\n\n"
                          "no counterpart  nodes  why                  first\n"
                          "Sin                 2  no op stands for it  sin_3 (layers.0, m.py:7)\n");
   EXPECT_EQ(read_case_file(folder_ / "out")->graph.nodes().size(), 1U);

@@ -54,8 +54,7 @@ ImportedModel model_of(backends::ScriptReply& reply) {
     entry.at("count").get<int64_t>();
   }
   if (const auto summary = reply.header.find("summary"); summary != reply.header.end()) {
-    for (const char* key : {"nodes", "mapped", "folded", "made_inputs", "rounded"})
-      summary->at(key).get<int64_t>();
+    for (const char* key : {"nodes", "mapped", "folded", "made_inputs"}) summary->at(key).get<int64_t>();
     facts["summary"] = *summary;
   }
   return {std::move(*cases), std::move(facts)};
@@ -166,7 +165,8 @@ Table unmapped_table(const ImportedModel& model) {
 std::string approximated_text(const ImportedModel& model) {
   const auto& constants = model.facts.at("approximated");
   if (constants.empty()) return "";
-  return "random data in place of " + counted(static_cast<int64_t>(constants.size()), "value") + " of the model";
+  return "random data in place of " + counted(static_cast<int64_t>(constants.size()), "value") +
+         " of the model";
 }
 
 }  // namespace fusesmith::fuzz

@@ -29,6 +29,19 @@ class Lowering:
         self.torch, self.graph, self.values, self.metas = torch, Graph(), {}, {}
         self.names = {dtype: name for name, dtype in torch_dtypes(torch).items()}
         self.called = self.meta = None
+        self.read = set()  # of a call with several results: which ones are read
+
+    def enter(self, node):
+        self.called, self.meta = short_name(node.target), node.meta.get("val")
+        self.read = {user.args[1] for user in node.users if getattr(user.target, "__name__", "") == "getitem"}
+
+    def known(self, value, of_inputs=True):
+        """The tensor that a value is, where that is known; None of what a trace has. `of_inputs`: also where it follows
+        from the data of inputs."""
+
+    def constant(self, tensor):
+        """An input with these indices or this mask."""
+        raise Error("a constant has no counterpart")
 
     def is_tensor(self, value):
         return isinstance(value, str)
@@ -154,7 +167,7 @@ def arguments(node, values):
 
 def lower_call(lowering, node):
     name = short_name(node.target)
-    lowering.called, lowering.meta = name, node.meta.get("val")
+    lowering.enter(node)
     if name is None and getattr(node.target, "__name__", "") == "getitem":
         return lowering.values[node.args[0]][node.args[1]]
     if name not in LOWERINGS:

@@ -200,46 +200,6 @@ def index_select(g, given):
     return definitions.taken(g, given.self, rank, given.index, 1, given.dim % rank)
 
 
-@lowers("index", "_unsafe_index")
-def index(g, given):
-    """One tensor of indices. Several would be sums of integers."""
-    named = [(axis, value) for axis, value in enumerate(given.indices) if value is not None]
-    if len(named) != 1:
-        raise Error("several tensors of indices have no counterpart")
-    axis, chosen = named[0]
-    if g.dtype_of(chosen) != "i32":
-        raise Error("a mask as index has no counterpart")
-    return definitions.taken(g, given.self, len(g.shape_of(given.self)), chosen, len(g.shape_of(chosen)), axis)
-
-
-MOST_ROWS = 64  # of what is gathered row by row
-
-
-@lowers("gather")
-def gather(g, given):
-    """Each row along the axis is a table of its own."""
-    rank = len(g.shape)
-    if not rank:
-        raise Error("gather of one number has no counterpart")
-    axis = given.dim % rank
-    order = [*(i for i in range(rank) if i != axis), axis]
-    x, size, count = given.self, g.shape_of(given.self)[axis], g.shape[axis]
-    for other in order[:-1]:
-        if g.shape_of(x)[other] != g.shape[other]:
-            x = part_of(g, x, other, 0, g.shape[other])
-    x, index = (g.op("permute", value, dims=order) for value in (x, given.index))
-    rows = 1
-    for i in order[:-1]:
-        rows *= g.shape[i]
-    if rows > MOST_ROWS:
-        raise Error(f"gather from {rows} rows has no counterpart")
-    x, index = g.op("reshape", x, shape=[rows, size]), g.op("reshape", index, shape=[rows, count])
-    tables = ([g.op("squeeze", part_of(g, value, 0, i, i + 1), axis=0) for i in range(rows)] for value in (x, index))
-    made = definitions.joined(g, [g.op("gather", *pair) for pair in zip(*tables, strict=True)], 0)
-    made = g.op("reshape", made, shape=[g.shape[i] for i in order])
-    return g.op("permute", made, dims=[order.index(i) for i in range(rank)])
-
-
 # --- padding
 
 @lowers("constant_pad_nd", "pad", "zero_pad2d", "replication_pad1d", "replication_pad2d", "reflection_pad1d",

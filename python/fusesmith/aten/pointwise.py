@@ -4,6 +4,8 @@ torch computes most of them in f32 and rounds once: in narrower dtypes they are 
 `x + 0.1`, whose number is no value of a narrow dtype.
 """
 
+import math
+
 from .. import definitions
 from ..errors import Error
 from ..vocabulary import FLOATS
@@ -58,7 +60,9 @@ def reciprocal(g, given):
 def power(g, given):
     """Squares and cubes are products in the dtype, as torch computes them; the fourth power is rounded once."""
     x, exponent = given.self, given.exponent
-    if not g.is_tensor(x) or g.is_tensor(exponent):
+    if not g.is_tensor(x):
+        return of_base(g, x, g.wide(exponent))
+    if g.is_tensor(exponent):
         raise Error("an exponent that is no number has no counterpart")
     if exponent in (0, 1):
         return x if exponent else filled(g, 1)
@@ -71,6 +75,17 @@ def power(g, given):
         twice = g.op("mul", g.wide(x), g.wide(x))
         return g.promoted(g.op("mul", twice, twice))
     raise Error(f"exponent={exponent!r} has no counterpart")
+
+
+def of_base(g, base, x):
+    """exp(x log(base)), with the logarithm in two parts: for a small integer x, the product with the first is exact."""
+    if not 0 < base < math.inf or base == 1:
+        raise Error(f"a power of {base!r} has no counterpart")
+    logarithm = math.log(base)
+    digits = 2.0 ** (12 - math.frexp(logarithm)[1])
+    first = math.trunc(logarithm * digits) / digits
+    parts = [g.op("exp", g.op("scale", x, factor=part)) for part in (first, logarithm - first) if part]
+    return g.promoted(g.op("mul", *parts) if len(parts) == 2 else parts[0])
 
 
 @lowers("square")
@@ -90,7 +105,7 @@ def add(g, given):
             b = b * alpha
         return g.with_number(op, a, b)
     if alpha == 1:
-        return g.op(op, g.promoted(a), g.promoted(b))
+        return of_two(g, op, a, b)
     alpha = g.torch.tensor(alpha, dtype=g.meta.dtype).item()  # as torch rounds it
     return g.promoted(g.op(op, g.wide(a), definitions.scaled(g, g.wide(b), alpha)))
 
@@ -104,6 +119,13 @@ def binary(g, given):
         return g.with_number(op, a, b)
     if op == "minimum":
         return definitions.smaller(g, g.promoted(a), g.promoted(b))
+    return of_two(g, op, a, b)
+
+
+def of_two(g, op, a, b):
+    """A number as second operand that is wider than the result is read as it is, as torch does on the CPU."""
+    if g.dtype_of(b) == "f32" and not g.shape_of(b) and g.named(g.meta.dtype) in FLOATS:
+        return g.promoted(g.op(op, g.wide(a), b))
     return g.op(op, g.promoted(a), g.promoted(b))
 
 
@@ -112,6 +134,22 @@ def addcmul(g, given):
     op = "mul" if g.called == "addcmul" else "div"
     made = definitions.scaled(g, g.op(op, g.wide(given.tensor1), g.wide(given.tensor2)), given.value)
     return g.promoted(g.op("add", g.wide(given.self), made))
+
+
+@lowers("lerp")
+def lerp(g, given):
+    """From the nearer end."""
+    if g.is_tensor(given.weight):
+        raise Error("a weight that is no number has no counterpart")
+    a, b, near = g.wide(given.self), g.wide(given.end), abs(given.weight) < 0.5
+    weight = g.torch.tensor(given.weight, dtype=g.torch.float32)
+    way = g.op("scale", g.op("sub", b, a), factor=(weight if near else weight - 1).item())
+    return g.promoted(g.op("add", a if near else b, way))
+
+
+@lowers("fma")
+def fma(g, given):
+    return g.promoted(g.op("add", g.op("mul", g.wide(given.a), g.wide(given.b)), g.wide(given.c)))
 
 
 @lowers("clamp", "clamp_min", "clamp_max", "hardtanh", "relu6")
@@ -184,12 +222,12 @@ def glu(g, given, x):
     return g.op("mul", a, g.op("sigmoid", b))
 
 
-@lowers("to", "_to_copy", "type_as")
+@lowers("to", "_to_copy", "type_as", "convert_element_type")
 def to(g, given):
-    dtype = g.named(g.meta.dtype)
-    if dtype not in FLOATS and g.dtype_of(given.self) != dtype:
-        raise Error(f"a conversion of {g.dtype_of(given.self)} to {dtype} has no counterpart")
-    return g.promoted(given.self)
+    dtype, x = g.named(g.meta.dtype), given.get("self", given.get("a"))
+    if dtype not in FLOATS and g.dtype_of(x) != dtype:
+        raise Error(f"a conversion of {g.dtype_of(x)} to {dtype} has no counterpart")
+    return g.promoted(x)
 
 
 @lowers("copy")

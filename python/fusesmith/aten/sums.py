@@ -47,7 +47,18 @@ def layer_norm(g, given):
     x, shape, weights = norm_inputs(g, given)
     made = g.op("layer_norm", x, *weights, eps=given.eps)
     made = made if g.shape_of(made) == shape else g.op("reshape", made, shape=list(shape))
-    return made if g.called == "layer_norm" else (made, None, None)
+    return made if g.called == "layer_norm" else (made, *saved_moments(g, given, shape))
+
+
+def saved_moments(g, given, shape):
+    """The mean and 1 / the deviation, where the backward pass reads them."""
+    if not g.read & {1, 2}:
+        return None, None
+    axes = [number - len(given.normalized_shape) for number in range(len(given.normalized_shape))]
+    variance, mean = g.op("var_mean", g.wide(given.input), axes=axes, keepdims=True, correction=0)
+    variance = g.op("add", variance, g.number_like(given.eps, variance))
+    dtype = g.named(g.meta[1].dtype)
+    return g.promoted(mean, dtype), g.promoted(g.op("rsqrt", variance), dtype)
 
 
 @lowers("rms_norm")

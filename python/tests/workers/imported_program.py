@@ -74,6 +74,8 @@ class ImportedProgram:
 
     def value(self, name):
         """PyTorch's value of a value of the case, in the case's dtype."""
+        if name in self.importer.constants:
+            return array_of(self.importer.constants[name], self.dtype(name))
         node, part = self.nodes[name]
         made = self.recorded.values[node]
         return array_of(made if part is None else made[part], self.dtype(name))

@@ -14,10 +14,6 @@ LARGEST, MOST_TOKENS = 1e6, 1 << 24  # of the fills normal and tokens
 SMALL = 1 << 12  # elements of a constant that stays a literal even where all are equal
 
 
-COUNTS = ("nodes", "mapped", "folded", "made_inputs",
-          "rounded")  # of those made inputs, how many may have other values in other correct programs
-
-
 class ImportFailed(Exception):
     """Why nothing can be imported: one line."""
 

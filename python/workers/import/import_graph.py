@@ -7,7 +7,7 @@ import package  # noqa: F401 (finds fusesmith)
 from fusesmith.errors import Error
 from fusesmith.ops import check_attributes
 from fusesmith.vocabulary import FLOATS
-from import_case import COUNTS, as_dtype, case_graph, cut, fills_of, made_by, type_text
+from import_case import as_dtype, case_graph, cut, fills_of, made_by, type_text
 
 LONGEST_NAME = 64
 # Operators whose results are never negative: as inputs of a part, they are not normally distributed.
@@ -50,7 +50,7 @@ class Importer:
         self.types, self.dtypes = {}, {}  # by name in the case
         self.fills, self.index_roots, self.index_limits = {}, {}, {}
         self.arrays, self.sources = {}, {}  # constants by input of the case; results of the model by node of the case
-        self.counts = dict.fromkeys(COUNTS, 0)
+        self.counts = dict.fromkeys(("nodes", "mapped", "folded", "made_inputs"), 0)
         self.parts, self.part = [], []  # the nodes of one operator each
         self.used, self.unmapped, self.approximated = set(), {}, []
         self.producers = {}  # values of the model -> operator
@@ -187,7 +187,6 @@ class Importer:
             self.unmapped.setdefault((node.op, str(reason)), []).append(
                 {"node": self.base, "module": node.proto.name, "line": ""})
             self.counts["made_inputs"] += 1
-            self.counts["rounded"] += self.has_floats(node)
             return False
         self.counts["mapped"] += 1
         for name, value in zip(node.outputs, made, strict=False):
@@ -198,11 +197,6 @@ class Importer:
             self.parts.append(self.part)
             self.sources.update((made["name"], self.base) for made in self.part)
         return True
-
-    def has_floats(self, node):
-        """Whether a value that the node reads or makes can depend on how others are rounded."""
-        types = [self.known.types.get(name) for name in (*node.inputs, *node.outputs) if name]
-        return any(found is None or found.why_not or found.dtype in FLOATS for found in types)
 
     def lowered(self, node, lowering):
         """Its results. Lowerings rely on the specification, which the checker of ONNX does not enforce as a whole."""

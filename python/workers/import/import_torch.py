@@ -8,7 +8,7 @@ from fusesmith.errors import Error
 from fusesmith.graph import Graph
 from fusesmith.ops import ops
 from fusesmith.trace import Lowering, arguments, is_empty, short_name
-from import_case import COUNTS, as_dtype, case_graph, cut, fills_of, made_by, read_inputs, type_text
+from import_case import as_dtype, case_graph, cut, fills_of, made_by, read_inputs, type_text
 from torch_program import loaded, origin, user_inputs
 from torch_values import KnownValues, is_getitem
 
@@ -55,9 +55,17 @@ class Values(dict):
 
 
 class ProgramLowering(Lowering):
-    def __init__(self):
+    def __init__(self, importer):
         super().__init__(torch)
-        self.graph = ProgramGraph()
+        self.importer, self.graph, self.values = importer, ProgramGraph(), Values(importer)
+
+    def known(self, value, of_inputs=True):
+        node = next((node for node, made in self.values.items() if made == value), None)
+        known = self.importer.known
+        return known.get(node) if node is not None and (of_inputs or known.is_constant(node)) else None
+
+    def constant(self, tensor):
+        return self.importer.new_constant(tensor)
 
     def named(self, dtype):
         """Integers of 64 bits are indices: i32 in a case."""
@@ -72,14 +80,14 @@ class TorchImporter:
 
     def __init__(self, program, samples=None, refused=None, files=None):
         self.files = files
-        self.lowering = ProgramLowering()
-        self.lowering.values = Values(self)
+        self.lowering = ProgramLowering(self)
         self.known = KnownValues(program, constants_of(program), samples or {})
         self.refused = refused or {}
+        self.constants = {}  # tensors that lowerings made, by input of the case
         self.inputs, self.sources = {}, {}  # nodes of the program by input of the case, and by node of the case
         self.rows, self.roots = {}, {}  # by value of indices: how many there are, and the input that they come from
         self.parts, self.approximated, self.unmapped = [], [], {}
-        self.counts = dict.fromkeys(COUNTS, 0)
+        self.counts = dict.fromkeys(("nodes", "mapped", "folded", "made_inputs"), 0)
         self.names = {}
         self.too_large = set()  # inputs whose integers have more than 32 bits
 
@@ -89,13 +97,22 @@ class TorchImporter:
             raise Error("it reads a value that is no tensor")
         if not meta.numel():
             raise Error("it reads a value without elements")
-        dtype = self.lowering.named(meta.dtype)
         name = self.lowering.graph.unique(node.name)
+        self.add_input(name, meta)
+        self.inputs[name] = node
+        return name
+
+    def add_input(self, name, meta):
+        dtype = self.lowering.named(meta.dtype)
         self.lowering.graph.input(name, type_text(dtype, meta.shape))
         self.lowering.metas[name] = meta
-        self.inputs[name] = node
         if dtype == "i32":
             self.roots[name] = name
+
+    def new_constant(self, tensor):
+        name = self.lowering.graph._fresh("index" if tensor.dtype == torch.int64 else "mask")
+        self.add_input(name, tensor)
+        self.constants[name] = tensor
         return name
 
     # --- the walk
@@ -112,14 +129,20 @@ class TorchImporter:
             self.counts["folded"] += not is_getitem(node)
             return
         why = self.lowered(node)
-        if why and constant:
+        if why and (constant or self.is_of_indices(node)):
             self.counts["folded"] += not is_getitem(node)
         elif why and not is_getitem(node):
             self.counts["made_inputs"] += 1
-            self.counts["rounded"] += has_floats(node)
             self.unmapped.setdefault((str(node.target), why), []).append(origin(node))
         else:
             self.counts["mapped"] += not is_getitem(node)
+
+    def is_of_indices(self, node):
+        """Whether a value follows from integers and masks whose data the program was exported with: not a number of it
+        is rounded, and no op stands for what computes it."""
+        operands = [given.meta.get("val") for given in node.all_input_nodes]
+        plain = all(isinstance(meta, torch.Tensor) and not meta.is_floating_point() for meta in operands)
+        return plain and not is_getitem(node) and self.known.get(node) is not None
 
     def lowered(self, node):
         """Why nothing stands for the node, or None. What it adds before it fails is taken back."""
@@ -127,7 +150,7 @@ class TorchImporter:
         before = (len(graph.nodes), len(graph.inputs), set(graph._values), dict(lowering.values))
         try:
             graph.base = node.name[-48:]
-            lowering.called, lowering.meta = short_name(node.target), node.meta.get("val")
+            lowering.enter(node)
             made = self.made_by(node)
             self.check(node, made)
         except Error as why:
@@ -165,7 +188,7 @@ class TorchImporter:
         given = arguments(node, self.lowering.values)
         try:
             return LOWERINGS[name](self.lowering, given)
-        except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             raise Error(f"its arguments are not as expected ({type(error).__name__}: {error})") from error
 
     def check(self, node, made):
@@ -208,8 +231,8 @@ class TorchImporter:
 
     def array(self, name, empty):
         """The data of an input of the case, or None where it is to be random. `empty`: nodes whose data say nothing."""
-        node = self.inputs[name]
-        value = self.known.get(node)
+        node = self.inputs.get(name)
+        value = self.constants[name] if node is None else self.known.get(node)
         if value is None or (node in empty and (value.is_floating_point() or name in self.rows)):
             return None
         value = value.contiguous()
@@ -220,8 +243,8 @@ class TorchImporter:
         return as_dtype(array, self.lowering.named(value.dtype))
 
     def has_value(self, node):
-        """Whether the model has a value there, of its weights or its sample inputs, that the import cannot compute."""
-        if node.op == "placeholder" or self.known.get(node) is not None:
+        """Whether the model's data give a value to the node, and the import does not compute it."""
+        if node is None or node.op == "placeholder" or self.known.get(node) is not None:
             return False
         sources, seen = [node], set()
         while sources:
@@ -240,10 +263,11 @@ class TorchImporter:
         empty = self.known.that_follow_from(
             node for name, node in self.inputs.items() if self.says_nothing(name, node))
         given = {entry["name"]: self.array(entry["name"], empty) for entry in graph.inputs
-                 if entry["name"] in self.inputs}
+                 if entry["name"] in self.inputs or entry["name"] in self.constants}
         fills, approximated = fills_of({name: array for name, array in given.items() if array is not None}, self.files)
         approximated += sorted(self.too_large & given.keys())
-        approximated += [name for name, array in given.items() if array is None and self.has_value(self.inputs[name])]
+        approximated += [name for name, array in given.items()
+                         if array is None and self.has_value(self.inputs.get(name))]
         self.approximated += [name for name in approximated if name not in self.approximated]
         for entry in graph.inputs:
             name = entry["name"]
@@ -260,14 +284,6 @@ class TorchImporter:
     def unmapped_table(self):
         return [{"op": op, "count": len(nodes), "why": why, "nodes": nodes}
                 for (op, why), nodes in sorted(self.unmapped.items())]
-
-
-def has_floats(node):
-    """Whether a value that the node reads or makes can depend on how others are rounded."""
-    made = node.meta.get("val")
-    values = [*(arg.meta.get("val") for arg in node.all_input_nodes),
-              *(made if isinstance(made, (tuple, list)) else [made])]
-    return any(isinstance(value, torch.Tensor) and value.dtype.is_floating_point for value in values)
 
 
 def constants_of(program):

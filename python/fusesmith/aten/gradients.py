@@ -1,0 +1,163 @@
+"""Operators of backward passes, as autograd calls them.
+
+PyTorch computes those of one element in f32 and rounds once. The formulas are those of PyTorch's kernels, so that each
+step is one of theirs also where terms cancel.
+"""
+
+import math
+
+from .moves import limits, padded
+from .sums import attention
+from .table import Given, lowers, only
+
+BETA, KAPPA = math.sqrt(2 / math.pi), 0.044715  # of the form tanh of gelu
+
+
+# --- of one element
+
+def rounded_gradient(*names):
+    """`function` of g, given, dy and the result or the operand of what it is the gradient of, in f32."""
+    def add(function):
+        @lowers(*names)
+        def lowering(g, given):
+            dy, y = given.get("grad_output", given.get("grad")), given.get("output", given.get("self"))
+            return g.promoted(function(g, given, g.wide(dy), g.wide(y)))
+        return function
+    return add
+
+
+@rounded_gradient("tanh_backward")
+def tanh_backward(g, given, dy, y):
+    return g.op("mul", dy, g.op("sub", g.number_like(1, y), g.op("mul", y, y)))
+
+
+@rounded_gradient("sigmoid_backward")
+def sigmoid_backward(g, given, dy, y):
+    return g.op("mul", g.op("mul", dy, g.op("sub", g.number_like(1, y), y)), y)
+
+
+@rounded_gradient("gelu_backward")
+def gelu_backward(g, given, dy, x):
+    """dy ((1 + t) / 2 + x / 2 (1 - t t) u'), where t = tanh(u) and u = beta (x + kappa x^3)"""
+    only(given, approximate="tanh")  # the other form needs erf
+    one = g.number_like(1, x)
+    square = g.op("mul", x, x)
+    inner = g.op("add", x, g.op("scale", g.op("mul", square, x), factor=KAPPA))
+    t = g.op("tanh", g.op("scale", inner, factor=BETA))
+    left = g.op("scale", g.op("add", one, t), factor=0.5)
+    slope = g.op("scale", g.op("add", one, g.op("scale", square, factor=3 * KAPPA)), factor=BETA)
+    flat = g.op("sub", one, g.op("mul", t, t))
+    right = g.op("mul", g.op("mul", g.op("scale", x, factor=0.5), flat), slope)
+    return g.op("mul", dy, g.op("add", left, right))
+
+
+# --- of softmax
+
+@lowers("_softmax_backward_data")
+def softmax_backward(g, given):
+    dy, y = given.grad_output, given.output
+    if g.dtype_of(y) != g.named(g.meta.dtype):
+        dy, y = g.wide(dy), g.wide(y)
+    return g.promoted(g.op("softmax_backward", dy, y, axis=given.dim))
+
+
+@lowers("_log_softmax_backward_data")
+def log_softmax_backward(g, given):
+    dy, y = g.wide(given.grad_output), g.wide(given.output)
+    total = g.op("reduce_sum", dy, axes=[given.dim], keepdims=True)
+    return g.promoted(g.op("sub", dy, g.op("mul", g.op("exp", y), total)))
+
+
+# --- of views: zeros where nothing was read
+
+@lowers("slice_backward")
+def slice_backward(g, given):
+    axis, step, made = given.dim % len(g.shape), given.step, given.grad_output
+    start, _ = limits(given, g.shape[axis])
+    count = g.shape_of(made)[axis]
+    if step > 1:  # zeros behind each element
+        made = padded(g, g.op("unsqueeze", made, axis=axis + 1), axis + 1, 0, step - 1)
+        made = g.op("reshape", made, shape=[*g.shape[:axis], count * step, *g.shape[axis + 1:]])
+    return padded(g, made, axis, start, g.shape[axis] - start - count * step)
+
+
+@lowers("select_backward")
+def select_backward(g, given):
+    axis = given.dim % len(g.shape)
+    size = g.shape[axis]
+    index = given.index % size
+    return padded(g, g.op("unsqueeze", given.grad_output, axis=axis), axis, index, size - index - 1)
+
+
+# --- attention on the CPU
+
+@lowers("_scaled_dot_product_flash_attention_for_cpu")
+def flash_attention(g, given):
+    """The second result is logsumexp of the scores, for the backward pass."""
+    metas, given = g.meta, Given(given)
+    g.meta, given["enable_gqa"] = metas[0], group_size(g, given) > 1
+    made = attention(g, given)
+    if 1 not in g.read:
+        return made, None
+    g.meta = metas[1]
+    key = spread_heads(g, given["key"], group_size(g, given))
+    return made, g.promoted(g.op("logsumexp", scores(g, given, key), axes=[-1], keepdims=False))
+
+
+def group_size(g, given):
+    """How many heads of queries share one of keys."""
+    return g.shape_of(given["query"])[1] // g.shape_of(given["key"])[1]
+
+
+def spread_heads(g, x, size):
+    if size == 1:
+        return x
+    batch, heads, *rest = g.shape_of(x)
+    x = g.op("broadcast_to", g.op("unsqueeze", x, axis=2), shape=[batch, heads, size, *rest])
+    return g.op("reshape", x, shape=[batch, heads * size, *rest])
+
+
+def gathered_heads(g, x, size):
+    """The sum of what belongs to one head of keys."""
+    if size == 1:
+        return x
+    batch, heads, *rest = g.shape_of(x)
+    x = g.op("reshape", x, shape=[batch, heads // size, size, *rest])
+    return g.op("reduce_sum", x, axes=[2], keepdims=False)
+
+
+def scores(g, given, key):
+    """In f32: scale q k^T, and the mask."""
+    query, key = g.wide(given["query"]), g.wide(key)
+    rows, columns = g.shape_of(query)[-2], g.shape_of(key)[-2]
+    made = g.op("scale", g.op("matmul", query, key, transpose_b=True), factor=scale_of(g, given))
+    mask = given["attn_mask"]
+    if given["is_causal"]:
+        return g.op("masked_fill", made, g.op("causal_mask", rows=rows, cols=columns), value="-inf")
+    if mask is None:
+        return made
+    if g.dtype_of(mask) == "bool":
+        return g.op("masked_fill", made, mask, value="-inf", inverted=True)
+    return g.op("add", made, g.wide(mask))
+
+
+def scale_of(g, given):
+    return given["scale"] or 1 / math.sqrt(g.shape_of(given["query"])[-1])
+
+
+@lowers("_scaled_dot_product_flash_attention_for_cpu_backward")
+def flash_attention_backward(g, given):
+    """Probabilities and their gradients have the dtype of the operands where they are multiplied."""
+    only(given, dropout_p=0)
+    dtype, size, dy = g.dtype_of(given["query"]), group_size(g, given), given.grad_out
+    key, value = (spread_heads(g, given[name], size) for name in ("key", "value"))
+    total = g.op("unsqueeze", g.wide(given.logsumexp), axis=-1)
+    shown = g.op("exp", g.op("sub", scores(g, given, key), total))
+    inner = g.wide(g.op("matmul", dy, value, transpose_b=True))
+    delta = g.op("reduce_sum", g.op("mul", g.wide(dy), g.wide(given.out)), axes=[-1], keepdims=True)
+    slope = g.promoted(g.op("mul", shown, g.op("sub", inner, delta)), dtype)
+    scale, shown = scale_of(g, given), g.promoted(shown, dtype)
+    to_q = g.op("scale", g.op("matmul", slope, key), factor=scale)
+    to_k = g.op("scale", g.op("matmul", slope, given["query"], transpose_a=True), factor=scale)
+    to_v = g.op("matmul", shown, dy, transpose_a=True)
+    return to_q, gathered_heads(g, to_k, size), gathered_heads(g, to_v, size)
