@@ -98,17 +98,22 @@ def one_group(g, x, given, stride, dilation):
 
 
 def groups(g, x, given, stride, dilation):
-    """For each group of channels, a product of the windows; rounded after the bias is added."""
+    """For each group of channels, a product of the windows. The bias is a term of it: torch may start with that."""
     out, depth, *kernel = g.shape_of(given.weight)
     count, rank, letters = given.groups, len(kernel), "xyz"[:len(kernel)]
-    result, size = list(g.shape[2:]), size_of(kernel)
-    made = g.op("reshape", columns(g, x, kernel, stride, dilation),
-                shape=[g.shape[0], size, count, depth, *result])
+    result, size, batch = list(g.shape[2:]), size_of(kernel), g.shape[0]
+    made = g.op("reshape", columns(g, x, kernel, stride, dilation), shape=[batch, size, count, depth, *result])
+    made = g.op("permute", made, dims=[0, 2, 1, 3, *range(4, 4 + rank)])
+    made = g.wide(g.op("reshape", made, shape=[batch, count, size * depth, *result]))
     weight = g.op("permute", given.weight, dims=[0, *range(1 + rank, 1, -1), 1])
-    weight = g.op("reshape", weight, shape=[count, out // count, size, depth])
-    made = g.op("einsum", g.wide(made), g.wide(weight), equation=f"nkgc{letters},gokc->ngo{letters}")
-    made = g.op("reshape", made, shape=[g.shape[0], out, *result])
-    return with_bias(g, made, given, rank)
+    weight = g.wide(g.op("reshape", weight, shape=[count, out // count, size * depth]))
+    if given.bias is not None:
+        ones = g.op("broadcast_to", g.number_like(1, made), shape=[batch, count, 1, *result])
+        made = g.op("concat", made, ones, axis=2)
+        bias = g.op("reshape", g.wide(given.bias), shape=[count, out // count, 1])
+        weight = g.op("concat", weight, bias, axis=2)
+    made = g.op("einsum", made, weight, equation=f"ngk{letters},gok->ngo{letters}")
+    return g.promoted(g.op("reshape", made, shape=[batch, out, *result]))
 
 
 def with_bias(g, made, given, rank):

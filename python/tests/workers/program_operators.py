@@ -14,7 +14,7 @@ HUBER = ("huber", "huber_each", "smooth", "smooth_each")
 ROUNDED_MORE = {
     # The logarithm, mean and deviation, before the bias, parts of a loss.
     torch.float16: ("log_softmax", "instance_norm", "transposed", *HUBER),
-    torch.bfloat16: ("log_softmax", "instance_norm", *HUBER),
+    torch.bfloat16: ("log_softmax", "instance_norm", "transposed", *HUBER),
 }
 
 
@@ -189,6 +189,7 @@ def images():
         "same": lambda x, w, b, d, t, g: F.conv2d(x, w, b, padding="same"),
         "patches": lambda x, w, b, d, t, g: F.conv2d(x, w, b, stride=3),
         "depthwise": lambda x, w, b, d, t, g: F.conv2d(x, d, b[:4], padding=1, groups=4),
+        "from_bias": lambda x, w, b, d, t, g: F.conv2d(x, d, b[:4] * 1000, padding=1, groups=4),
         "groups": lambda x, w, b, d, t, g: F.conv2d(x, g, b, stride=(2, 1), groups=2),
         "transposed": lambda x, w, b, d, t, g: F.conv_transpose2d(x, t, b[:3], stride=2),
         "max_pool": lambda x, w, b, d, t, g: F.max_pool2d(x - 9, 3, 2, 1),

@@ -2,8 +2,8 @@
 """Judges what the import makes of a program by PyTorch's values: judge_model.py FILE.pt2
 
 Prints one JSON object: how many nodes of the program were judged, each on PyTorch's own operands; those whose result is
-outside the interval of their counterpart; the largest error as a share of its bound, and where it is; and the outputs
-of the whole case that are NaN where PyTorch's are not.
+outside the interval of their counterpart; how many were not decided; the largest error as a share of its bound, and
+where it is; and the outputs of the whole case that are NaN where PyTorch's are not.
 """
 
 import importlib
@@ -39,11 +39,13 @@ def main():
         found = imported.judged_parts(folder)
         outside = [{"node": imported.importer.source_of(part[0]["name"]), "ops": [node["op"] for node in part],
                     "verdict": verdict["verdict"], "signature": verdict.get("signature", "")}
-                   for part, verdict in found if verdict["verdict"] not in LAWFUL]
+                   for part, verdict in found if verdict["finding"]]
         lawful = [(worst_share(verdict), str(imported.importer.sources[part[0]["name"]].target))
                   for part, verdict in found if verdict["verdict"] in LAWFUL]
         share, where = max(lawful, default=(0.0, ""))
-        print(json.dumps({"judged": len(found), "outside": outside, "worst_share": share, "worst_in": where,
+        print(json.dumps({"judged": len(found), "outside": outside,
+                          "undecided": len(found) - len(lawful) - len(outside),
+                          "worst_share": share, "worst_in": where,
                           "nan_outputs": imported.nan_outputs(folder)}))
 
 
