@@ -20,6 +20,12 @@ std::vector<Tensor> make_inputs(const Case& test_case, int64_t step) {
   return tensors;
 }
 
+bool has_data_files(const Case& test_case) {
+  const auto in_file = [](const auto& source) { return std::holds_alternative<FileData>(source.fill); };
+  return std::ranges::any_of(test_case.graph.inputs(), in_file) ||
+         std::ranges::any_of(test_case.graph.states(), in_file);
+}
+
 std::optional<Problem> stand_in_problem(const Case& test_case) {
   const Graph& graph = test_case.graph;
   const auto is_output = [&](ValueId v) {

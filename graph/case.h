@@ -92,13 +92,16 @@ Tensor data_of(const Case& test_case, const State& state);
 // The tensors of all inputs at one step, in the graph's order, in separate memory.
 std::vector<Tensor> make_inputs(const Case& test_case, int64_t step = 0);
 
+// Whether an input or state has its data in a file beside the case (graph/data_files.h).
+bool has_data_files(const Case& test_case);
+
 // "stand_ins[0].by: ..." for the first stand-in that violates the rules of StandIn.
 std::optional<Problem> stand_in_problem(const Case& test_case);
 
 // JSON, both ways. Reading is strict: unknown keys, wrong types, forward references, bad shapes and absurd
 // sizes are one-line problems that name the place. Writing what was read gives the same text; reading what
-// was written gives the same case.
-Result<Case> parse_case(std::string_view text);
+// was written gives the same case. `data`: where the files are that fills of the kind `file` name.
+Result<Case> parse_case(std::string_view text, const DataFiles& data = {});
 std::string to_json(const Case& test_case);
 // The problem starts with the file's name.
 Result<Case> read_case_file(const std::string& path);

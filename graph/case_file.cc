@@ -81,7 +81,7 @@ Result<std::string> read_text(const std::string& path) {
 Result<Case> read_case_file(const std::string& path) {
   const auto text = read_text(path);
   if (!text) return Problem{path + ": " + text.problem()};
-  auto result = parse_case(*text);
+  auto result = parse_case(*text, DataFiles::beside(path));
   if (!result) return Problem{path + ": " + result.problem()};
   return result;
 }

@@ -7,6 +7,7 @@
 
 #include "graph/attributes.h"
 #include "graph/philox.h"
+#include "graph/sha256.h"
 
 namespace fusesmith::graph {
 namespace {
@@ -172,6 +173,24 @@ Tensor fill_tensor(const Literal& fill, const TensorType& type, const Stream&) {
   return tensor;
 }
 
+Tensor fill_tensor(const FileData& fill, const TensorType& type, const Stream&) {
+  Tensor tensor(type);
+  std::copy_n(fill.bytes.first.get(), fill.bytes.size, tensor.bytes.data());
+  return tensor;
+}
+
+std::optional<Problem> check_file(const FileData& fill, const TensorType& type) {
+  if (!is_sha256(fill.sha256)) return expected("a SHA-256 of 64 hexadecimal digits in lower case");
+  const auto size = static_cast<size_t>(element_count(type) * size_of(type.dtype));
+  if (!fill.bytes.known() || fill.bytes.size != size)
+    return expected("data of " + std::to_string(size) + " bytes, got " + std::to_string(fill.bytes.size));
+  const auto bytes = fill.bytes.span();
+  if (type.dtype == Dtype::boolean &&
+      !std::ranges::all_of(bytes, [](std::byte b) { return b <= std::byte{1}; }))
+    return expected("bytes 0 or 1 for each bool");
+  return std::nullopt;
+}
+
 std::optional<Problem> check_literal(const Literal& fill, const TensorType& type) {
   const size_t digits = static_cast<size_t>(element_count(type) * size_of(type.dtype) * 2);
   if (fill.bits.size() != digits) {
@@ -196,9 +215,15 @@ std::string_view name(const Fill& fill) {
 bool serves(const Fill& fill, Dtype dtype) {
   if (std::holds_alternative<Tokens>(fill)) return dtype == Dtype::i32;
   if (std::holds_alternative<Bernoulli>(fill)) return dtype == Dtype::boolean;
-  const bool any = std::holds_alternative<Constant>(fill) || std::holds_alternative<OneHot>(fill) ||
-                   std::holds_alternative<Literal>(fill);
-  return any || is_float(dtype);
+  return is_fixed(fill) || is_float(dtype);
+}
+
+bool has_elements(const Fill& fill) {
+  return std::holds_alternative<Literal>(fill) || std::holds_alternative<FileData>(fill);
+}
+
+bool is_fixed(const Fill& fill) {
+  return has_elements(fill) || std::holds_alternative<Constant>(fill) || std::holds_alternative<OneHot>(fill);
 }
 
 std::optional<Problem> check_fill(const Fill& fill, const TensorType& type) {
@@ -206,6 +231,7 @@ std::optional<Problem> check_fill(const Fill& fill, const TensorType& type) {
     return expected("a fill that makes " + to_string(type) + ", got " + std::string(name(fill)));
   if (auto problem = std::visit([](const auto& f) { return range_problem(f); }, fill)) return problem;
   if (const auto* literal = std::get_if<Literal>(&fill)) return check_literal(*literal, type);
+  if (const auto* file = std::get_if<FileData>(&fill)) return check_file(*file, type);
   if (const auto* uniform = std::get_if<Uniform>(&fill); uniform && uniform->lo > uniform->hi) {
     return expected("lo at most hi, got " + number_text(uniform->lo) + " and " + number_text(uniform->hi));
   }
@@ -242,6 +268,13 @@ Literal literal_of(const Tensor& tensor) {
     literal.bits[at + 1] = kDigits[byte & 15];
   }
   return literal;
+}
+
+FileData file_of(const Tensor& tensor) {
+  const auto bytes = std::make_shared<const std::vector<std::byte>>(tensor.bytes.begin(), tensor.bytes.end());
+  FileData fill{sha256(*bytes), {{bytes, bytes->data()}, bytes->size()}};
+  share_data(fill.sha256, fill.bytes);
+  return fill;
 }
 
 IntegerRange integer_range(const Fill& fill, const TensorType& type) {

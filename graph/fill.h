@@ -1,4 +1,4 @@
-// How the data of an input or state is made: random recipes, or exact literals. A value depends only on
+// How the data of an input or state is made: random recipes, or exact values. A value depends only on
 // (case seed, tensor name, step, element): removing a node never changes another tensor, and every
 // platform and compiler draws the same bits (only integer arithmetic and single roundings are used).
 #pragma once
@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "graph/data_files.h"
 #include "graph/op_fields.h"
 
 namespace fusesmith::graph {
@@ -135,10 +136,28 @@ struct Literal {     // any dtype
   bool operator==(const Literal&) const = default;
 };
 
-using Fill =
-    std::variant<Normal, Uniform, Lattice, Hadamard, Tokens, Bernoulli, Special, Constant, OneHot, Literal>;
+struct FileData {  // any dtype
+  std::string sha256;
+  DataBytes bytes = {};  // what the file has
+  static constexpr std::string_view name = "file";
+  static constexpr std::string_view doc =
+      "All elements, row-major and little-endian, in the file data/SHA256 beside the case or up to three "
+      "folders above it.";
+  static constexpr auto fields() {
+    return std::tuple{
+        Field{"sha256", &FileData::sha256, Free{"of the file, 64 hexadecimal digits in lower case"}, true}};
+  }
+  bool operator==(const FileData& other) const { return sha256 == other.sha256; }
+};
+
+using Fill = std::variant<Normal, Uniform, Lattice, Hadamard, Tokens, Bernoulli, Special, Constant, OneHot,
+                          Literal, FileData>;
 
 std::string_view name(const Fill& fill);
+// Whether the case says every element: a literal or a file.
+bool has_elements(const Fill& fill);
+// Whether the data depends on neither the seed nor the name of the tensor.
+bool is_fixed(const Fill& fill);
 // Whether this kind of fill supports the dtype.
 bool serves(const Fill& fill, Dtype dtype);
 // The error if this fill cannot make a tensor of this type.
@@ -147,9 +166,12 @@ std::optional<Problem> check_fill(const Fill& fill, const TensorType& type);
 Tensor materialize(const Fill& fill, const TensorType& type, uint64_t seed, std::string_view tensor_name,
                    int64_t step);
 
-// The exact bits of a tensor as a literal; and the largest value that an i32 fill can produce (empty:
-// unbounded).
+// The exact bits of a tensor as a literal.
 Literal literal_of(const Tensor& tensor);
+// The same as the data of a file, which is yet to be written (fuzz/run/case_files.h).
+FileData file_of(const Tensor& tensor);
+
+// The values that an i32 fill can produce.
 struct IntegerRange {
   int64_t lo, hi;
 };

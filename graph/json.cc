@@ -56,7 +56,7 @@ void check_version(const Place& document) {
 
 }  // namespace
 
-Result<Case> parse_case(std::string_view text) {
+Result<Case> parse_case(std::string_view text, const DataFiles& data) {
   auto tree = parse_strict_json(text);
   if (!tree) return Problem{tree.problem()};
   std::optional<Problem> problem;
@@ -78,7 +78,7 @@ Result<Case> parse_case(std::string_view text) {
       for (const Place& place : stand_ins->elements(kMaxStrings))
         result.stand_ins.push_back(read_struct<StandIn>(place));
     }
-    if (auto graph = read_graph(document.at("graph"))) result.graph = std::move(*graph);
+    if (auto graph = read_graph(document.at("graph"), data)) result.graph = std::move(*graph);
   }
   if (!problem) problem = stand_in_problem(result);
   if (problem) return *problem;

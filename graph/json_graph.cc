@@ -40,6 +40,21 @@ Fill read_fill(const Place& place) {
   return fill;
 }
 
+// Loads what a fill of the kind `file` names.
+Fill loaded(Fill fill, const TensorType& type, const Place& place, const DataFiles& data) {
+  auto* file = std::get_if<FileData>(&fill);
+  // The builder says what is wrong with the digits or the type.
+  const bool sizes = std::ranges::all_of(type.shape, [](int64_t dim) { return dim >= 1; });
+  if (!file || !place.ok() || !is_sha256(file->sha256) || !sizes || element_count(type) > kMaxElements)
+    return fill;
+  auto bytes = data.find(file->sha256, static_cast<size_t>(element_count(type) * size_of(type.dtype)));
+  if (bytes)
+    file->bytes = std::move(*bytes);
+  else
+    place.fail(bytes.problem());
+  return fill;
+}
+
 Shape read_repeat(const Place& source) {
   Shape repeat;
   if (const auto place = source.member("repeat")) read_attribute(*place, repeat, Free{""});
@@ -118,17 +133,18 @@ constexpr JsonKey kInputKeys[] = {
 constexpr JsonKey kStateKeys[] = {
     {"name", true}, {"type", true}, {"fill", true}, {"layout", false}, {"next", true}};
 
-void read_sources(const Place& graph, Builder& builder) {
+void read_sources(const Place& graph, const DataFiles& data, Builder& builder) {
   for (const Place& place : graph.at("inputs").elements(kMaxNodes)) {
     if (!place.has_keys(kInputKeys)) return;
     Input input{read_string(place.at("name")), read_type(place.at("type")), read_fill(place.at("fill")),
                 read_repeat(place), read_layout(place)};
+    input.fill = loaded(std::move(input.fill), input.type, place, data);
     if (place.ok()) builder.input(std::move(input));
     if (!accepted(builder, place)) return;
   }
 }
 
-std::vector<Place> read_states(const Place& graph, Builder& builder) {
+std::vector<Place> read_states(const Place& graph, const DataFiles& data, Builder& builder) {
   const auto states = graph.member("states");
   if (!states) return {};
   const std::vector<Place> places = states->elements(kMaxNodes);
@@ -136,6 +152,7 @@ std::vector<Place> read_states(const Place& graph, Builder& builder) {
     if (!place.has_keys(kStateKeys)) break;
     State state{read_string(place.at("name")), read_type(place.at("type")), read_fill(place.at("fill")), -1,
                 read_layout(place)};
+    state.fill = loaded(std::move(state.fill), state.type, place, data);
     if (place.ok()) builder.state(std::move(state));
     if (!accepted(builder, place)) break;
   }
@@ -165,12 +182,12 @@ void read_nodes(const Place& graph, Builder& builder) {
 
 }  // namespace
 
-std::optional<Graph> read_graph(const Place& graph) {
+std::optional<Graph> read_graph(const Place& graph, const DataFiles& data) {
   const std::vector<JsonKey> keys = {{"inputs", true}, {"states", false}, {"nodes", true}, {"outputs", true}};
   if (!graph.has_keys(keys)) return std::nullopt;
   Builder builder;
-  read_sources(graph, builder);
-  const std::vector<Place> states = graph.ok() ? read_states(graph, builder) : std::vector<Place>{};
+  read_sources(graph, data, builder);
+  const std::vector<Place> states = graph.ok() ? read_states(graph, data, builder) : std::vector<Place>{};
   if (graph.ok()) read_nodes(graph, builder);
   if (!graph.ok()) return std::nullopt;
   for (size_t i = 0; i < states.size(); ++i) {

@@ -6,7 +6,7 @@
 
 namespace fusesmith::graph {
 
-// Nothing, with a problem, when it is not a valid graph.
-std::optional<Graph> read_graph(const Place& place);
+// Nothing, with a problem, when it is not a valid graph. `data` has what fills of the kind `file` name.
+std::optional<Graph> read_graph(const Place& place, const DataFiles& data);
 
 }  // namespace fusesmith::graph

@@ -71,9 +71,7 @@ Fill alike(const Input& input, const Case& origin, uint64_t seed) {
     if (!is_float(input.type.dtype) || !(size <= kLargestMean)) return input.fill;
     return Normal{constant->value, size == 0 ? 1 : size / 8};
   }
-  const bool is_fixed =
-      std::holds_alternative<Literal>(input.fill) || std::holds_alternative<OneHot>(input.fill);
-  return is_fixed ? resampled(input, origin, seed % 2 == 1, seed) : input.fill;
+  return is_fixed(input.fill) ? resampled(input, origin, seed % 2 == 1, seed) : input.fill;
 }
 
 Fill fill_of(const Case& test_case, const Input& input, const Case& origin, DataKind kind, uint64_t seed) {

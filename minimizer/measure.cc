@@ -15,6 +15,7 @@ int64_t complexity(const Normal& fill) { return fill == Normal{} ? 6 : 8; }
 int64_t complexity(const Uniform&) { return 7; }
 int64_t complexity(const Special&) { return 9; }
 int64_t complexity(const Literal&) { return 1000; }
+int64_t complexity(const FileData&) { return 1001; }
 
 int64_t nonzeros(const Fill& fill, Dtype dtype) {
   const auto* literal = std::get_if<Literal>(&fill);

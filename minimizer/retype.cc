@@ -9,8 +9,15 @@
 namespace fusesmith::minimizer {
 namespace {
 
-Tensor read_literal(const Literal& literal, const TensorType& type) {
-  return materialize(literal, type, 0, "", 0);
+constexpr size_t kMostLiteral = 1 << 16;  // bytes of a tensor from a file that becomes a literal
+
+// Of a fill that has_elements.
+Tensor elements_of(const Fill& fill, const TensorType& type) { return materialize(fill, type, 0, "", 0); }
+
+// These elements in place of those of `before`, which has_elements.
+Fill with_elements(const Fill& before, const Tensor& tensor) {
+  const bool in_file = std::holds_alternative<FileData>(before) && tensor.bytes.size() > kMostLiteral;
+  return in_file ? Fill(file_of(tensor)) : Fill(literal_of(tensor));
 }
 
 // Row-major index in `from` of the element of `to` at this index: coordinates wrap around.
@@ -25,8 +32,8 @@ int64_t wrapped_index(int64_t index, const Shape& from, const Shape& to) {
 }
 
 Fill resized_fill(const Fill& fill, const TensorType& from, const TensorType& to) {
-  if (const auto* literal = std::get_if<Literal>(&fill)) {
-    const Tensor old = read_literal(*literal, from);
+  if (has_elements(fill)) {
+    const Tensor old = elements_of(fill, from);
     Tensor tensor(to);
     const auto size = static_cast<size_t>(size_of(to.dtype));
     for (int64_t i = 0; i < tensor.size(); ++i) {
@@ -34,7 +41,7 @@ Fill resized_fill(const Fill& fill, const TensorType& from, const TensorType& to
       std::copy_n(old.bytes.begin() + static_cast<std::ptrdiff_t>(at * size), size,
                   tensor.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(i) * size));
     }
-    return literal_of(tensor);
+    return with_elements(fill, tensor);
   }
   if (auto one_hot = std::get_if<OneHot>(&fill)) {
     return OneHot{wrapped_index(one_hot->index, to.shape, from.shape), one_hot->value};
@@ -45,24 +52,22 @@ Fill resized_fill(const Fill& fill, const TensorType& from, const TensorType& to
 Fill limited_indices(const Fill& fill, const TensorType& type, int64_t rows) {
   if (integer_range(fill, type).hi < rows) return fill;
   if (std::holds_alternative<Tokens>(fill)) return Tokens{rows};
-  const auto* literal = std::get_if<Literal>(&fill);
-  if (literal == nullptr) return Constant{static_cast<double>(rows - 1)};
-  Tensor tensor = read_literal(*literal, type);
+  if (!has_elements(fill)) return Constant{static_cast<double>(rows - 1)};
+  Tensor tensor = elements_of(fill, type);
   for (int32_t& index : tensor.as<int32_t>()) index = std::min(index, static_cast<int32_t>(rows - 1));
-  return literal_of(tensor);
+  return with_elements(fill, tensor);
 }
 
 // Different ones stay different: too large ones make all of them their ranks.
 Fill limited_distinct_indices(const Fill& fill, const TensorType& type, int64_t rows) {
-  const auto* literal = std::get_if<Literal>(&fill);
-  if (literal == nullptr || integer_range(fill, type).hi < rows) return limited_indices(fill, type, rows);
-  Tensor tensor = read_literal(*literal, type);
+  if (!has_elements(fill) || integer_range(fill, type).hi < rows) return limited_indices(fill, type, rows);
+  Tensor tensor = elements_of(fill, type);
   const auto elements = tensor.as<int32_t>();
   std::vector<int32_t> sorted(elements.begin(), elements.end());
   std::sort(sorted.begin(), sorted.end());
   for (int32_t& index : elements)
     index = static_cast<int32_t>(std::lower_bound(sorted.begin(), sorted.end(), index) - sorted.begin());
-  return literal_of(tensor);
+  return with_elements(fill, tensor);
 }
 
 // The input whose elements are the indices of a gather or index_copy, if they only moved.
@@ -86,10 +91,9 @@ void set_shape(Source& source, const Shape& shape) {
 
 template <class Source>
 void set_dtype(Source& source, Dtype dtype) {
-  if (const auto* literal = std::get_if<Literal>(&source.fill);
-      literal != nullptr && dtype != source.type.dtype) {
-    const std::vector<float> values = to_f32(read_literal(*literal, source.type));
-    source.fill = literal_of(from_f32(values, {dtype, source.type.shape}));
+  if (has_elements(source.fill) && dtype != source.type.dtype) {
+    const std::vector<float> values = to_f32(elements_of(source.fill, source.type));
+    source.fill = with_elements(source.fill, from_f32(values, {dtype, source.type.shape}));
   }
   source.type.dtype = dtype;
   if (source.layout) source.layout->align = std::max<int64_t>(source.layout->align, size_of(dtype));

@@ -99,7 +99,7 @@ struct Arithmetic {
   // The largest number of roundings between a term of a product's sum and the result, including the term's
   // own. 0: the order is unknown.
   double sum_height = 0;
-  RowSums row_sums;
+  RowSums row_sums = {};
   // The error of one addition of a sum, in units of u: of partial sums that are stored in 16 bits, 2^16 for
   // bf16 and 2^13 for f16.
   double sum = 1;
@@ -152,16 +152,16 @@ struct Slack {
 };
 
 struct Contract {
-  Arithmetic arithmetic;
-  std::map<std::string, Arithmetic> arithmetic_of;  // by the name of an op: of its nodes, if it differs
-  std::vector<Deviation> deviations;
-  std::vector<Slack> slacks;
+  Arithmetic arithmetic = {};
+  std::map<std::string, Arithmetic> arithmetic_of = {};  // by the name of an op: of its nodes, if it differs
+  std::vector<Deviation> deviations = {};
+  std::vector<Slack> slacks = {};
   // Any implicit rounding inside the region may be left out: that of every 16-bit value that is computed and
   // read in it, but not that of a cast. Of compilers whose fusion is not known.
   bool any_rounding = false;
   // Products whose left operand is divided by the sum of its row only afterwards. Partial sums of a row
   // may reach sum |b|, so that they may overflow where the normalised product does not.
-  std::vector<std::string> unnormalised;
+  std::vector<std::string> unnormalised = {};
   bool operator==(const Contract&) const = default;
 };
 

@@ -321,6 +321,10 @@ Result<std::vector<Case>> read_corpus(const std::vector<std::string>& arguments,
       throw_if_interrupted();
       auto test_case = read_known_case(file);
       if (!test_case) return Problem{test_case.problem()};
+      if (has_data_files(*test_case))
+        return Problem{file +
+                       ": has data in files, which a campaign does not take; import the model with "
+                       "--data=drawn"};
       for (const char c : to_json(*test_case)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
       cases.push_back(std::move(*test_case));
     }

@@ -20,6 +20,7 @@
 #include "fuzz/findings/finding_record.h"
 #include "fuzz/report/resolution_text.h"
 #include "fuzz/report/verdict_text.h"
+#include "fuzz/run/case_files.h"
 
 namespace fusesmith::fuzz {
 
@@ -127,6 +128,8 @@ class ModelCheck {
     part_ = parts_ = 0;
     CheckedModel model{file, import_model(file, flags_.model)};
     model.problem = model.imported.problem;
+    if (!model.problem) model.problem = whole_function_problem(model.imported);
+    if (model.problem) return model;
     parts_ = static_cast<int64_t>(model.imported.cases.size());
     for (const ImportedCase& one : model.imported.cases) {
       ++part_;
@@ -135,12 +138,25 @@ class ModelCheck {
     return model;
   }
 
+  // A function computes the model from its inputs alone. What has no counterpart is data of the case, and the
+  // function's value may differ from that where floats are rounded.
+  std::optional<CannotRun> whole_function_problem(const ImportedModel& imported) const {
+    const auto summary = imported.facts.find("summary");
+    if (!flags_.judge.candidate.starts_with("python:") || summary == imported.facts.end()) return {};
+    const auto inputs = summary->at("made_inputs").get<int64_t>();
+    if (inputs == 0) return {};
+    return CannotRun{counted(inputs, "operator") +
+                         " without counterpart, so that a function of the "
+                         "whole model cannot be judged; `fusesmith import` lists them",
+                     kUsage};
+  }
+
   // False where it was interrupted.
   bool check_part(const ImportedCase& one, CheckedModel& model) {
     const auto start = Clock::now();
     const auto path = std::filesystem::path(flags_.output) / (one.name + ".json");
     CheckedPart part{path.string(), static_cast<int64_t>(one.test_case.graph.nodes().size())};
-    if (auto problem = write_file(path, to_json(one.test_case))) {
+    if (auto problem = write_case_file(path, one.test_case)) {
       model.problem = CannotRun{problem->what, kCannotWrite};
       return true;
     }

@@ -11,6 +11,7 @@
 #include "fuzz/cli/command.h"
 #include "fuzz/cli/imported_model.h"
 #include "fuzz/run/backends.h"
+#include "fuzz/run/case_files.h"
 #include "graph/formula_traits.h"
 
 namespace fusesmith::fuzz {
@@ -124,7 +125,7 @@ int run(ImportFlags& flags, Console& console) {
   std::vector<std::filesystem::path> files;
   for (const ImportedCase& one : model.cases) {
     files.push_back(flags.model_flags.split > 0 ? output / (one.name + ".json") : output);
-    if (auto problem = write_file(files.back(), to_json(one.test_case)))
+    if (auto problem = write_case_file(files.back(), one.test_case))
       return fail(console, kImportName, problem->what, kCannotWrite);
   }
   if (flags.json)

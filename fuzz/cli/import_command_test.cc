@@ -58,7 +58,7 @@ TEST_F(ImportCommand, WritesOneCase) {
                          "\n8 operators: 5 mapped, 1 computed by the import, 2 without counterpart (28.6 % "
                          "of those that are "
                          "not constant)\n"
-                         "of 1 large constant, the case has random data with the same mean and deviation\n\n"
+                         "random data in place of 1 value of the model\n\n"
                          "no counterpart  nodes  why                  first\n"
                          "Sin                 2  no op stands for it  sin_3 (layers.0, m.py:7)\n");
   EXPECT_EQ(read_case_file(folder_ / "out")->graph.nodes().size(), 1U);

@@ -1,18 +1,37 @@
 #include "fuzz/cli/imported_model.h"
 
+#include <memory>
 #include <system_error>
 
 #include "backends/remote/script_call.h"
-#include "fuzz/base/table.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
+// Data files of the cases, which follow the texts in a payload. They are known to the cases that are read
+// while the payload exists.
+std::optional<Problem> share_payload(const nlohmann::json& files,
+                                     const std::shared_ptr<std::vector<std::byte>>& payload, size_t at) {
+  for (const auto& entry : files) {
+    const auto size = entry.at("bytes").get<size_t>();
+    if (size > payload->size() - at) return Problem{"the script's reply is too short"};
+    graph::share_data(entry.at("sha256").get<std::string>(), {{payload, payload->data() + at}, size});
+    at += size;
+  }
+  return {};
+}
+
 // The cases of a reply, from the text that its payload holds of each.
-Result<std::vector<ImportedCase>> cases_of(const backends::ScriptReply& reply) {
+Result<std::vector<ImportedCase>> cases_of(backends::ScriptReply& reply) {
   std::vector<ImportedCase> cases;
-  std::string_view rest(reinterpret_cast<const char*>(reply.payload.data()), reply.payload.size());
+  const auto payload = std::make_shared<std::vector<std::byte>>(std::move(reply.payload));
+  std::string_view rest(reinterpret_cast<const char*>(payload->data()), payload->size());
+  size_t texts = 0;
+  for (const auto& entry : reply.header.at("cases")) texts += entry.at("bytes").get<size_t>();
+  if (texts > rest.size()) return Problem{"the script's reply is too short"};
+  if (auto problem = share_payload(reply.header.value("data", nlohmann::json::array()), payload, texts))
+    return *problem;
   for (const auto& entry : reply.header.at("cases")) {
     const auto name = entry.at("name").get<std::string>();
     const std::string_view text = rest.substr(0, entry.at("bytes").get<size_t>());
@@ -24,7 +43,7 @@ Result<std::vector<ImportedCase>> cases_of(const backends::ScriptReply& reply) {
   return cases;
 }
 
-ImportedModel model_of(const backends::ScriptReply& reply) {
+ImportedModel model_of(backends::ScriptReply& reply) {
   auto cases = cases_of(reply);
   if (!cases) return {{}, {}, CannotRun{cases.problem(), kUsage}};
   nlohmann::json facts = {{"unmapped", reply.header.at("unmapped")},
@@ -70,6 +89,12 @@ void ModelFlags::add_to(std::vector<Flag>& flags, std::string_view time) {
                    .doc = "Several cases of about N nodes each; the values between them are inputs.",
                    .default_text = "one case",
                    .hi = 4096});
+  flags.push_back({.name = "data",
+                   .target = &data,
+                   .value = "FILE.npz|drawn",
+                   .doc = "Data of the model's inputs, by their names (numpy.savez). `drawn`: weights that a "
+                          "case file has no room for are random, and not in files beside it.",
+                   .default_text = "what the model's file has; else random"});
   flags.push_back({.name = time,
                    .target = &timeout,
                    .value = "SECONDS",
@@ -95,12 +120,13 @@ ImportedModel import_model(const std::string& file, const ModelFlags& flags) {
   backends::ScriptRequest request{"import/import_model.py"};
   for (const std::string& size : flags.dim) request.arguments.push_back("--dim=" + size);
   request.arguments.push_back("--split=" + std::to_string(flags.split));
+  request.arguments.push_back("--data=" + flags.data);
   request.arguments.push_back("--rss_limit_mb=" + std::to_string(flags.rss_limit_mb));
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   request.arguments.insert(request.arguments.end(), {"--binary=" + program.string(), "--", file});
   request.seconds = flags.timeout;
-  const backends::ScriptReply reply = backends::call_script(request);
+  backends::ScriptReply reply = backends::call_script(request);
   if (!reply.problem.empty())
     return {{},
             {},
@@ -139,8 +165,8 @@ Table unmapped_table(const ImportedModel& model) {
 std::string approximated_text(const ImportedModel& model) {
   const auto& constants = model.facts.at("approximated");
   if (constants.empty()) return "";
-  return "of " + counted(static_cast<int64_t>(constants.size()), "large constant") +
-         ", the case has random data with the same mean and deviation";
+  return "random data in place of " + counted(static_cast<int64_t>(constants.size()), "value") +
+         " of the model";
 }
 
 }  // namespace fusesmith::fuzz

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fuzz/base/flags.h"
+#include "fuzz/base/table.h"
 #include "fuzz/run/judging.h"
 #include "fuzz/run/output_data.h"
 #include "graph/case.h"
@@ -19,6 +20,7 @@ namespace fusesmith::fuzz {
 struct ModelFlags {
   std::vector<std::string> dim;  // NAME=SIZE
   int64_t split = 0;             // nodes of a case; 0: one case
+  std::string data;              // "drawn", or a file of inputs; empty: those of the model
   double timeout = 300;          // seconds
   int64_t rss_limit_mb = 4096;
 
@@ -33,8 +35,8 @@ struct ImportedCase {
 
 struct ImportedModel {
   std::vector<ImportedCase> cases;
-  // What the script says: `unmapped` (operators without counterpart), `approximated` (constants that became
-  // random data) and `summary` (counts of operators).
+  // What the script says: `unmapped` (operators without counterpart), `approximated` (constants and results
+  // that became random data) and `summary` (counts of operators).
   nlohmann::json facts;
   std::optional<CannotRun> problem = {};  // why there is nothing else here
 
@@ -49,7 +51,7 @@ ImportedModel import_model(const std::string& file, const ModelFlags& flags);
 std::string operators_text(const ImportedModel& model);
 // One row for each kind of operator without counterpart: how many, why, and where the first one is.
 Table unmapped_table(const ImportedModel& model);
-// A line that says how many constants became random data; empty if none did.
+// A line that says how many constants and results became random data; empty if none did.
 std::string approximated_text(const ImportedModel& model);
 
 }  // namespace fusesmith::fuzz

@@ -128,7 +128,7 @@ Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const
   const Shrunk shrunk = shrink(wanted, seen, judging, options, stop);
   const MinimizeResult& result = shrunk.result;
   if (stop()) throw Interrupted{};
-  if (const auto problem = write_file(output, to_json(result.test_case)))
+  if (const auto problem = write_case_file(output, result.test_case))
     return {kCannotWrite, {}, problem->what};
   const Neighbours neighbours = neighbours_within(shrunk, judging, flags.max_seconds, stop);
   Json json = json_of(shrunk, file, output, others, neighbours);
@@ -146,7 +146,7 @@ int minimize_file(const MinimizeFlags& flags, const std::string& file, Json& cas
   const std::string suspect = beside(file == kStandardInput ? flags.output : file, ".suspect.json");
   std::optional<Problem> not_saved;
   judging->on_device_failure = [&](const Case& test_case) {
-    not_saved = write_file(suspect, to_json(test_case));
+    not_saved = write_case_file(suspect, test_case);
   };
   try {
     const Outcome outcome = minimize_case(flags, file, *start, std::move(*judging), console);

@@ -151,6 +151,7 @@ std::optional<Problem> finish_finding(const WorkPath& folder, const std::string&
   // It is then minimized again, and meets them again, even if this process ends before they are written.
   if (!others_kept) return Problem{kOtherNotKept};
   const WorkPath min = folder / "min.json";
+  if (auto problem = write_data_files(min.string(), shrunk.result.test_case)) return problem;
   if (auto problem = write_file(min, to_json(shrunk.result.test_case))) return problem;
   report.how_small = "minimized: " + shrink_text(shrunk);
   report.minimized = {min.string(), std::move(shrunk.result.test_case), std::move(shrunk.seen)};

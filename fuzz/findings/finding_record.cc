@@ -48,7 +48,7 @@ FindingRecord read_finding(const WorkPath& folder, Lines& problems) {
     const std::string text = read_text(folder / name, problems);
     if (text.empty()) continue;
     record.file = folder / name;
-    auto test_case = parse_case(text);
+    auto test_case = parse_case(text, graph::DataFiles::beside(record.file.string()));
     if (test_case) record.smallest = std::move(*test_case);
   }
   return record;

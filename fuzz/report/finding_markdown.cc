@@ -11,6 +11,7 @@
 #include "fuzz/report/verdict_text.h"
 #include "fuzz/run/difference.h"
 #include "fuzz/run/judging.h"
+#include "graph/element_index.h"
 
 namespace fusesmith::fuzz {
 

@@ -71,9 +71,32 @@ Result<CaseFiles> list_cases(const std::string& path) {
 Result<Case> read_work_case(const WorkPath& file) {
   const auto text = read_file(file);
   if (!text) return Problem{text.problem()};
-  auto test_case = parse_case(*text);
+  auto test_case = parse_case(*text, graph::DataFiles::beside(file.string()));
   if (!test_case) return Problem{file.string() + ": " + test_case.problem()};
   return test_case;
+}
+
+std::optional<Problem> write_data_files(const std::filesystem::path& path, const Case& test_case) {
+  const auto files = graph::DataFiles::beside(path);
+  std::optional<Problem> problem;
+  const auto write_data = [&](const graph::Fill& fill) {
+    const auto* data = std::get_if<graph::FileData>(&fill);
+    if (problem || !data) return;
+    const auto file = files.path(data->sha256);
+    std::error_code error;
+    if (std::filesystem::file_size(file, error) == data->bytes.size && !error) return;
+    problem = make_folder(file.parent_path());
+    const auto bytes = data->bytes.span();
+    if (!problem) problem = write_file(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  for (const auto& input : test_case.graph.inputs()) write_data(input.fill);
+  for (const auto& state : test_case.graph.states()) write_data(state.fill);
+  return problem;
+}
+
+std::optional<Problem> write_case_file(const std::filesystem::path& path, const Case& test_case) {
+  if (auto problem = write_data_files(path, test_case)) return problem;
+  return write_file(path, to_json(test_case));
 }
 
 Result<Case> read_case_argument(const std::string& argument) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,13 @@ Result<CaseFiles> list_cases(const std::string& path);
 
 // A case of a work directory. read_case_file is for what the user named.
 Result<Case> read_work_case(const WorkPath& file);
+
+// Writes the data files of a case that are not beside its file `path`, or above it, yet (graph/data_files.h).
+// The folder must exist; that for the data is created.
+std::optional<Problem> write_data_files(const std::filesystem::path& path, const Case& test_case);
+
+// Writes the case, after its data files.
+std::optional<Problem> write_case_file(const std::filesystem::path& path, const Case& test_case);
 
 inline constexpr std::string_view kStandardInput = "-";
 

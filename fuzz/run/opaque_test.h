@@ -12,17 +12,11 @@ namespace fusesmith::fuzz {
 // Changes values in a trace of all nodes, before those that are no outputs are left out.
 using Change = std::function<void(const Graph&, Trace&)>;
 
-inline Contract with_any_rounding() {
-  Contract contract;
-  contract.any_rounding = true;
-  return contract;
-}
-
 // What `cpu` computes, as a worker that returns outputs alone. Unless a contract is given, it declares any
 // rounding.
 class Opaque : public Backend {
  public:
-  explicit Opaque(Change change = {}, Contract contract = with_any_rounding())
+  explicit Opaque(Change change = {}, Contract contract = {.any_rounding = true})
       : change_(std::move(change)), contract_(std::move(contract)) {}
   std::string_view name() const override { return "remote:opaque"; }
   std::string_view doc() const override { return "returns outputs alone"; }

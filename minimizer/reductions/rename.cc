@@ -8,12 +8,6 @@ namespace {
 
 using Names = std::map<std::string, std::string>;
 
-// The data is the same under any name.
-bool is_fixed(const Fill& fill) {
-  return std::holds_alternative<Literal>(fill) || std::holds_alternative<Constant>(fill) ||
-         std::holds_alternative<OneHot>(fill);
-}
-
 Names without_drawn(Names names, const Graph& graph) {
   const auto keep = [&](const auto& source) {
     if (!is_fixed(source.fill)) names.erase(source.name);

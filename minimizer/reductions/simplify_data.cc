@@ -19,9 +19,9 @@ double one_digit(double x) {
   return std::strtod(text, nullptr);
 }
 
-// Normal data of about the mean and spread that the literal has.
-Fill like(const Literal& literal, const TensorType& type) {
-  const std::vector<double> values = to_f64(materialize(literal, type, 0, "", 0));
+// Normal data of about the mean and spread that given elements have.
+Fill like(const Tensor& tensor) {
+  const std::vector<double> values = to_f64(tensor);
   double sum = 0, squares = 0, count = 0;
   for (double x : values) {
     if (!std::isfinite(x)) continue;
@@ -47,12 +47,14 @@ std::vector<Fill> simpler(const Fill& fill, const TensorType& type) {
     fills.emplace_back(Normal{});
     fills.emplace_back(Uniform{});
     fills.emplace_back(Uniform{-1, 1});
-    if (const auto* literal = std::get_if<Literal>(&fill)) fills.push_back(like(*literal, type));
+    if (has_elements(fill)) fills.push_back(like(materialize(fill, type, 0, "", 0)));
   } else if (type.dtype == Dtype::boolean) {
     fills.emplace_back(Bernoulli{});
   } else {
     fills.emplace_back(Tokens{std::max<int64_t>(1, integer_range(fill, type).hi + 1)});
   }
+  if (std::holds_alternative<FileData>(fill) && element_count(type) <= kMaxZeroed)
+    fills.emplace_back(literal_of(materialize(fill, type, 0, "", 0)));
   const int64_t complexity = data_complexity(fill);
   const auto no_simpler = [&](const Fill& other) {
     return data_complexity(other) >= complexity || check_fill(other, type);

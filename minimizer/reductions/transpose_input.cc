@@ -95,7 +95,7 @@ std::vector<Edits> propose_transpose_input(const Situation& now) {
       proposals.push_back(reading->readers);
       proposals.back().push_back(SetFill{input.name, fill, transposed(input.type, reading->dims)});
     };
-    if (!std::holds_alternative<Literal>(input.fill)) give(input.fill);
+    if (!has_elements(input.fill)) give(input.fill);
     if (!may_pin(now, input, *reading)) continue;
     const Tensor data = data_of(now.test_case, input);
     give(literal_of(transposed(data, reading->dims)));

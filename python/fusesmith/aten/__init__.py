@@ -5,7 +5,17 @@ of them, in which None is a result without counterpart. What the operators compu
 of PyTorch; `Error` says why a call has no counterpart.
 """
 
-from . import gradients, indexed, lists, moves, pointwise, sums, windows  # noqa: F401 (they fill the table)
+from . import (  # noqa: F401 (they fill the table)
+    cells,
+    gradients,
+    indexed,
+    lists,
+    losses,
+    moves,
+    pointwise,
+    sums,
+    windows,
+)
 from .table import LOWERINGS, Given
 
 __all__ = ["LOWERINGS", "Given"]

@@ -10,6 +10,7 @@ import math
 from .. import definitions
 from ..errors import Error
 from ..vocabulary import FLOATS
+from .moves import part_of
 from .table import lowers, only
 
 MOST_PLACES = 1 << 24  # elements of what is summed, and of a mask
@@ -155,8 +156,37 @@ def index_put(g, given):
     return put(g, given.self, values, where, axes, bool(given.accumulate))
 
 
+MOST_ROWS = 64  # of what is gathered row by row
+
+
+def gather_of_rows(g, given):
+    """Each row along the axis is a table of its own, so that the indices may be anything."""
+    rank = len(g.shape)
+    if not rank:
+        raise Error("gather of one number has no counterpart")
+    axis = given.dim % rank
+    order = [*(i for i in range(rank) if i != axis), axis]
+    x, size, count = given.self, g.shape_of(given.self)[axis], g.shape[axis]
+    for other in order[:-1]:
+        if g.shape_of(x)[other] != g.shape[other]:
+            x = part_of(g, x, other, 0, g.shape[other])
+    x, index = (g.op("permute", value, dims=order) for value in (x, given.index))
+    rows = 1
+    for i in order[:-1]:
+        rows *= g.shape[i]
+    if rows > MOST_ROWS:
+        raise Error(f"gather from {rows} rows has no counterpart")
+    x, index = g.op("reshape", x, shape=[rows, size]), g.op("reshape", index, shape=[rows, count])
+    tables = ([g.op("squeeze", part_of(g, value, 0, i, i + 1), axis=0) for i in range(rows)] for value in (x, index))
+    made = definitions.joined(g, [g.op("gather", *pair) for pair in zip(*tables, strict=True)], 0)
+    made = g.op("reshape", made, shape=[g.shape[i] for i in order])
+    return g.op("permute", made, dims=[order.index(i) for i in range(rank)])
+
+
 @lowers("gather")
 def gather(g, given):
+    if g.known(given.index) is None:
+        return gather_of_rows(g, given)
     shape = g.shape_of(given.self)
     flat = g.op("reshape", given.self, shape=[math.prod(shape)])
     return at(g, flat, places_along(g, shape, given.dim, known(g, given.index)))

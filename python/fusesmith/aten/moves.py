@@ -48,6 +48,12 @@ def expand(g, given):
     return g.op("broadcast_to", given.self, shape=list(g.shape))
 
 
+@lowers("broadcast_tensors")
+def broadcast_tensors(g, given):
+    return tuple(value if g.shape_of(value) == shape else g.op("broadcast_to", value, shape=list(shape))
+                 for value, shape in zip(given.tensors, g.shapes, strict=True))
+
+
 @lowers("repeat", "tile")
 def repeat(g, given):
     repeats, shape, x = list(given.get("repeats", given.get("dims"))), list(g.shape_of(given.self)), given.self

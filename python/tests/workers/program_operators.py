@@ -9,10 +9,12 @@ import torch
 import torch.nn.functional as F
 
 GROUPS = {}
+HUBER = ("huber", "huber_each", "smooth", "smooth_each")
 # Calls that PyTorch's kernels for the CPU round more often than once in these dtypes.
 ROUNDED_MORE = {
-    torch.float16: ("log_softmax", "instance_norm", "transposed"),  # the logarithm, mean and deviation, before the bias
-    torch.bfloat16: ("log_softmax", "instance_norm"),
+    # The logarithm, mean and deviation, before the bias, parts of a loss.
+    torch.float16: ("log_softmax", "instance_norm", "transposed", *HUBER),
+    torch.bfloat16: ("log_softmax", "instance_norm", *HUBER),
 }
 
 
@@ -44,6 +46,10 @@ def inputs(name, dtype):
         if name == "rows":
             x[0, 0], x[0, 1, :4], x[1, 0, 3], x[1, 2, 5] = -math.inf, -math.inf, math.inf, math.nan
         return x.to(dtype), torch.randn(4, 6, 16).to(dtype), torch.tensor([3, 1, 3, 0])
+    if name == "losses":
+        return torch.randn(4, 16).to(dtype), torch.randn(4, 16).to(dtype)
+    if name == "cells":
+        return tuple(torch.randn(*shape).to(dtype) for shape in ((3, 5), (3, 6), (3, 6), (24, 5), (24, 6), (24,)))
     if name == "norms":
         return torch.randn(2, 4, 6, 6).add(0.5).to(dtype), (torch.rand(4) + 0.5).to(dtype), torch.randn(4).to(dtype)
     if name == "products":
@@ -105,6 +111,8 @@ def moves():
         "stack": lambda x, y, i: torch.stack([x, y], 1), "stack_last": lambda x, y, i: torch.stack([x, y], -1),
         "unbind": lambda x, y, i: x.unbind(1)[2] * 2, "repeat": lambda x, y, i: x.repeat(2, 1, 1, 3),
         "interleave": lambda x, y, i: x.repeat_interleave(3, 1), "index_select": lambda x, y, i: x.index_select(1, i),
+        "gather": lambda x, y, i: x.gather(1, i[None, :, None]), "gather_last": lambda x, y, i: y.gather(
+            -1, i.expand(2, 3, 4)), "gather_first": lambda x, y, i: y.gather(0, i.view(1, 4, 1).expand(2, 4, 3)),
         "index": lambda x, y, i: x[:, i], "index_first": lambda x, y, i: x[i], "index_last": lambda x, y, i: x[..., i],
         "pad": lambda x, y, i: F.pad(x, (1, 2, 0, 3), value=0.3), "cut": lambda x, y, i: F.pad(x, (-1, -2, 1, 0)),
         "pad_inf": lambda x, y, i: F.pad(x, (1, 0), value=-math.inf),
@@ -119,6 +127,31 @@ def moves():
         "copy": lambda x, y, i: torch.ops.aten.copy(x, y[0, 0]), "unfold": lambda x, y, i: x.unfold(2, 4, 3),
         "shuffle": lambda x, y, i: F.pixel_shuffle(x.view(4, 6, 4, 4)[:, :4], 2),
         "unshuffle": lambda x, y, i: F.pixel_unshuffle(x.view(4, 6, 4, 4), 2),
+    }
+
+
+@group
+def losses():
+    each = {"reduction": "none"}
+    return {
+        "mse": lambda x, y: F.mse_loss(x, y), "mse_each": lambda x, y: F.mse_loss(x, y, **each),
+        "l1": lambda x, y: F.l1_loss(x, y, reduction="sum"), "huber": lambda x, y: F.huber_loss(x, y, delta=0.7),
+        "huber_each": lambda x, y: F.huber_loss(x, y, delta=1.3, **each),
+        "smooth": lambda x, y: F.smooth_l1_loss(x, y), "smooth_each": lambda x, y: F.smooth_l1_loss(
+            x, y, beta=0.3, **each),
+        "logits": lambda x, y: F.binary_cross_entropy_with_logits(x, y.sigmoid()),
+        "logits_each": lambda x, y: F.binary_cross_entropy_with_logits(x * 30, y.sigmoid(), **each),
+    }
+
+
+@group
+def cells():
+    return {
+        "lstm": lambda x, h, c, w, u, b: torch.lstm_cell(x, [h, c], w, u, b, b)[0],
+        "lstm_state": lambda x, h, c, w, u, b: torch.lstm_cell(x, [h, c], w, u)[1],
+        "gru": lambda x, h, c, w, u, b: torch.gru_cell(x, h, w[:18], u[:18], b[:18], b[:18]),
+        "tanh": lambda x, h, c, w, u, b: torch.rnn_tanh_cell(x, h, w[:6], u[:6], b[:6], b[:6]),
+        "relu": lambda x, h, c, w, u, b: torch.rnn_relu_cell(x, h, w[:6], u[:6]),
     }
 
 

@@ -23,6 +23,22 @@ except ImportError:
 NAMES = ("gpt2", "bert")
 
 
+WHOLE = """
+import torch
+
+program = torch.export.load({path!r}).module()
+
+
+def run({name}):
+    with torch.no_grad():
+        return program({name})
+
+
+def wrong({name}):
+    return run({name}) * 1.01
+"""
+
+
 class Softmax(torch.nn.Module):
     """Of rows longer than the tile of the backend `demo`, which forgets the elements after the last full one."""
 
@@ -69,6 +85,23 @@ class Check(unittest.TestCase):
         self.assertEqual((code, [model["verdict"] for model in models]), (77, ["reassociation", "defect"]), models)
         self.assertEqual((reports[0], reports[1][1]), (None, ["softmax"]))
         self.assertIn("softmax", reports[1][0])
+
+
+    def test_a_function_of_the_whole_model(self):
+        """It has the weights itself, and gets the inputs alone."""
+        with tempfile.TemporaryDirectory() as folder:
+            module = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.GELU(), torch.nn.Linear(32, 8))
+            inputs = (torch.randn(4, 16),)
+            torch.export.save(torch.export.export(module.eval(), inputs), os.path.join(folder, "same.pt2"))
+            file = os.path.join(folder, "run.py")
+            with open(file, "w", encoding="utf-8") as out:
+                out.write(WHOLE.format(path=os.path.join(folder, "same.pt2"), name="input"))
+            given = {"perceptron": (module, inputs)}
+            code, models, _ = self.checked(given, f"--candidate=python:{file}:run")
+            self.assertEqual(code, 0, models)
+            code, models, reports = self.checked(given, f"--candidate=python:{file}:wrong")
+            self.assertEqual((code, models[0]["verdict"]), (77, "defect"), models)
+            self.assertIsNotNone(reports[0])
 
 
 if __name__ == "__main__":

@@ -180,9 +180,35 @@ class Command(unittest.TestCase):
         self.assertEqual(fills["small"], {"literal": {"bits": "3f8000007f80000080000000"}})
         self.assertEqual(fills["large"], literal(large))
         self.assertEqual(fills["equal"], {"constant": {"value": 0.25}})
+        self.assertEqual((list(fills["huge"]), reply["approximated"]), (["file"], []))
+        with open(os.path.join(self.folder, "data", fills["huge"]["file"]["sha256"]), "rb") as file:
+            self.assertEqual(file.read(), huge.tobytes())
+        case, reply = self.import_model(model, "--data=drawn")
+        fills = {given["name"]: given["fill"] for given in case["graph"]["inputs"]}
+        self.assertEqual(fills["large"], literal(large))
         self.assertAlmostEqual(fills["huge"]["normal"]["mean"], huge.mean(), places=1)
         self.assertAlmostEqual(fills["huge"]["normal"]["stddev"], huge.std(), places=1)
         self.assertEqual(reply["approximated"], ["huge"])
+
+    def test_data_of_inputs(self):
+        model = model_of([("Gather", ["table", "i"], ["a"]), ("Relu", ["x"], ["y"])], {"x": [2], "i": [3]},
+                         {"a": [3, 2], "y": [2]}, {"table": np.ones((5, 2), np.float32)})
+        model.graph.input[1].type.tensor_type.elem_type = TensorProto.INT64
+        path = os.path.join(self.folder, "inputs.npz")
+        x = np.array([1.5, -2], np.float32)
+        np.savez(path, x=x, i=np.array([4, 0, 2]))
+        case, _ = self.import_model(model, f"--data={path}")
+        fills = {given["name"]: given["fill"] for given in case["graph"]["inputs"]}
+        self.assertEqual((fills["x"], fills["i"]), (literal(x), literal(np.array([4, 0, 2], np.int32))))
+        saved = self.saved(model)
+        for arrays, why in (({"z": x}, 'no input "z"; it has i, x'), ({"x": x[:1]}, '"x" is float32[1], and'),
+                            ({"i": np.zeros(3, np.int32)}, '"i" is int32[3], and')):
+            np.savez(path, **arrays)
+            self.check_refused(why, saved, f"--data={path}")
+        with open(path, "wb") as file:
+            file.write(b"no archive")
+        self.check_refused("expected a file of numpy.savez", saved, f"--data={path}")
+        self.check_refused("No such file", saved, f"--data={path}.npz")
 
     def test_a_node_that_is_no_node_of_a_case_is_an_input(self):
         """Eps of 1e-12 in f32, which is less than the 1e-12 of f64, and an eps that no norm of ours has."""

@@ -14,93 +14,17 @@ import unittest
 import workers  # finds the modules of the workers
 
 # isort: split
-from import_case import as_dtype, case_graph, literal, made_by, type_text
-from recorded_cases import LAWFUL, judged, program, write_recorded
+from import_case import literal
+from recorded_cases import LAWFUL, program
 
 try:
     import torch
-    from import_torch import import_torch
+    from imported_program import ImportedProgram
     from program_models import MODELS
     from program_operators import GROUPS, ROUNDED_MORE, Calls, inputs
     from torch.library import Library
-    from torch_program import loaded
 except ImportError:
     sys.exit("needs torch")
-
-LIBRARY = "torch"
-
-
-class Recorded(torch.fx.Interpreter):
-    """`values`: what every node of the program is, for PyTorch."""
-
-    def __init__(self, exported):
-        super().__init__(exported.graph_module)
-        self.exported, self.values = exported, {}
-
-    def run_node(self, node):
-        made = super().run_node(node)
-        # A copy: were there a write in place, the value must be that of the time when it was made.
-        self.values[node.name] = made.clone() if isinstance(made, torch.Tensor) else made
-        return made
-
-    def results(self, samples):
-        """The outputs of the program by name, as the model returns them."""
-        signature, state = self.exported.graph_signature, self.exported.state_dict
-        given = []
-        for entry in signature.input_specs:
-            held = state.get(entry.target, self.exported.constants.get(entry.target)) if entry.target else None
-            given.append(samples[entry.arg.name].clone() if held is None else held.clone())
-        made = self.run(*given, enable_io_processing=False)
-        names = [spec.arg.name for spec in signature.output_specs]
-        wanted = set(signature.user_outputs)
-        return [value for name, value in zip(names, made, strict=True) if name in wanted]
-
-
-def array_of(tensor, dtype):
-    tensor = tensor.detach().contiguous()
-    return as_dtype((tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy(), dtype)
-
-
-class ImportedProgram:
-    """A program that was saved, what the import makes of it, and PyTorch's values of its nodes."""
-
-    def __init__(self, path):
-        self.program, self.samples = loaded(path, {})
-        self.importer, self.outputs = import_torch(path, {})({})
-        self.recorded = Recorded(self.program)
-        with torch.no_grad():
-            self.results = self.recorded.results(self.samples)
-        self.lowering = self.importer.lowering
-        self.nodes = {}  # of the program, by value of the case
-        for node, value in self.lowering.values.items():
-            for name, part in ([(value, None)] if isinstance(value, str) else
-                               [(name, i) for i, name in enumerate(value) if name]):
-                self.nodes.setdefault(name, (node.name, part))
-
-    def value(self, name):
-        """PyTorch's value of a value of the case, in the case's dtype."""
-        if name in self.importer.constants:
-            return array_of(self.importer.constants[name], self.dtype(name))
-        node, part = self.nodes[name]
-        made = self.recorded.values[node]
-        return array_of(made if part is None else made[part], self.dtype(name))
-
-    def dtype(self, name):
-        return self.lowering.named(self.lowering.metas[name].dtype)
-
-    def type(self, name):
-        return type_text(self.dtype(name), self.lowering.metas[name].shape)
-
-    def part_case(self, part, folder):
-        """The case of the nodes that one node of the program became, on PyTorch's own operands."""
-        made = {name for node in part for name in made_by(node)}
-        read = [name for name in dict.fromkeys(v for node in part for v in node["inputs"]) if name not in made]
-        results = {name: self.value(name) for name in sorted(made) if name in self.nodes}
-        graph = case_graph(part, {name: self.type(name) for name in read},
-                           {name: literal(self.value(name)) for name in read}, ())
-        graph.outputs = list(results)
-        return write_recorded(graph, results, {name: self.dtype(name) for name in results}, folder)
-
 
 def saved(model, inputs, form, folder):
     """(path, outputs of the model itself)"""
@@ -131,21 +55,14 @@ class Programs(unittest.TestCase):
             torch.testing.assert_close(found, expected, equal_nan=True)
 
     def check_parts(self, imported, folder):
-        parts = [part for part in imported.importer.parts
-                 if any(value in imported.nodes for node in part for value in made_by(node))]
-        self.assertEqual(len(parts), len(imported.importer.parts))
-        paths = {imported.part_case(part, folder): part for part in parts}
-        verdicts = judged(program(), list(paths), folder, LIBRARY)
-        self.assertEqual(set(verdicts), set(paths))
-        for path, part in paths.items():
+        for part, verdict in imported.judged_parts(folder):
             with self.subTest(nodes=part):
-                self.assertIn(verdicts[path]["verdict"], LAWFUL, verdicts[path])
+                self.assertIn(verdict["verdict"], LAWFUL, verdict)
 
     def check_inputs(self, imported):
         """Data that an input of the case has is PyTorch's value of that node."""
-        graph = imported.importer.graph([node for part in imported.importer.parts for node in part], imported.outputs)
         kept = 0
-        for given in graph.inputs:
+        for given in json.loads(imported.case)["graph"]["inputs"]:
             if "literal" in given["fill"]:
                 self.assertEqual(given["fill"], literal(imported.value(given["name"])), given["name"])
                 kept += 1
@@ -238,16 +155,36 @@ class Inputs(unittest.TestCase):
         self.assertIn("gather expected indices known to lie in [0, 4)", said["unmapped"][0]["why"])
         self.assertEqual(ops, ["cast", "mul", "tanh", "exp"])
 
-    def test_operators_of_others(self):
-        declared = Library("of_others", "DEF")
-        declared.define("halved(Tensor x, int? count=None) -> Tensor")
-        declared.impl("halved", lambda x, count=None: x / 2, "CompositeExplicitAutograd")
+    @classmethod
+    def setUpClass(cls):
+        cls.declared = Library("of_others", "DEF")  # for all tests: torch.ops keeps its operators
+        cls.declared.define("halved(Tensor x, int? count=None) -> Tensor")
+        cls.declared.impl("halved", lambda x, count=None: x / 2, "CompositeExplicitAutograd")
+        cls.declared.define("parts(Tensor x, Tensor[] ys, float by=0.5) -> (Tensor, Tensor[])")
+        cls.declared.impl("parts", lambda x, ys, by=0.5: (x[:, :2] * by, [y.t().double() for y in ys]),
+                          "CompositeExplicitAutograd")
+
+    def said_of_others(self, calls):
         with tempfile.TemporaryDirectory() as folder:
-            calls = Calls({"a": lambda x: torch.ops.of_others.halved(x.relu(), 3).exp(),
-                           "b": lambda x: torch.ops.of_others.halved(x).tanh()})
-            said, ops = self.said(saved(calls, (torch.randn(4, 4),), "plain", folder)[0], folder)
-        self.assertEqual([entry["op"] for entry in said["unmapped"]], ["of_others.halved.default"])
-        self.assertEqual(sorted(ops), ["exp", "relu", "tanh"])
+            said, ops = self.said(saved(Calls(calls), (torch.randn(4, 6),), "plain", folder)[0], folder)
+        return [entry["op"] for entry in said["unmapped"]], sorted(ops)
+
+    def test_operators_of_others(self):
+        unmapped, ops = self.said_of_others({"a": lambda x: torch.ops.of_others.halved(x.relu(), 3).exp(),
+                                             "b": lambda x: torch.ops.of_others.halved(x).tanh()})
+        self.assertEqual((unmapped, ops), (["of_others.halved.default"], ["exp", "relu", "tanh"]))
+
+    def test_operators_of_others_and_writes_in_place(self):
+        """The program is rewritten with the types that its file gives to results of unknown operators."""
+        def write(x):
+            y = torch.ops.of_others.halved(x.relu())
+            y[:, 0] = 0
+            first, others = torch.ops.of_others.parts(y, [x[:3], y[:2]])
+            return first.exp(), others[1].float().tanh()
+
+        unmapped, ops = self.said_of_others({"a": lambda x: write(x)[0], "b": lambda x: write(x)[1]})
+        self.assertEqual(unmapped, ["aten._to_copy.default", "of_others.halved.default", "of_others.parts.default"])
+        self.assertEqual([ops.count(op) for op in ("relu", "exp", "tanh", "concat")], [2, 1, 1, 2])
 
 
 if __name__ == "__main__":

@@ -23,8 +23,9 @@ try:
     import torch
     import torch.nn.functional as F
     from import_torch import constants_of
+    from imported_program import ImportedProgram
     from program_models import Gpt2, Llama, token_ids
-    from test_programs import ImportedProgram, Programs
+    from test_programs import Programs
     from torch._inductor.decomposition import select_decomp_table
 except ImportError:
     sys.exit("needs torch")

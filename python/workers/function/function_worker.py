@@ -9,6 +9,9 @@ otherwise:
     def f(x, weight): ...
     f.takes = "numpy"      # or "torch", "jax"
 
+A function with fewer parameters than the graph has inputs gets those that its parameters name: a compiled model, which
+has its weights itself, takes `input_ids` alone.
+
 numpy's bf16 is ml_dtypes.bfloat16. The function gets fresh copies, which it must not change. FUNCTION may be a dotted
 name.
 
@@ -31,6 +34,7 @@ function of that name is refused.
 """
 
 import importlib.util
+import inspect
 import os
 import sys
 import time
@@ -90,6 +94,17 @@ def default_tensors(module):
     imported = {value.__name__.partition(".")[0] for value in vars(module).values() if isinstance(value, ModuleType)}
     otherwise = "torch" if importlib.util.find_spec("torch") else "numpy"
     return next((name for name in ("torch", "jax", "numpy") if name in imported), otherwise)
+
+
+def wanted_inputs(function, names):
+    """The inputs of the graph that a function takes, in the order of its parameters: all, or those that it names."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # functions of C
+        return names
+    by_place = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    takes_any = any(p.kind == p.VAR_POSITIONAL for p in parameters)
+    return by_place if not takes_any and len(by_place) < len(names) and set(by_place) <= set(names) else names
 
 
 def note_progress(byte):
@@ -207,6 +222,7 @@ class FunctionExecutor(Executor):
             raise Unavailable(f'{text} takes "{takes}", expected one of {", ".join(TENSORS)}')
         self.tensors = TENSORS[takes]()
         self.graph = None
+        self.inputs = []  # of the graph, that the function gets
         self.earlier = []  # (name, what the last call returned, its bits then)
         self.repetitions = 0  # that are due
         self.compiled = 0  # graphs
@@ -216,6 +232,7 @@ class FunctionExecutor(Executor):
 
     def compile(self, graph):
         self.graph = graph
+        self.inputs = wanted_inputs(self.function, list(graph.inputs))
         self.earlier = []
         self.compiled += 1
         is_repeated = self.compiled > int(os.environ.get("FUSESMITH_REPEAT_FROM") or 0)
@@ -235,15 +252,18 @@ class FunctionExecutor(Executor):
         results = self.call(loaded)
         self.check_earlier()
         bits = {name: np.array(self.tensors.read(tensor), order="C") for name, tensor in results.items()}
-        inputs = [self.tensors.make(loaded[name], self.graph.types[name]) for name in self.graph.inputs]
+        inputs = self.made_inputs(loaded)
         self.earlier = [(name, tensor, bits[name]) for name, tensor in results.items()
                         if not any(self.tensors.share_memory(tensor, given) for given in inputs)]
         self.repeat(loaded, bits)
         return bits
 
+    def made_inputs(self, loaded):
+        return [self.tensors.make(loaded[name], self.graph.types[name]) for name in self.inputs]
+
     def call(self, loaded):
         """The tensors that the function returns, by name."""
-        inputs = [self.tensors.make(loaded[name], self.graph.types[name]) for name in self.graph.inputs]
+        inputs = self.made_inputs(loaded)
         note_progress(b"r")
         try:
             made = self.function(*inputs)

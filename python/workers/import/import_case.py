@@ -1,5 +1,8 @@
 """What an import makes: cases of graphs, with the data of constants, and the table of what has no counterpart."""
 
+import hashlib
+import zipfile
+
 import numpy as np
 import package  # noqa: F401 (finds fusesmith)
 from fusesmith.graph import Graph, Type, default_fill
@@ -68,9 +71,44 @@ def random_like(array, dtype):
     return {"normal": {"mean": max(-LARGEST, min(mean, LARGEST)), "stddev": min(deviation, LARGEST)}}
 
 
-def fills_of(arrays, whole=()):
-    """(fills, names of those that have only the look of the array) of the inputs of one case. `whole`: keep every bit.
+class DataFiles:
+    """Data that the case files have no room for, by the SHA-256 of its bytes; files beside a case have these names."""
 
+    def __init__(self):
+        self.arrays = {}
+        self._known = {}  # SHA-256 by place in memory, which stays in use
+
+    def fill(self, array):
+        array = np.ascontiguousarray(array)
+        place = (array.__array_interface__["data"][0], array.nbytes)
+        if place not in self._known:
+            self._known[place] = hashlib.sha256(array.reshape(-1).view(np.uint8)).hexdigest()
+            self.arrays.setdefault(self._known[place], array)
+        return {"file": {"sha256": self._known[place]}}
+
+
+def read_inputs(path, types):
+    """Arrays of a file of numpy.savez. `types`: of the model's inputs, (dtype of numpy, shape) by name."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        why = getattr(error, "strerror", None) or "expected a file of numpy.savez, without objects"
+        raise ImportFailed(f"{path}: {why}") from None
+    for name, array in arrays.items():
+        if name not in types:
+            raise ImportFailed(f'{path}: the model has no input "{name}"; it has {", ".join(sorted(types))}')
+        dtype, shape = types[name]
+        if tuple(array.shape) != tuple(shape) or array.dtype != dtype:
+            raise ImportFailed(f'{path}: "{name}" is {array.dtype}{list(array.shape)}, and the input of the model '
+                               f"{dtype}{list(shape)}")
+    return arrays
+
+
+def fills_of(arrays, files=None, whole=()):
+    """(fills, names of those that have only the look of the array) of the inputs of one case.
+
+    `files`: takes what the case has no room for; None: that becomes random data. `whole`: keep every bit.
     Small ones come first: masks, tables of positions and scales decide more than the elements of a large weight.
     """
     fills, approximated, left = {}, [], MOST_DIGITS
@@ -78,8 +116,10 @@ def fills_of(arrays, whole=()):
         dtype = dtype_of(array)
         digits = 2 * array.size * array.dtype.itemsize
         fill = same_everywhere(array, dtype) if array.size > SMALL and name not in whole else None
-        if fill is None and (digits <= left or name in whole):
+        if fill is None and (digits <= left or (name in whole and files is None)):
             fill, left = literal(array), left - digits
+        if fill is None and files is not None:
+            fill = files.fill(array)
         if fill is None:
             fill = random_like(array, dtype)
             approximated.append(name)
@@ -105,7 +145,8 @@ def made_by(node):
 
 
 def case_graph(nodes, types, fills, wanted):
-    """A Graph of these nodes. `types`: of every value that another section may make; `wanted`: graph outputs."""
+    """A Graph of these nodes. `types`: of every value that another section may make; `wanted`: graph outputs, in order.
+    """
     made = {value for node in nodes for value in made_by(node)}
     read = dict.fromkeys(value for node in nodes for value in node["inputs"])
     graph = Graph()
@@ -116,6 +157,6 @@ def case_graph(nodes, types, fills, wanted):
     for node in nodes:
         graph.node(node["name"], node["op"], node["inputs"],
                    **{key: item for key, item in node.items() if key not in ("name", "op", "inputs")})
-    for node in nodes:
-        graph.outputs += [value for value in made_by(node) if value in wanted or value not in read]
+    unread = [value for node in nodes for value in made_by(node) if value not in read]
+    graph.outputs += dict.fromkeys([value for value in wanted if value in made] + unread)
     return graph

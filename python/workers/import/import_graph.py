@@ -39,10 +39,12 @@ class Node:
 class Importer:
     """`data`: arrays by name of the model's inputs, for cases with these values and no others.
 
-    `refused`: why operators cannot be nodes of a case, by the names of their first results.
+    `refused`: why operators cannot be nodes of a case, by the names of their first results. `files`: as fills_of
+    takes it.
     """
 
-    def __init__(self, values, data=None, refused=None):
+    def __init__(self, values, data=None, refused=None, files=None):
+        self.files = files
         self.known, self.data, self.refused = values, data or {}, refused or {}
         self.names = {}  # values of the model -> of the case
         self.types, self.dtypes = {}, {}  # by name in the case
@@ -231,10 +233,11 @@ class Importer:
         return cut(self.parts, most)
 
     def graph(self, nodes, wanted):
-        graph = case_graph(nodes, self.types, self.fills, {self.names[name] for name in wanted if name in self.names})
+        graph = case_graph(nodes, self.types, self.fills, [self.names[name] for name in wanted if name in self.names])
         inputs = [given["name"] for given in graph.inputs]
         whole = {name for name in inputs if any(self.names.get(source) == name for source in self.data)}
-        fills, approximated = fills_of({name: self.arrays[name] for name in inputs if name in self.arrays}, whole)
+        fills, approximated = fills_of({name: self.arrays[name] for name in inputs if name in self.arrays},
+                                       self.files, whole)
         self.approximated += [name for name in approximated if name not in self.approximated]
         for given in graph.inputs:
             name = given["name"]

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Reads a model for `fusesmith import`: import_model.py FILE [--dim=NAME=VALUE...] [--split=N] [--rss_limit_mb=N]
+"""Reads a model for `fusesmith import`: import_model.py FILE [--dim=NAME=VALUE...] [--split=N] [--data=FILE.npz|drawn]
+[--rss_limit_mb=N]
 
 FILE is an ONNX model, or a program that torch.export saved (.pt2). The reply is one frame (protocol.py). Its header has
-`error` (and `out_of_memory`), or `cases` (names and lengths of the texts in the payload), `unmapped` and
-`approximated`.
+`error` (and `out_of_memory`), or `cases` (names and lengths of the texts in the payload), `data` (names and lengths of
+the data files that follow them there), `unmapped` and `approximated`.
 """
 
 import argparse
@@ -36,15 +37,17 @@ def sizes_of(texts):
     return sizes
 
 
-def import_onnx(path, sizes):
-    """A function that walks through the model."""
-    from onnx_reader import read_model
+def import_onnx(path, sizes, inputs=None, files=None):
+    """A function that walks through the model. `inputs`: a file with data of its inputs."""
+    from import_case import read_inputs
+    from onnx_reader import input_types, read_model
 
     model = read_model(path, sizes)
-    return lambda refused: walk(model, refused=refused)
+    data = read_inputs(inputs, input_types(model)) if inputs else None
+    return lambda refused: walk(model, data, refused, files)
 
 
-def walk(model, data=None, refused=None):
+def walk(model, data=None, refused=None, files=None):
     """The Importer after its walk through the model, and the outputs of the model."""
     import onnx_import_moves  # noqa: F401 (adds its lowerings to the table)
     import onnx_import_sums  # noqa: F401
@@ -57,7 +60,7 @@ def walk(model, data=None, refused=None):
 
     recognise(model)
     values = Values(model)
-    importer = Importer(values, data, refused)
+    importer = Importer(values, data, refused, files)
     for proto in model.graph.node:
         if values.visit(proto):
             importer.counts["nodes"] += 1
@@ -109,9 +112,11 @@ def crossing(importer, read):
 
 def answer(flags):
     try:
-        from import_case import ImportFailed
+        from import_case import DataFiles, ImportFailed
     except ImportError as error:
         return {"error": one_line(package.without(error))}, b""
+    drawn = flags.data == "drawn"
+    files, inputs = None if drawn else DataFiles(), "" if drawn else flags.data
     if flags.binary:
         os.environ["FUSESMITH_BINARY"] = flags.binary
     try:
@@ -122,8 +127,8 @@ def answer(flags):
             import_file = import_onnx
             import onnx_values  # noqa: F401 (libraries are loaded before the limit is set)
         import_limits.set_limit(flags.rss_limit_mb)
-        import_limits.allow_for([flags.file])
-        walk_through = import_file(flags.file, sizes)
+        import_limits.allow_for([flags.file, *filter(None, [inputs])])
+        walk_through = import_file(flags.file, sizes, inputs, files)
         stem = os.path.splitext(os.path.basename(flags.file))[0]
         importer, cases = accepted_cases(walk_through, stem, flags.split)
     except ImportFailed as error:
@@ -133,9 +138,11 @@ def answer(flags):
     except ImportError as error:
         return {"error": one_line(package.without(error))}, b""
     texts = [text.encode("utf-8") for _, text in cases]
+    arrays = files.arrays if files else {}
     header = {"cases": [{"name": name, "bytes": len(text)} for (name, _), text in zip(cases, texts, strict=True)],
+              "data": [{"sha256": name, "bytes": array.nbytes} for name, array in arrays.items()],
               "unmapped": importer.unmapped_table(), "approximated": importer.approximated, "summary": importer.counts}
-    return header, b"".join(texts)
+    return header, [*texts, *(array.reshape(-1).view("u1") for array in arrays.values())]
 
 
 def main():
@@ -143,6 +150,7 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--dim", action="append", default=[])
     parser.add_argument("--split", type=int, default=0)
+    parser.add_argument("--data", default="")
     parser.add_argument("--rss_limit_mb", type=int, default=0)
     parser.add_argument("--binary", help="the program, which says what its ops are")
     replies = redirect_standard_output()

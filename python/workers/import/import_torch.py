@@ -8,8 +8,8 @@ from fusesmith.errors import Error
 from fusesmith.graph import Graph
 from fusesmith.ops import ops
 from fusesmith.trace import Lowering, arguments, is_empty, short_name
-from import_case import as_dtype, case_graph, cut, fills_of, made_by, type_text
-from torch_program import loaded, origin
+from import_case import as_dtype, case_graph, cut, fills_of, made_by, read_inputs, type_text
+from torch_program import loaded, origin, user_inputs
 from torch_values import KnownValues, is_getitem
 
 LONGEST_NAME = 64
@@ -75,10 +75,11 @@ class ProgramLowering(Lowering):
 class TorchImporter:
     """What cases_of in import_model.py asks for, as Importer in import_graph.py has it.
 
-    `refused`: why nodes of the program cannot be nodes of a case, by name.
+    `refused`: why nodes of the program cannot be nodes of a case, by name. `files`: as fills_of takes it.
     """
 
-    def __init__(self, program, samples=None, refused=None):
+    def __init__(self, program, samples=None, refused=None, files=None):
+        self.files = files
         self.lowering = ProgramLowering(self)
         self.known = KnownValues(program, constants_of(program), samples or {})
         self.refused = refused or {}
@@ -241,16 +242,32 @@ class TorchImporter:
             return None
         return as_dtype(array, self.lowering.named(value.dtype))
 
+    def has_value(self, node):
+        """Whether the model's data give a value to the node, and the import does not compute it."""
+        if node is None or node.op == "placeholder" or self.known.get(node) is not None:
+            return False
+        sources, seen = [node], set()
+        while sources:
+            source = sources.pop()
+            if source.op == "placeholder" and self.known.get(source) is None:
+                return False
+            new = set(source.all_input_nodes) - seen
+            seen |= new
+            sources += new
+        return True
+
     def graph(self, nodes, wanted):
         types = {name: type_text(self.lowering.named(meta.dtype), meta.shape)
                  for name, meta in self.lowering.metas.items()}
-        graph = case_graph(nodes, types, {}, {self.names[name] for name in wanted if name in self.names})
+        graph = case_graph(nodes, types, {}, [self.names[name] for name in wanted if name in self.names])
         empty = self.known.that_follow_from(
             node for name, node in self.inputs.items() if self.says_nothing(name, node))
         given = {entry["name"]: self.array(entry["name"], empty) for entry in graph.inputs
                  if entry["name"] in self.inputs or entry["name"] in self.constants}
-        fills, approximated = fills_of({name: array for name, array in given.items() if array is not None})
+        fills, approximated = fills_of({name: array for name, array in given.items() if array is not None}, self.files)
         approximated += sorted(self.too_large & given.keys())
+        approximated += [name for name, array in given.items()
+                         if array is None and self.has_value(self.inputs.get(name))]
         self.approximated += [name for name in approximated if name not in self.approximated]
         for entry in graph.inputs:
             name = entry["name"]
@@ -280,9 +297,9 @@ def constants_of(program):
     return found
 
 
-def walk(program, samples=None, refused=None):
+def walk(program, samples=None, refused=None, files=None):
     """The importer after its walk through the program, and the names of the results."""
-    importer, results = TorchImporter(program, samples, refused), []
+    importer, results = TorchImporter(program, samples, refused, files), []
     for node in program.graph.nodes:
         importer.visit(node)
         if node.op == "output":
@@ -293,7 +310,17 @@ def walk(program, samples=None, refused=None):
     return importer, [node.name for node in results]
 
 
-def import_torch(path, sizes):
-    """A function that walks through the program."""
+def import_torch(path, sizes, inputs=None, files=None):
+    """A function that walks through the program. `inputs`: a file with data of its inputs."""
     program, samples = loaded(path, sizes)
-    return lambda refused: walk(program, samples, refused)
+    if inputs:
+        arrays = read_inputs(inputs, types_of(program))
+        samples.update((name, torch.from_numpy(array)) for name, array in arrays.items())
+    return lambda refused: walk(program, samples, refused, files)
+
+
+def types_of(program):
+    """(dtype of numpy, shape) of the inputs, as read_inputs asks."""
+    metas = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
+    tensors = {name: metas[name] for name in user_inputs(program) if isinstance(metas.get(name), torch.Tensor)}
+    return {name: (str(meta.dtype).removeprefix("torch."), meta.shape) for name, meta in tensors.items()}

@@ -5,7 +5,7 @@ import os
 import onnx
 from import_case import ImportFailed
 from import_limits import allow_for
-from onnx import TensorProto, inliner, numpy_helper
+from onnx import TensorProto, helper, inliner, numpy_helper
 
 OPSETS = range(17, 24)
 OUR_DOMAIN = "fusesmith"  # of the functions in models that `fusesmith export` writes
@@ -131,6 +131,14 @@ def load_external_data(model, folder):
         raise
     except Exception as error:
         raise ImportFailed(f"external data: {first_line(error)}") from None
+
+
+def input_types(model):
+    """(dtype of numpy, shape) of the inputs that have no data in the model, by name. Their sizes are known."""
+    initialized = {tensor.name for tensor in model.graph.initializer}
+    types = {value.name: value.type.tensor_type for value in model.graph.input if value.name not in initialized}
+    return {name: (helper.tensor_dtype_to_np_dtype(found.elem_type), [dim.dim_value for dim in found.shape.dim])
+            for name, found in types.items()}
 
 
 def bind_sizes(model, sizes):

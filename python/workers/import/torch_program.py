@@ -6,7 +6,7 @@ import torch
 from import_case import ImportFailed
 from pt2_archive import NOT_FIXED, Archive, safe_loading
 from torch._subclasses.fake_tensor import FakeTensor
-from torch_operators import declare_missing
+from torch_operators import add_shape_rules, declare_missing
 from torch_patterns import recognise
 
 NUMBERS = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -139,6 +139,7 @@ def functional(program):
     if not found and not any(map(has_subgraph, program.graph.nodes)):
         return program
     without_fallbacks(program)
+    add_shape_rules(program)
     try:
         program = program.run_decompositions({})
     except MemoryError:

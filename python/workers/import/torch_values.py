@@ -9,17 +9,17 @@ from fusesmith.trace import short_name
 
 MOST_ELEMENTS = 1 << 27  # of a value
 NAMES = """
-_adaptive_avg_pool2d _log_softmax _native_batch_norm_legit_no_training abs acos adaptive_avg_pool1d adaptive_avg_pool2d
-addcmul all amax amin any arange argmax argmin argsort asin atan atan2 avg_pool1d avg_pool2d baddbmm batch_norm
-bitwise_and bitwise_not bitwise_or bitwise_xor bucketize ceil celu clamp_max constant_pad_nd conv1d conv2d conv3d
-conv_transpose1d conv_transpose2d convolution copy cos cumprod cumsum detach_ diagonal diff div elu eq erf exp2 expm1
-eye fill floor floor_divide fmod full full_like gather ge glu gt hardsigmoid hardtanh index index_put index_select iota
-isfinite isinf isnan le leaky_relu linspace log log10 log1p log2 log_softmax logical_and logical_not logical_or
-logical_xor lt masked_scatter max max_pool1d max_pool2d min minimum movedim narrow native_group_norm native_layer_norm
-ne new_full new_ones new_zeros norm one_hot ones ones_like outer pad prod relu6 remainder repeat repeat_interleave round
-scalar_tensor scatter scatter_add select_scatter selu sgn sign sin slice_scatter softplus sort stack std sum swapaxes
-take_along_dim tan tile topk trapezoid tril triu trunc type_as unbind unfold upsample_bilinear2d upsample_nearest2d
-var_mean zeros zeros_like
+__and__ __or__ __xor__ _adaptive_avg_pool2d _log_softmax _native_batch_norm_legit_no_training abs acos
+adaptive_avg_pool1d adaptive_avg_pool2d addcmul all amax amin any arange argmax argmin argsort asin atan atan2
+avg_pool1d avg_pool2d baddbmm batch_norm bitwise_and bitwise_not bitwise_or bitwise_xor bucketize ceil celu clamp_max
+constant_pad_nd conv1d conv2d conv3d conv_transpose1d conv_transpose2d convolution copy cos cumprod cumsum detach_
+diagonal diff div elu eq erf exp2 expm1 eye fill floor floor_divide fmod full full_like gather ge glu gt hardsigmoid
+hardtanh index index_put index_select iota isfinite isinf isnan le leaky_relu linspace log log10 log1p log2 log_softmax
+logical_and logical_not logical_or logical_xor lt masked_scatter max max_pool1d max_pool2d min minimum movedim narrow
+native_group_norm native_layer_norm ne new_full new_ones new_zeros norm one_hot ones ones_like outer pad prod relu6
+remainder repeat repeat_interleave round scalar_tensor scatter scatter_add select_scatter selu sgn sign sin
+slice_scatter softplus sort stack std sum swapaxes take_along_dim tan tile topk trapezoid tril triu trunc type_as unbind
+unfold upsample_bilinear2d upsample_nearest2d var_mean zeros zeros_like
 """
 COMPUTED = {*LOWERINGS, *NAMES.split()} - {"dropout", "native_dropout", "feature_dropout"}
 DRAWS = ("dropout_p", "p")  # arguments that make an operator draw random numbers

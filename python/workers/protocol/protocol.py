@@ -197,15 +197,18 @@ def read_frame(stream):
 
 
 def write_frame(stream, header, payload=b"", reply_file=None):
-    if reply_file and len(payload) >= FILE_FROM:
+    """`payload`: bytes, or a list of parts with a buffer of bytes, which follow each other."""
+    parts = payload if isinstance(payload, list) else [payload]
+    size = sum(map(len, parts))
+    if reply_file and size >= FILE_FROM:
         with open(reply_file, "wb") as file:
-            file.write(payload)
-        header = {**header, "payload_file": reply_file, "payload_bytes": len(payload)}
-        payload = b""
+            file.writelines(parts)
+        header = {**header, "payload_file": reply_file, "payload_bytes": size}
+        parts, size = [], 0
     text = json.dumps(header).encode("utf-8")
-    stream.write(PREFIX.pack(MAGIC, len(text), len(payload)))
+    stream.write(PREFIX.pack(MAGIC, len(text), size))
     stream.write(text)
-    stream.write(payload)
+    stream.writelines(parts)
     stream.flush()
 
 
