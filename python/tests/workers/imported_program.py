@@ -10,7 +10,7 @@ import numpy as np
 import package  # noqa: F401 (finds fusesmith)
 import torch
 from fusesmith.vocabulary import FLOATS
-from import_case import as_dtype, case_graph, literal, made_by, type_text
+from import_case import DataFiles, as_dtype, case_graph, literal, made_by, type_text
 from import_model import accepted_cases
 from import_torch import walk
 from protocol import read_frame, unpack_tensors
@@ -59,8 +59,9 @@ class ImportedProgram:
     def __init__(self, path):
         os.environ.setdefault("FUSESMITH_BINARY", program())
         self.program, self.samples = loaded(path, {})
+        self.files = DataFiles()
         self.importer, [(_, self.case)] = accepted_cases(
-            lambda refused: walk(self.program, self.samples, refused), "program", 0)
+            lambda refused: walk(self.program, self.samples, refused, self.files), "program", 0)
         self.recorded = Recorded(self.program)
         with torch.no_grad():
             self.results = self.recorded.results(self.samples)
@@ -106,6 +107,9 @@ class ImportedProgram:
         case, values = (os.path.join(folder, f"whole.{kind}") for kind in ("json", "values"))
         with open(case, "w", encoding="utf-8") as file:
             file.write(self.case)
+        os.makedirs(os.path.join(folder, "data"), exist_ok=True)
+        for name, array in self.files.arrays.items():
+            array.tofile(os.path.join(folder, "data", name))
         subprocess.run([program(), "replay", case, "--baseline=cpu", "--candidate=cpu", f"--values={values}"],
                        capture_output=True, check=False)
         with open(values, "rb") as file:
