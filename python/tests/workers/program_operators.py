@@ -123,6 +123,7 @@ def moves():
         "cat_many": lambda x, y, i: torch.cat([x] * 20, 1), "narrow": lambda x, y, i: x.narrow(1, 1, 3) + 1,
         "slice_scatter": lambda x, y, i: torch.slice_scatter(x, y[:, :2], 1, 3, 5),
         "slice_first": lambda x, y, i: torch.slice_scatter(x, y[:, :2], 1, 0, 2),
+        "slice_step": lambda x, y, i: torch.slice_scatter(x, y[:, :2], 1, 1, 6, 3),
         "select_scatter": lambda x, y, i: torch.select_scatter(x, y[..., 0], -1, -1),
         "copy": lambda x, y, i: torch.ops.aten.copy(x, y[0, 0]), "unfold": lambda x, y, i: x.unfold(2, 4, 3),
         "shuffle": lambda x, y, i: F.pixel_shuffle(x.view(4, 6, 4, 4)[:, :4], 2),

@@ -165,7 +165,7 @@ class Command(unittest.TestCase):
             {"node": name, "module": "", "line": ""} for name in ("b", "c")]}])
         self.assertEqual([given["name"] for given in case["graph"]["inputs"]], ["x", "b", "c"])
         self.assertEqual([node["op"] for node in case["graph"]["nodes"]], ["relu", "add", "exp"])
-        self.assertEqual(case["graph"]["outputs"], ["a", "y"])
+        self.assertEqual(case["graph"]["outputs"], ["y", "a"])
 
     def test_constants(self):
         small, large = np.array([1, np.inf, -0.0], np.float32), np.arange(3 * 4096, dtype=np.float32).reshape(4096, 3)
