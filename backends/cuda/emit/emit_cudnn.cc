@@ -80,7 +80,7 @@ void emit_cudnn_softmax(const SoftmaxRows& rows, DeviceTensors in, DeviceTensors
     SoftmaxRows placed = rows;
     placed.x = at.at(from);
     placed.y = at.at(to);
-    check_cuda(launch_hidden_rows(placed, at.stream()), "kernel mark_hidden_rows");
+    check_cuda(launch_lowest_rows(placed, at.stream()), "kernel mend_lowest_rows");
   });
 }
 

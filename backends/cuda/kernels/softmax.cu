@@ -2,6 +2,8 @@
 // row is long; one thread, if rows are interleaved in memory. The order of sums depends only on n.
 #include <math_constants.h>
 
+#include <cfloat>
+
 #include "backends/cuda/kernels/device_math.cuh"
 #include "backends/cuda/kernels/row_reduce.cuh"
 #include "backends/cuda/kernels/softmax.h"
@@ -54,15 +56,20 @@ __global__ void softmax_columns(SoftmaxRows rows) {
 }
 
 // One thread per row; for nearly every row the loop ends at the first element.
-__global__ void mark_hidden_rows(SoftmaxRows rows) {
+__global__ void mend_lowest_rows(SoftmaxRows rows) {
   const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (row >= rows.outer * rows.inner) return;
   const int first = first_element(rows, row);
+  const auto x = [&](int i) { return device::load_float(rows.x, rows.storage, first + i * rows.inner); };
+  float finite = 0;
   for (int i = 0; i < rows.n; ++i) {
-    if (device::load_float(rows.x, rows.storage, first + i * rows.inner) != -CUDART_INF_F) return;
+    if (!(x(i) <= -FLT_MAX)) return;
+    finite += x(i) == -FLT_MAX ? 1.0f : 0.0f;
   }
-  for (int i = 0; i < rows.n; ++i)
-    device::store_float(rows.y, rows.storage, first + i * rows.inner, CUDART_NAN_F);
+  for (int i = 0; i < rows.n; ++i) {
+    const float share = x(i) == -FLT_MAX ? 1.0f / finite : finite > 0 ? 0.0f : CUDART_NAN_F;
+    device::store_float(rows.y, rows.storage, first + i * rows.inner, share);
+  }
 }
 
 unsigned blocks_of(int rows) { return static_cast<unsigned>((rows + kColumnThreads - 1) / kColumnThreads); }
@@ -80,9 +87,9 @@ cudaError_t launch_softmax(const SoftmaxRows& rows, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
-cudaError_t launch_hidden_rows(const SoftmaxRows& rows, cudaStream_t stream) {
+cudaError_t launch_lowest_rows(const SoftmaxRows& rows, cudaStream_t stream) {
   const int count = rows.outer * rows.inner;
-  mark_hidden_rows<<<blocks_of(count), kColumnThreads, 0, stream>>>(rows);
+  mend_lowest_rows<<<blocks_of(count), kColumnThreads, 0, stream>>>(rows);
   return cudaGetLastError();
 }
 

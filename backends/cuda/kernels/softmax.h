@@ -17,7 +17,9 @@ struct SoftmaxRows {
 
 cudaError_t launch_softmax(const SoftmaxRows& rows, cudaStream_t stream);
 
-// Writes NaN to rows in which every x is -inf, and leaves other rows alone: cuDNN 9.14 writes 0 there.
-cudaError_t launch_hidden_rows(const SoftmaxRows& rows, cudaStream_t stream);
+// Writes the result of rows in which no x is above -FLT_MAX, and leaves other rows alone. Of a row of -inf
+// alone, which gives NaN, cuDNN 9.14 makes zeros; where the largest x is -FLT_MAX, it counts padding of the
+// row in some shapes, such as 128 elements in place of 100.
+cudaError_t launch_lowest_rows(const SoftmaxRows& rows, cudaStream_t stream);
 
 }  // namespace fusesmith::backends
