@@ -138,11 +138,15 @@ class ModelCheck {
     return model;
   }
 
+  // Whether the candidate is a function, which has the weights itself: of a case with other weights or fewer
+  // nodes it would compute another model.
+  bool is_whole_function() const { return flags_.judge.candidate.starts_with("python:"); }
+
   // A function computes the model from its inputs alone. What has no counterpart is data of the case, and the
   // function's value may differ from that where floats are rounded.
   std::optional<CannotRun> whole_function_problem(const ImportedModel& imported) const {
     const auto summary = imported.facts.find("summary");
-    if (!flags_.judge.candidate.starts_with("python:") || summary == imported.facts.end()) return {};
+    if (!is_whole_function() || summary == imported.facts.end()) return {};
     const auto inputs = summary->at("made_inputs").get<int64_t>();
     if (inputs == 0) return {};
     return CannotRun{counted(inputs, "operator") +
@@ -188,7 +192,7 @@ class ModelCheck {
     options.flags = flags_.judge.beside_case().text();
     options.program = console_.program;
     options.commit = console_.commit;
-    options.minimize = flags_.minimize != 0;
+    options.minimize = flags_.minimize != 0 && !is_whole_function();
     options.stop = Signals::interrupted;
     auto problem = make_folder(std::filesystem::path(flags_.output) / "findings" / one.name);
     const Case kept = with_options(one.test_case, judging_.options);
