@@ -125,6 +125,26 @@ TEST(Edit, ChangeDtypeKeepsTheValuesOfLiterals) {
   EXPECT_EQ(to_f64(make_inputs(*wide)[0]), to_f64(*bits));
 }
 
+TEST(Edit, DataOfFilesIsCutAndConverted) {
+  Builder b;
+  Tensor data({Dtype::f32, {64, 512}});
+  for (int64_t i = 0; i < data.size(); ++i) data.set(i, static_cast<double>(i % 251));
+  b.output(b.node(Relu{}, {b.input("x", data.type, file_of(data))}, "y"));
+  Case test_case;
+  test_case.graph = *b.build();
+  const auto narrow = apply_edit(test_case, Resize{"x", 1, 500});
+  ASSERT_TRUE(narrow.has_value());
+  EXPECT_TRUE(has_data_files(*narrow));
+  EXPECT_EQ(make_inputs(*narrow)[0].value(500), data.value(512));
+  const auto row = apply_edit(*narrow, Resize{"x", 0, 2});
+  ASSERT_TRUE(row.has_value());
+  EXPECT_FALSE(has_data_files(*row));  // few elements are a literal
+  EXPECT_EQ(make_inputs(*row)[0].value(999), data.value(512 + 499));
+  const auto half = apply_edit(test_case, ChangeDtype{"x", Dtype::f16});
+  ASSERT_TRUE(half.has_value());
+  EXPECT_EQ(to_f64(make_inputs(*half)[0]), to_f64(data));
+}
+
 TEST(Edit, ZeroElements) {
   const Case test_case = embedded_head();
   const auto literal = apply_edit(test_case, SetFill{"w", literal_of(*some_bits(test_case.graph)[3])});

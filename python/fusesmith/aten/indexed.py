@@ -171,9 +171,7 @@ def gather_of_rows(g, given):
         if g.shape_of(x)[other] != g.shape[other]:
             x = part_of(g, x, other, 0, g.shape[other])
     x, index = (g.op("permute", value, dims=order) for value in (x, given.index))
-    rows = 1
-    for i in order[:-1]:
-        rows *= g.shape[i]
+    rows = math.prod(g.shape[i] for i in order[:-1])
     if rows > MOST_ROWS:
         raise Error(f"gather from {rows} rows has no counterpart")
     x, index = g.op("reshape", x, shape=[rows, size]), g.op("reshape", index, shape=[rows, count])

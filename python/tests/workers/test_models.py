@@ -21,7 +21,7 @@ import onnx_runner
 import package  # noqa: F401 (finds fusesmith)
 from fusesmith.graph import Graph
 from fusesmith.vocabulary import FLOATS
-from import_case import as_dtype, literal
+from import_case import DataFiles, as_dtype, literal
 from import_model import walk
 from onnx import TensorProto, helper, numpy_helper
 from onnx_import import IMPORTS
@@ -109,6 +109,11 @@ def renamed(graph, names):
         value.name = names.get(value.name, value.name)
 
 
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def model_of(nodes, inputs, outputs, initializers=(), opset=21):
     """A model whose values are floats of these shapes."""
     def described(shapes):
@@ -190,6 +195,13 @@ class Command(unittest.TestCase):
         self.assertAlmostEqual(fills["huge"]["normal"]["stddev"], huge.std(), places=1)
         self.assertEqual(reply["approximated"], ["huge"])
 
+    def test_data_in_files_is_that_of_each_array(self):
+        files = DataFiles()
+        for value in (0, 0, 1, 1, 2, 2):  # an array that goes leaves its place in memory to the next one
+            name = files.fill(np.full(4096, value, np.float32))["file"]["sha256"]
+            self.assertEqual(set(files.arrays[name]), {value})
+        self.assertEqual(len(files.arrays), 3)
+
     def test_data_of_inputs(self):
         model = model_of([("Gather", ["table", "i"], ["a"]), ("Relu", ["x"], ["y"])], {"x": [2], "i": [3]},
                          {"a": [3, 2], "y": [2]}, {"table": np.ones((5, 2), np.float32)})
@@ -205,9 +217,11 @@ class Command(unittest.TestCase):
                             ({"i": np.zeros(3, np.int32)}, '"i" is int32[3], and')):
             np.savez(path, **arrays)
             self.check_refused(why, saved, f"--data={path}")
-        with open(path, "wb") as file:
-            file.write(b"no archive")
-        self.check_refused("expected a file of numpy.savez", saved, f"--data={path}")
+        np.save(path + ".npy", x)
+        for content in (b"no archive", read(path + ".npy"), read(path)[:-60]):
+            with open(path, "wb") as file:
+                file.write(content)
+            self.check_refused("expected a file of numpy.savez", saved, f"--data={path}")
         self.check_refused("No such file", saved, f"--data={path}.npz")
 
     def test_a_node_that_is_no_node_of_a_case_is_an_input(self):

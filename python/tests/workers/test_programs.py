@@ -22,7 +22,7 @@ try:
     from imported_program import ImportedProgram
     from program_models import MODELS
     from program_operators import GROUPS, ROUNDED_MORE, Calls, inputs
-    from torch.library import Library
+    from torch import library
 except ImportError:
     sys.exit("needs torch")
 
@@ -157,7 +157,7 @@ class Inputs(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.declared = Library("of_others", "DEF")  # for all tests: torch.ops keeps its operators
+        cls.declared = library.Library("of_others", "DEF")  # for all tests: torch.ops keeps its operators
         cls.declared.define("halved(Tensor x, int? count=None) -> Tensor")
         cls.declared.impl("halved", lambda x, count=None: x / 2, "CompositeExplicitAutograd")
         cls.declared.define("parts(Tensor x, Tensor[] ys, float by=0.5) -> (Tensor, Tensor[])")

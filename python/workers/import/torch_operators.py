@@ -1,7 +1,7 @@
 """Declares operators of other libraries that a file calls, so that PyTorch reads the file: they are never run."""
 
 import torch
-from torch.library import Library, register_fake
+from torch import library as registry
 
 SCALARS = {"as_int": "int", "as_float": "float", "as_bool": "bool", "as_string": "str", "as_tensor": "Tensor",
            "as_tensors": "Tensor[]", "as_ints": "int[]", "as_floats": "float[]", "as_bools": "bool[]",
@@ -50,11 +50,11 @@ def declare_missing(calls):
         library, name, overload = target.removeprefix("torch.ops.").split(".")
         schema = None if is_known(library, name, overload) else schema_of(name, overload, found)
         if schema:
-            declared.append(Library(library, "FRAGMENT"))
+            declared.append(registry.Library(library, "FRAGMENT"))
             declared[-1].define(schema)
             operator = getattr(getattr(getattr(torch.ops, library), name), overload)
             results[operator] = {}
-            register_fake(operator.name(), rule_of(operator))
+            registry.register_fake(operator.name(), rule_of(operator))
 
 
 # --- shapes, where PyTorch traces the program again
