@@ -123,9 +123,11 @@ ordered_json dtype_rows() {
   for (const Dtype dtype : kDtypes) {
     const DtypeInfo& about = info(dtype);
     rows.push_back({{"name", about.name},
+                    {"kind", kDtypeKinds[static_cast<size_t>(about.kind)]},
                     {"bytes", about.bytes},
                     {"precision", about.precision},
                     {"min_exponent", about.min_exponent},
+                    {"lowest", about.lowest},
                     {"max_finite", about.max_finite}});
   }
   return rows;

@@ -180,6 +180,125 @@ TEST(Dtype, KeepsSignsAndSpecialValues) {
   EXPECT_EQ(round_to(Dtype::i32, 0.3), 0.3);
 }
 
+// The number of a code of a quantized dtype, from the definition of the format.
+double quantized_by_definition(Dtype dtype, int code) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  if (dtype == Dtype::s8) return code < 128 ? code : code - 256;
+  if (dtype == Dtype::s4) return code < 8 ? code : code - 16;
+  if (dtype == Dtype::f8e8m0) return code == 255 ? nan : std::ldexp(1.0, code - 127);
+  const int sign_bit = dtype == Dtype::f4e2m1 ? 3 : 7, fraction_bits = precision(dtype) - 1;
+  const int bias = 1 - min_exponent(dtype);
+  const int exponent = (code & ((1 << sign_bit) - 1)) >> fraction_bits;
+  const int fraction = code & ((1 << fraction_bits) - 1);
+  const double sign = code >> sign_bit ? -1 : 1;
+  if (dtype == Dtype::f8e4m3 && exponent == 15 && fraction == 7) return nan;
+  if (dtype == Dtype::f8e5m2 && exponent == 31) return fraction ? nan : sign * kInfinity;
+  if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias - fraction_bits);
+  return sign * std::ldexp((1 << fraction_bits) + fraction, exponent - bias - fraction_bits);
+}
+
+int code_count(Dtype dtype) { return dtype == Dtype::f4e2m1 || dtype == Dtype::s4 ? 16 : 256; }
+
+// Its finite numbers, increasing, each once.
+std::vector<double> numbers_of(Dtype dtype) {
+  std::vector<double> numbers;
+  for (int code = 0; code < code_count(dtype); ++code) {
+    const double x = quantized_by_definition(dtype, code);
+    if (std::isfinite(x)) numbers.push_back(x == 0 ? 0 : x);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+TEST(Dtype, EveryCodeDecodesByDefinitionAndSurvivesARoundTrip) {
+  for (const Dtype dtype : kQuantizedDtypes) {
+    for (int code = 0; code < 256; ++code) {
+      const bool is_valid = code < code_count(dtype);
+      EXPECT_EQ(is_element(dtype, static_cast<uint8_t>(code)), is_valid);
+      if (!is_valid) continue;
+      const double want = quantized_by_definition(dtype, code);
+      const double got = static_cast<double>(decode_quantized(dtype, static_cast<uint8_t>(code)));
+      if (std::isnan(want)) {
+        EXPECT_TRUE(std::isnan(got)) << name(dtype) << " " << code;
+        continue;
+      }
+      EXPECT_EQ(std::bit_cast<uint64_t>(got), std::bit_cast<uint64_t>(want)) << name(dtype) << " " << code;
+      EXPECT_EQ(encode_quantized(dtype, want), code) << name(dtype) << " " << want;
+    }
+  }
+}
+
+TEST(Dtype, LimitsAreThoseOfTheCodes) {
+  for (const Dtype dtype : kQuantizedDtypes) {
+    const std::vector<double> numbers = numbers_of(dtype);
+    EXPECT_EQ(numbers.front(), info(dtype).lowest) << name(dtype);
+    EXPECT_EQ(numbers.back(), max_finite(dtype)) << name(dtype);
+  }
+}
+
+// Of x between the smallest and the largest number, by search. Among two at the same distance, the one whose
+// code is even; of f8e8m0 and of integers, these are the larger power of two and the even integer.
+double nearest_number(Dtype dtype, const std::vector<double>& numbers, double x, Rounding rounding) {
+  const auto above = std::lower_bound(numbers.begin(), numbers.end(), x);
+  if (*above == x || above == numbers.begin()) return *above;
+  const double hi = *above, lo = *(above - 1);
+  if (rounding == Rounding::up) return hi;
+  if (rounding == Rounding::down) return lo;
+  if (x - lo != hi - x) return x - lo < hi - x ? lo : hi;
+  if (dtype == Dtype::f8e8m0) return hi;
+  return encode_quantized(dtype, hi) % 2 == 0 ? hi : lo;
+}
+
+TEST(Dtype, QuantizedNumbersAreThoseFoundBySearchAtEveryTieAndBesideIt) {
+  for (const Dtype dtype : kQuantizedDtypes) {
+    const std::vector<double> numbers = numbers_of(dtype);
+    for (size_t i = 0; i + 1 < numbers.size(); ++i) {
+      const double lo = numbers[i], hi = numbers[i + 1], tie = lo + (hi - lo) / 2;
+      for (const double middle : {lo, tie, hi}) {
+        for (const double x :
+             {std::nextafter(middle, -kInfinity), middle, std::nextafter(middle, kInfinity)}) {
+          if (x < numbers.front() || x > numbers.back()) continue;
+          for (const Rounding rounding : {Rounding::nearest, Rounding::down, Rounding::up}) {
+            const double got = RoundTo{dtype, Overflow::special, rounding}(x);
+            ASSERT_EQ(got, nearest_number(dtype, numbers, x, rounding)) << name(dtype) << " " << x;
+          }
+        }
+      }
+    }
+  }
+}
+
+struct Beyond {
+  Dtype dtype;
+  double last, first;  // the largest number that is rounded to the largest finite one, and the next one
+  double special;      // what becomes of that
+};
+const Beyond kBeyond[] = {
+    {Dtype::f8e4m3, 464, std::nextafter(464, 500), std::numeric_limits<double>::quiet_NaN()},
+    {Dtype::f8e5m2, std::nextafter(61440, 0), 61440, kInfinity},
+    {Dtype::f8e8m0, std::nextafter(0x1.8p127, 0), 0x1.8p127, std::numeric_limits<double>::quiet_NaN()},
+    {Dtype::f4e2m1, 1e30, kInfinity, 6},
+    {Dtype::s8, 1e30, kInfinity, 127},
+    {Dtype::s4, 1e30, kInfinity, 7},
+};
+
+TEST(Dtype, BeyondTheLargestNumber) {
+  for (const Beyond& one : kBeyond) {
+    const double largest = max_finite(one.dtype);
+    EXPECT_EQ(round_to(one.dtype, one.last), largest) << name(one.dtype);
+    for (const double x : {one.first, kInfinity}) {
+      const double got = round_to(one.dtype, x);
+      EXPECT_TRUE(got == one.special || (std::isnan(got) && std::isnan(one.special))) << name(one.dtype);
+      EXPECT_EQ((RoundTo{one.dtype, Overflow::saturate}(x)), largest) << name(one.dtype);
+      if (one.dtype == Dtype::f8e8m0) continue;
+      EXPECT_EQ((RoundTo{one.dtype, Overflow::saturate}(-x)), info(one.dtype).lowest) << name(one.dtype);
+    }
+  }
+  EXPECT_TRUE(std::isnan(round_to(Dtype::f8e5m2, std::numeric_limits<double>::quiet_NaN())));
+  EXPECT_EQ(round_to(Dtype::f8e8m0, 0), 0x1p-127);
+}
+
 TEST(Dtype, RoundToOddKeepsWhatASecondRoundingNeeds) {
   for (uint64_t i = 0; i < 100000; ++i) {
     const PhiloxBlock draw = philox(9, 0, i);

@@ -119,6 +119,8 @@ Tensor fill_tensor(const F& fill, const TensorType& type, const Stream& stream) 
     case Dtype::boolean:
       elements(uint8_t{}, [](double x) { return static_cast<uint8_t>(x != 0); });
       break;
+    default:
+      elements(uint8_t{}, [dtype = type.dtype](double x) { return encode_quantized(dtype, x); });
   }
   return tensor;
 }
@@ -184,10 +186,9 @@ std::optional<Problem> check_file(const FileData& fill, const TensorType& type) 
   const auto size = static_cast<size_t>(element_count(type) * size_of(type.dtype));
   if (!fill.bytes.known() || fill.bytes.size != size)
     return expected("data of " + std::to_string(size) + " bytes, got " + std::to_string(fill.bytes.size));
-  const auto bytes = fill.bytes.span();
-  if (type.dtype == Dtype::boolean &&
-      !std::ranges::all_of(bytes, [](std::byte b) { return b <= std::byte{1}; }))
-    return expected("bytes 0 or 1 for each bool");
+  const auto is_valid = [&](std::byte b) { return is_element(type.dtype, static_cast<uint8_t>(b)); };
+  if (size_of(type.dtype) == 1 && !std::ranges::all_of(fill.bytes.span(), is_valid))
+    return expected("bytes 0 or 1 for each bool, and below 16 for each f4e2m1 and s4");
   return std::nullopt;
 }
 
@@ -198,10 +199,13 @@ std::optional<Problem> check_literal(const Literal& fill, const TensorType& type
                     std::to_string(fill.bits.size()));
   }
   for (size_t i = 0; i < fill.bits.size(); ++i) {
-    const bool bool_digit = fill.bits[i] == (i % 2 ? '1' : '0') || fill.bits[i] == '0';
     if (hex_digit(fill.bits[i]) < 0)
       return expected("lower-case hexadecimal digits, got '" + std::string(1, fill.bits[i]) + "'");
-    if (type.dtype == Dtype::boolean && !bool_digit) return expected("00 or 01 for each bool");
+    const bool is_byte = size_of(type.dtype) == 1 && i % 2 == 1;
+    const int byte = is_byte ? hex_digit(fill.bits[i - 1]) * 16 + hex_digit(fill.bits[i]) : 0;
+    if (is_byte && !is_element(type.dtype, static_cast<uint8_t>(byte)))
+      return expected(type.dtype == Dtype::boolean ? "00 or 01 for each bool"
+                                                   : "00 to 0f for each " + std::string(name(type.dtype)));
   }
   return std::nullopt;
 }
@@ -215,7 +219,7 @@ std::string_view name(const Fill& fill) {
 bool serves(const Fill& fill, Dtype dtype) {
   if (std::holds_alternative<Tokens>(fill)) return dtype == Dtype::i32;
   if (std::holds_alternative<Bernoulli>(fill)) return dtype == Dtype::boolean;
-  return is_fixed(fill) || is_float(dtype);
+  return is_fixed(fill) || is_rounded(dtype);
 }
 
 bool has_elements(const Fill& fill) {
@@ -235,7 +239,7 @@ std::optional<Problem> check_fill(const Fill& fill, const TensorType& type) {
   if (const auto* uniform = std::get_if<Uniform>(&fill); uniform && uniform->lo > uniform->hi) {
     return expected("lo at most hi, got " + number_text(uniform->lo) + " and " + number_text(uniform->hi));
   }
-  if (const auto* constant = std::get_if<Constant>(&fill); constant && !is_float(type.dtype)) {
+  if (const auto* constant = std::get_if<Constant>(&fill); constant && !is_rounded(type.dtype)) {
     const double hi = type.dtype == Dtype::boolean ? 1 : 1 << 24;
     if (!(constant->value >= 0 && constant->value <= hi && constant->value == std::floor(constant->value))) {
       return expected("a whole value between 0 and " + std::to_string(static_cast<int64_t>(hi)));
@@ -244,7 +248,7 @@ std::optional<Problem> check_fill(const Fill& fill, const TensorType& type) {
   if (const auto* one_hot = std::get_if<OneHot>(&fill)) {
     if (one_hot->index >= element_count(type))
       return expected("an index below " + std::to_string(element_count(type)));
-    if (!is_float(type.dtype) && one_hot->value != 1) return expected("value 1 for " + to_string(type));
+    if (!is_rounded(type.dtype) && one_hot->value != 1) return expected("value 1 for " + to_string(type));
   }
   return std::nullopt;
 }

@@ -14,6 +14,11 @@ Result<int> resolve_axis(int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+std::optional<Dtype> product_dtype(Dtype a, Dtype b) {
+  if (is_quantized_float(a) && is_quantized_float(b)) return Dtype::f32;
+  return is_float(a) && a == b ? std::optional(a) : std::nullopt;
+}
+
 Result<Types> same_float_type(TypeSpan inputs) {
   if (!is_float(inputs[0].dtype)) return expected("a float tensor, got " + to_string(inputs[0]));
   return one(inputs[0]);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -108,5 +109,7 @@ Result<int> resolve_axis(int64_t axis, int rank);
 Result<Types> same_float_type(TypeSpan inputs);        // unary: a float tensor, returned as it is
 Result<Types> broadcast_float_types(TypeSpan inputs);  // binary: equal float dtypes, broadcast shapes
 Result<Types> one(TensorType type);
+// Of the product of two operands: their dtype if it is one float dtype, and f32 of two quantized floats.
+std::optional<Dtype> product_dtype(Dtype a, Dtype b);
 
 }  // namespace fusesmith::graph

@@ -123,7 +123,7 @@ inline Result<Graph> graph_of(const OpSample& sample) {
   std::vector<ValueId> inputs;
   for (const TensorType& type : sample.inputs) {
     Fill fill = Constant{0};
-    if (is_float(type.dtype)) fill = Normal{};
+    if (is_rounded(type.dtype)) fill = Normal{};
     if (type.dtype == Dtype::i32 && distinct) fill = counting(type);
     inputs.push_back(b.input("x" + std::to_string(inputs.size()), type, fill));
   }

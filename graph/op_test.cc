@@ -138,6 +138,8 @@ TEST(Op, PrintsItsAttributes) {
 
 TEST(Op, SemanticNamesLeaveSizesOut) {
   EXPECT_EQ(semantic_name(Op{Softmax{1}}), "softmax");
+  EXPECT_EQ(semantic_name(Op{Cast{Dtype::bf16}}), "cast.bf16");
+  EXPECT_EQ(semantic_name(Op{Cast{Dtype::f8e4m3, Overflow::saturate}}), "cast.f8e4m3.saturate");
   EXPECT_EQ(semantic_name(Op{Gelu{Gelu::Form::tanh}}), "gelu.tanh");
   EXPECT_EQ(semantic_name(Op{Sdpa{Sdpa::ScaleOn::both, true, Sdpa::Mask::causal}}),
             "sdpa.both.upcast.causal.top_left");
@@ -186,7 +188,7 @@ const Inference kInferences[] = {
     {Matmul{true, true}, {"f16[3,2]", "f16[4,3]"}, "f16[2,4]"},
     {Matmul{},
      {"f16[2,3]", "bf16[3,4]"},
-     "expected two float tensors of one dtype, got f16[2,3] and bf16[3,4]"},
+     "expected two float tensors of one dtype, or two of quantized floats, got f16[2,3] and bf16[3,4]"},
     {Linear{}, {"f32[2,3,4]", "f32[5,4]", "f32[5]"}, "f32[2,3,5]"},
     {Linear{}, {"f32[2,3,4]", "f32[5,4]", "f32[4]"}, "expected a bias f32[5], got f32[4]"},
     {Add{}, {"f32[2,1]", "f32[3]"}, "f32[2,3]"},
@@ -209,7 +211,13 @@ const Inference kInferences[] = {
     {ReduceSum{{0}}, {"i32[2]"}, "expected a float tensor, got i32[2]"},
     {VarMean{{1}}, {"f32[2,3]"}, "f32[2]"},
     {Dropout{0.5}, {"f32[2]"}, "expected p between 0 and 0, got 0.5"},
-    {Cast{Dtype::i32}, {"f32[2]"}, "expected dtype f32, f16 or bf16, got i32"},
+    {Cast{Dtype::i32}, {"f32[2]"}, "expected a float or quantized dtype, got i32"},
+    {Cast{Dtype::s4}, {"f32[2]"}, "s4[2]"},
+    {Cast{Dtype::bf16, Overflow::saturate}, {"f32[2]"}, "expected overflow \"special\" and rounding"},
+    {Matmul{}, {"f8e4m3[2,3]", "f4e2m1[3,4]"}, "f32[2,4]"},
+    {Matmul{}, {"f8e4m3[2,3]", "s8[3,4]"}, "expected two float tensors of one dtype, or two of"},
+    {Linear{}, {"f8e5m2[2,3]", "f8e4m3[4,3]", "f32[4]"}, "f32[2,4]"},
+    {Add{}, {"f8e4m3[2]", "f8e4m3[2]"}, "expected two float tensors of one dtype"},
     {Cast{Dtype::bf16}, {"f32[2]"}, "bf16[2]"},
     {Reshape{{6}}, {"f32[2,3]"}, "f32[6]"},
     {Reshape{{5}}, {"f32[2,3]"}, "expected a shape of 6 elements, got [5]"},

@@ -38,8 +38,8 @@ ordered_json attribute_schema(const AttributeInfo& a) {
   else if (a.type == "choice")
     schema = {{"enum", a.values}};
   else if (a.type == "dtype") {
-    for (Dtype dtype : kDtypes) {  // cast's, the only such attribute, is of floats
-      if (is_float(dtype)) schema["enum"].push_back(name(dtype));
+    for (Dtype dtype : kDtypes) {  // cast's, the only such attribute
+      if (is_rounded(dtype)) schema["enum"].push_back(name(dtype));
     }
   } else if (a.lo.empty())
     schema = {{"anyOf", {{{"type", "number"}}, {{"enum", {"inf", "-inf"}}}}}};

@@ -30,6 +30,8 @@ void visit_elements(const Tensor& t, F f) {
       return f(t.as<int32_t>(), [](int32_t x) { return x; });
     case Dtype::boolean:
       return f(t.as<uint8_t>(), [](uint8_t x) { return x; });
+    default:
+      return f(t.as<uint8_t>(), [d = t.type.dtype](uint8_t x) { return decode_quantized(d, x); });
   }
 }
 
@@ -143,6 +145,8 @@ void Tensor::set(int64_t index, double x) {
     case Dtype::boolean:
       as<uint8_t>()[i] = x != 0;
       return;
+    default:
+      as<uint8_t>()[i] = encode_quantized(type.dtype, x);
   }
 }
 

@@ -55,7 +55,7 @@ struct Tensor {
       : type(std::move(t)), bytes(static_cast<size_t>(element_count(type) * size_of(type.dtype))) {}
 
   int64_t size() const { return static_cast<int64_t>(bytes.size()) / size_of(type.dtype); }
-  // T is float (f32), uint16_t (f16, bf16), int32_t (i32) or uint8_t (bool).
+  // T is float (f32), uint16_t (f16, bf16), int32_t (i32) or uint8_t (bool, quantized dtypes).
   template <class T>
   std::span<T> as() {
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};

@@ -102,7 +102,7 @@ bool edit(DraftCase& c, const Bypass& e) {
 
 // A recipe for every dtype, and, for indices, in range of every table.
 Fill simple_fill(Dtype dtype) {
-  if (is_float(dtype)) return Normal{};
+  if (is_rounded(dtype)) return Normal{};
   if (dtype == Dtype::boolean) return Bernoulli{};
   return Constant{0};
 }

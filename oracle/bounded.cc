@@ -48,13 +48,18 @@ double half_ulp(Dtype dtype, double v) {
 }
 
 double error_before_store(Dtype dtype, bool computed, double v, double e) {
-  if (!computed || !is_narrow(dtype) || !std::isfinite(v)) return e;
+  if (!computed || !is_below_f32(dtype) || !std::isfinite(v)) return e;
   return e + f32_rounding(v, e);
 }
 
 Interval stored_interval(Dtype dtype, bool computed, double v, double e) {
   const double wide = error_before_store(dtype, computed, v, e);
-  return {round_to(dtype, v - wide), round_to(dtype, v + wide)};
+  double lo = v - wide, hi = v + wide;
+  if (is_quantized(dtype) && std::isfinite(v)) {  // what is beyond the range, the reference of casts says
+    lo = std::fmax(lo, info(dtype).lowest);
+    hi = std::fmin(hi, max_finite(dtype));
+  }
+  return {round_to(dtype, lo), round_to(dtype, hi)};
 }
 
 namespace {
@@ -63,7 +68,7 @@ void pass_on_element(Dtype dtype, bool computed, bool rounded, double relative, 
                      double& e) {
   if (!std::isfinite(v) || std::isinf(e)) return;
   if (relative > 0 && !exact_at_any_scale(v, e)) e += relative * (std::fabs(v) + e) + absolute;
-  if (rounded && is_narrow(dtype)) {
+  if ((rounded && is_narrow(dtype)) || is_quantized(dtype)) {
     const Interval stored = stored_interval(dtype, computed, v, e);
     v = round_to(dtype, v);
     e = stored.lo == stored.hi ? 0 : std::fmax(stored.hi - v, v - stored.lo);
@@ -79,10 +84,10 @@ void pass_on_element(Dtype dtype, bool computed, bool rounded, double relative, 
 
 void pass_on(Bounded& value, bool computed, bool rounded, double relative, double absolute) {
   const Dtype dtype = value.type.dtype;
-  if (!is_float(dtype) || (!computed && relative == 0)) return;
+  if (!is_rounded(dtype) || (!computed && relative == 0)) return;
   value.e.resize(value.v.size());
   double *const v = value.v.data(), *const e = value.e.data();
-  const bool in_blocks = computed && relative == 0;
+  const bool in_blocks = computed && relative == 0 && is_float(dtype);
   for (size_t begin = 0; begin < value.v.size(); begin += kBoundedBlock) {
     const size_t end = std::min(begin + kBoundedBlock, value.v.size());
     if (in_blocks && end - begin == kBoundedBlock && pass_on_block(dtype, rounded, v + begin, e + begin))

@@ -55,7 +55,8 @@ struct Interval {
   double lo, hi;
 };
 
-// The error before storing to `dtype`. A computed 16-bit result is rounded to f32 first, which adds u (|v|
+// The error before storing to `dtype`. A computed 16-bit or quantized result is rounded to f32 first, which
+// adds u (|v|
 // + e) unless v is known exactly and is an f32.
 double error_before_store(Dtype dtype, bool computed, double v, double e);
 
@@ -66,9 +67,9 @@ Interval stored_interval(Dtype dtype, bool computed, double v, double e);
 // two.
 double half_ulp(Dtype dtype, double v);
 
-// Makes v and e of an inner value what the next op reads: rounded to the value's own dtype (`rounded`), or
-// kept in f32. Adds a further error of `relative` |v| + `absolute` (a rounding at another place, or the
-// slack of an algorithm).
+// Makes v and e of an inner value what the next op reads: rounded to the value's own dtype (`rounded`;
+// quantized values always are), or kept in f32. Adds a further error of `relative` |v| + `absolute` (a
+// rounding at another place, or the slack of an algorithm).
 void pass_on(Bounded& value, bool computed, bool rounded, double relative, double absolute = 0);
 
 // Widens e so that every value that `other` allows is allowed, too. `other` has the same type.

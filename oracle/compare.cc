@@ -62,7 +62,7 @@ class Comparer {
   void run() {
     const Bounded& b = *output_.bounded;
     stride_ = std::max<size_t>(1, b.v.size() / 2048);
-    if (is_float(dtype_)) {
+    if (is_rounded(dtype_)) {
       block_.dtype = dtype_;
       block_.computed = output_.computed;
       block_.signed_zeros = output_.copied;
@@ -155,7 +155,7 @@ class Comparer {
       if (result_.outside + result_.outside_special > 0 || share <= result_.worst_share) return;
     }
     const Interval lawful =
-        is_float(dtype_) ? stored_interval(dtype_, output_.computed, v, e) : Interval{v, v};
+        is_rounded(dtype_) ? stored_interval(dtype_, output_.computed, v, e) : Interval{v, v};
     const bool v_special = !std::isfinite(lawful.lo) &&
                            !std::isfinite(lawful.hi);  // an interval that only reaches infinity is ordinary
     if (!std::isfinite(got) || v_special) return special(i, got, v, e, lawful);

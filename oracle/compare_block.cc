@@ -37,8 +37,8 @@ bool look_at(CompareBlock& block, const double* got, const double* v, const doub
 }  // namespace
 
 bool CompareBlock::look(const double* got, const double* v, const double* e, double largest_share) {
-  return computed && is_narrow(dtype) ? look_at<true>(*this, got, v, e, largest_share)
-                                      : look_at<false>(*this, got, v, e, largest_share);
+  return computed && is_below_f32(dtype) ? look_at<true>(*this, got, v, e, largest_share)
+                                         : look_at<false>(*this, got, v, e, largest_share);
 }
 
 }  // namespace fusesmith::oracle

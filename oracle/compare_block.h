@@ -14,7 +14,7 @@ struct CompareBlock {
   static constexpr size_t kSize = 32;
 
   // What the elements have in common.
-  Dtype dtype = Dtype::f32;  // a float
+  Dtype dtype = Dtype::f32;  // a float or quantized dtype
   bool computed = false;     // as in error_before_store
   bool signed_zeros = false;
 

@@ -33,6 +33,17 @@ struct RowSums {
   bool operator==(const RowSums&) const = default;
 };
 
+// How a unit adds products of quantized factors, as tensor cores do with those of 8 bits: `group` of them, in
+// the order of k, and the accumulator are cut to multiples of 2^(E - fraction_bits), E being the largest
+// exponent among them, and added; the sum is cut to `out_bits` fraction bits. After each `promote_every`
+// products, the accumulator is added to a sum in f32, and starts again at 0; if that is 0, at the end alone.
+// The exponent of a product is the sum of its factors'; that of a subnormal factor is the smallest normal
+// one. `group` 0: products are added in f32, as others are.
+struct Accumulator {
+  int group = 0, fraction_bits = 0, out_bits = 0, promote_every = 0;
+  bool operator==(const Accumulator&) const = default;
+};
+
 // Worst relative errors of scalar functions, in units of u, and how variances are computed. Products and
 // sums accumulate in f32, in any order unless `sum_height` or `row_sums` says more. Every function in use
 // is exact at these points (glibc; CUDA, measured on an H100 over every f32): exp is 1 at 0, and 0 from
@@ -99,6 +110,7 @@ struct Arithmetic {
   // The largest number of roundings between a term of a product's sum and the result, including the term's
   // own. 0: the order is unknown.
   double sum_height = 0;
+  Accumulator accumulator = {};  // of products of quantized factors
   RowSums row_sums = {};
   // The error of one addition of a sum, in units of u: of partial sums that are stored in 16 bits, 2^16 for
   // bf16 and 2^13 for f16.

@@ -60,9 +60,11 @@ void load_floats(Dtype dtype, const std::byte* stored, std::span<float> values) 
       return convert(halves, values.size(), values.data(), [](uint16_t x) { return bf16_to_f32(x); });
     case Dtype::i32:
     case Dtype::boolean:
-      break;
+      return check(false, "load_floats: expected a float or quantized dtype");
+    default:
+      return convert(reinterpret_cast<const uint8_t*>(stored), values.size(), values.data(),
+                     [dtype](uint8_t code) { return decode_quantized(dtype, code); });
   }
-  check(false, "load_floats: expected a float dtype");
 }
 
 void store_floats(std::span<const float> values, Dtype dtype, std::byte* stored) {
@@ -77,9 +79,11 @@ void store_floats(std::span<const float> values, Dtype dtype, std::byte* stored)
       return convert(values.data(), values.size(), halves, [](float x) { return f32_to_bf16(x); });
     case Dtype::i32:
     case Dtype::boolean:
-      break;
+      return check(false, "store_floats: expected a float or quantized dtype");
+    default:
+      return convert(values.data(), values.size(), reinterpret_cast<uint8_t*>(stored),
+                     [dtype](float x) { return encode_quantized(dtype, static_cast<double>(x)); });
   }
-  check(false, "store_floats: expected a float dtype");
 }
 
 Floats::Floats(const Tensor& tensor) {

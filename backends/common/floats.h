@@ -9,12 +9,12 @@
 
 namespace fusesmith::backends {
 
-// Converts elements of a float dtype at `stored` exactly; and rounds values once to the dtype.
+// Converts elements of a float or quantized dtype at `stored` exactly; and rounds values once to the dtype.
 void load_floats(Dtype dtype, const std::byte* stored, std::span<float> values);
 void store_floats(std::span<const float> values, Dtype dtype, std::byte* stored);
 
-// The elements of a float tensor: borrowed if it stores f32, otherwise a converted copy. The tensor must
-// outlive it.
+// The elements of a float or quantized tensor: borrowed if it stores f32, otherwise a converted copy. The
+// tensor must outlive it.
 class Floats {
  public:
   explicit Floats(const Tensor& tensor);

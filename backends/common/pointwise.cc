@@ -49,11 +49,12 @@ void compute_pointwise(const Op& op, Inputs in, Outputs out, const KernelOptions
 
 void compute(const Cast& op, Inputs in, Outputs out, const KernelOptions& options) {
   const Tensor& x = *in[0];
-  const auto rounded = [dtype = op.dtype](float value) { return static_cast<float>(round_to(dtype, value)); };
+  const auto rounded = [to = op.rounds()](float value) { return static_cast<float>(to(value)); };
   if (is_float(x.type.dtype) && show_elements<1>(op, in, out[0], options, rounded)) return;
-  if (is_float(x.type.dtype)) return unary(op, in, out, {}, [](float value) { return value; });
+  if (is_rounded(x.type.dtype) && op.is_plain())
+    return unary(op, in, out, {}, [](float value) { return value; });
   // By way of f32, large integers would be rounded twice.
-  for (int64_t i = 0; i < x.size(); ++i) out[0].set(i, x.value(i));
+  for (int64_t i = 0; i < x.size(); ++i) out[0].set(i, op.rounds()(x.value(i)));
 }
 
 void compute_formula(const PointwiseFormula& formula, Inputs in, Tensor& out) {

@@ -20,4 +20,9 @@ inline void round_through(Dtype dtype, std::span<float> values) {
   }
 }
 
+inline void round_through(const RoundTo& to, std::span<float> values) {
+  if (to == RoundTo{to.dtype}) return round_through(to.dtype, values);
+  for (float& value : values) value = static_cast<float>(to(static_cast<double>(value)));
+}
+
 }  // namespace fusesmith::backends

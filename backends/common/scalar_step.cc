@@ -34,7 +34,7 @@ struct StepOf {
   ScalarStep operator()(const Sqrt&) const { return {ScalarOp::sqrt}; }
   ScalarStep operator()(const Rsqrt&) const { return {ScalarOp::rsqrt}; }
   ScalarStep operator()(const Softcap& op) const { return {ScalarOp::softcap, static_cast<float>(op.cap)}; }
-  ScalarStep operator()(const Cast& op) const { return {ScalarOp::round, 0, false, op.dtype}; }
+  ScalarStep operator()(const Cast& op) const { return {ScalarOp::round, 0, false, op.rounds()}; }
   ScalarStep operator()(const Where&) const { return {ScalarOp::where}; }
   ScalarStep operator()(const MaskedFill& op) const {
     return {ScalarOp::masked_fill, static_cast<float>(round_to(dtype, op.value)), op.inverted};

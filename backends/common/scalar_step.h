@@ -16,7 +16,7 @@ struct ScalarStep {
   ScalarOp op = ScalarOp::constant;
   float constant = 0;
   bool inverted = false;
-  Dtype rounding = Dtype::f32;
+  RoundTo rounding = {};
 };
 
 // What an op of class pointwise or select does to each element, whose value has `dtype` in the graph. A scale
@@ -45,8 +45,8 @@ template <class Use>
 void with_function(const ScalarStep& step, Use use) {
   const float constant = step.constant;
   const bool inverted = step.inverted;
-  const Dtype rounding = step.rounding;
-  const auto round_to = [](Dtype dtype, float x) { return static_cast<float>(graph::round_to(dtype, x)); };
+  const RoundTo rounding = step.rounding;
+  const auto round_to = [](const RoundTo& to, float x) { return static_cast<float>(to(x)); };
   switch (step.op) {
 #define FUSESMITH_SCALAR_OP(name, arity, expression)                                                        \
   case ScalarOp::name:                                                                                      \

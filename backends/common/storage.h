@@ -18,7 +18,7 @@ void with_storage(Dtype dtype, F f) {
       return f(std::type_identity<uint16_t>{});
     case Dtype::i32:
       return f(std::type_identity<int32_t>{});
-    case Dtype::boolean:
+    default:  // bool, and quantized dtypes
       return f(std::type_identity<uint8_t>{});
   }
 }

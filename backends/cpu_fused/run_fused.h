@@ -57,6 +57,9 @@ void run_fused(const Identity& identity, const RegionScope& scope, Tensor& out);
 void run_fused(const ViewCopy& copy, const RegionScope& scope, Tensor& out);
 void run_fused(const TriangleProduct& triangle, const RegionScope& scope, Tensor& out);
 void run_fused(const CacheUpdate& update, const RegionScope& scope, Tensor& out);
+void run_fused(const ScaledProduct& op, const RegionScope& scope, Tensor& out);
+void run_fused(const Quantize& op, const RegionScope& scope, Outputs outs);
+void run_fused(const DequantizedProduct& op, const RegionScope& scope, Tensor& out);
 
 SumOrder sum_order(const FusedGemm& gemm, OnCpu);
 SumOrder sum_order(const MergedProduct& merged, OnCpu);

@@ -26,6 +26,8 @@ DLDataType dl_type(Dtype dtype) {
       return {kDLInt, 32, 1};
     case Dtype::boolean:
       return {FUSESMITH_PLUGIN_BOOL, 8, 1};
+    default:  // quantized dtypes, for which Debian's DLPack has no words
+      break;
   }
   return {};
 }

@@ -44,6 +44,29 @@ std::string granted_text(const Arithmetic& arithmetic) {
   return text;
 }
 
+oracle::Accumulator parse_accumulator(const Json& json, const std::string& place) {
+  if (!json.is_object()) refuse(place, "expected an object");
+  oracle::Accumulator unit;
+  const std::pair<const char*, int oracle::Accumulator::*> members[] = {
+      {"group", &oracle::Accumulator::group},
+      {"fraction_bits", &oracle::Accumulator::fraction_bits},
+      {"out_bits", &oracle::Accumulator::out_bits},
+      {"promote_every", &oracle::Accumulator::promote_every}};
+  for (const auto& item : json.items()) {
+    const std::string& key = item.key();
+    const Json& value = item.value();
+    const auto known = std::ranges::find_if(members, [&](const auto& member) { return key == member.first; });
+    if (known == std::end(members)) refuse(place, "unknown key \"" + key + "\"");
+    if (!value.is_number_integer() || !(value >= 0) || !(value <= 1 << 20))
+      refuse(place + "." + key, "expected a whole number between 0 and 2^20");
+    unit.*known->second = value.get<int>();
+  }
+  if (unit.group > 0 &&
+      (unit.fraction_bits < 1 || unit.fraction_bits > 64 || unit.out_bits < 1 || unit.out_bits > 64))
+    refuse(place, "expected fraction_bits and out_bits between 1 and 64");
+  return unit;
+}
+
 // What `json` says, in place of what `arithmetic` has.
 Arithmetic parse_arithmetic(const Json& json, const std::string& place, Arithmetic arithmetic = {}) {
   if (!json.is_object()) refuse(place, "expected an object");
@@ -62,6 +85,8 @@ Arithmetic parse_arithmetic(const Json& json, const std::string& place, Arithmet
       if (form == oracle::variance_forms().end())
         refuse(place + ".variance", "expected two_pass, welford, two_pass_or_welford or moments");
       arithmetic.variance = form->second;
+    } else if (key == "accumulator") {
+      arithmetic.accumulator = parse_accumulator(value, place + ".accumulator");
     } else {
       refuse(place, "unknown key \"" + key + "\"");
     }

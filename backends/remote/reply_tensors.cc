@@ -29,9 +29,11 @@ Result<std::map<std::string, Tensor>> reply_tensors(const Json& header, std::spa
       return Problem{"the payload ends within '" + name + "' (" + to_string(*type) + ")"};
     Tensor tensor(*type);
     std::copy_n(payload.begin(), tensor.bytes.size(), tensor.bytes.begin());
-    const auto is_bool = [](std::byte b) { return std::to_integer<int>(b) <= 1; };
-    if (type->dtype == Dtype::boolean && !std::all_of(tensor.bytes.begin(), tensor.bytes.end(), is_bool))
-      return Problem{"'" + name + "' holds a bool other than 0 and 1"};
+    const auto is_valid = [&](std::byte b) { return is_element(type->dtype, std::to_integer<uint8_t>(b)); };
+    if (size_of(type->dtype) == 1 && !std::all_of(tensor.bytes.begin(), tensor.bytes.end(), is_valid)) {
+      const bool is_bool = type->dtype == Dtype::boolean;
+      return Problem{"'" + name + "' holds " + (is_bool ? "a bool other than 0 and 1" : "a byte above 15")};
+    }
     payload = payload.subspan(tensor.bytes.size());
     if (!tensors.emplace(name, std::move(tensor)).second) return Problem{"'" + name + "' was sent twice"};
   }

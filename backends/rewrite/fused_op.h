@@ -207,9 +207,40 @@ struct CacheUpdate {
   bool old_value_lost = false;
 };
 
-using FusedOp =
-    std::variant<SingleNode, FusedGemm, MergedProduct, MultiplyReduce, FusedAttention, WelfordNorm,
-                 LogSoftmax, AddNorm, Gate, PointwiseChain, Identity, ViewCopy, TriangleProduct, CacheUpdate>;
+// The sum over blocks of (a b^T) times one or two scales, in f32. a [blocks, rows, depth] and b [blocks,
+// columns, depth] are quantized.
+struct ScaledProduct {
+  struct Factor {  // element (block, row, column) is at block * block_stride + ...; 0 where it is the same
+    ValueId value = -1;
+    int64_t block = 0, row = 0, column = 0;
+  };
+  ValueId a = -1, b = -1;
+  int64_t blocks = 1, rows = 1, columns = 1, depth = 1;
+  std::vector<Factor> factors;
+  bool factors_first = false;  // the product is scaled by the product of both factors
+};
+
+// For each of `groups` runs of `size` elements of x, in f32: the scale, max(largest |x|, least) / `largest`,
+// rounded to a power of two if `power` says how; and the codes, x / scale rounded as `to` says. Outputs: the
+// scales, if other nodes read them, then the codes.
+struct Quantize {
+  ValueId x = -1, least = -1;
+  int64_t groups = 1, size = 1;
+  double largest = 1;
+  std::optional<RoundTo> power;
+  RoundTo to;
+};
+
+// x [rows, depth] w^T, w [columns, depth] being codes times the scale of their group, in f32.
+struct DequantizedProduct {
+  ValueId x = -1, codes = -1;  // codes [columns, groups, depth / groups]
+  ValueId scale = -1;          // [columns, groups]
+  int64_t rows = 1, columns = 1, groups = 1, depth = 1;
+};
+
+using FusedOp = std::variant<SingleNode, FusedGemm, MergedProduct, MultiplyReduce, FusedAttention,
+                             WelfordNorm, LogSoftmax, AddNorm, Gate, PointwiseChain, Identity, ViewCopy,
+                             TriangleProduct, CacheUpdate, ScaledProduct, Quantize, DequantizedProduct>;
 
 // The product of the axes' sizes.
 inline int64_t extent(const std::vector<ProductAxis>& axes) {

@@ -30,7 +30,7 @@ std::optional<Factors> factors(const MatchContext& context, const Node& product,
   const auto producer = [&](ValueId v) { return context.graph().producer(v); };
   auto n = producer(product.inputs[side]);
   Factors found;
-  if (n && context.op_as<Cast>(*n)) {
+  if (n && context.op_as<Cast>(*n) && context.op_as<Cast>(*n)->is_plain()) {
     found.cast = n;
     n = producer(context.node(*n).inputs[0]);
   }

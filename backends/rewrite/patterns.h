@@ -12,6 +12,9 @@ namespace fusesmith::backends {
   X(cache_update_in_place) \
   X(sdpa) \
   X(triangle_multiplication) \
+  X(quantize) /* its division and cast before they become a chain */ \
+  X(scaled_product) \
+  X(dequantized_product) /* before gemm_bias_act takes the product */ \
   X(add_norm) /* takes a residual sum before it becomes an epilogue */ \
   X(gate) /* and an activation likewise */ \
   X(gemm_bias_act) \

@@ -22,6 +22,24 @@ Library library_of(const std::string& libraries) {
   return {"import numpy as np\n", "np.array", "np."};
 }
 
+// A quantized dtype in PyTorch, jax.numpy and ml_dtypes, as far as they have it.
+std::string_view quantized_name(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f8e4m3:
+      return "float8_e4m3fn";
+    case Dtype::f8e5m2:
+      return "float8_e5m2";
+    case Dtype::f8e8m0:
+      return "float8_e8m0fnu";
+    case Dtype::f4e2m1:
+      return "float4_e2m1fn";
+    case Dtype::s8:
+      return "int8";
+    default:
+      return "int4";
+  }
+}
+
 std::string dtype_text(const Library& library, Dtype dtype) {
   switch (dtype) {
     case Dtype::f32:
@@ -34,8 +52,10 @@ std::string dtype_text(const Library& library, Dtype dtype) {
       return library.dtype_prefix + "int32";
     case Dtype::boolean:
       return library.dtype_prefix + (library.dtype_prefix == "torch." ? "bool" : "bool_");
+    default:
+      return (library.dtype_prefix == "np." ? "ml_dtypes." : library.dtype_prefix) +
+             std::string(quantized_name(dtype));
   }
-  return "";
 }
 
 bool is_identifier(std::string_view text) {

@@ -71,7 +71,7 @@ void NpzWriter::add(const std::string& key, const Tensor& tensor) {
       return add_array(key, "<i4", tensor.type.shape, bytes_of(tensor));
     case Dtype::boolean:
       return add_array(key, "|b1", tensor.type.shape, bytes_of(tensor));
-    case Dtype::bf16:
+    default:  // bf16 and quantized dtypes, which NumPy lacks
       return add_bits(key, tensor);
   }
 }

@@ -22,7 +22,7 @@ class NpzExport {
     const std::string key = prefix + names_.of(value);
     npz_.add(key, tensor);
     describe(key, value, role);
-    if (tensor.type.dtype != Dtype::bf16) return;
+    if (tensor.type.dtype != Dtype::bf16 && !is_quantized(tensor.type.dtype)) return;
     Tensor copy({Dtype::f32, tensor.type.shape});
     for (int64_t i = 0; i < tensor.size(); ++i) copy.set(i, tensor.value(i));
     npz_.add(key + ".f32", copy);

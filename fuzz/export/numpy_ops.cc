@@ -33,6 +33,18 @@ const Definition kDefinitions[] = {
     y = np.rint(x / unit) * unit
     return np.where(np.abs(y) >= 2.0**128, np.copysign(inf, x), y)
 )"},
+    {"cast_to", R"(def cast_to(x, precision, min_exponent, lowest, largest, beyond, rounding):
+    """x rounded to a quantized dtype; what is beyond its range becomes `beyond`, or saturates where that is None."""
+    x = np.asarray(x, np.float64)
+    _, exponent = np.frexp(x)
+    unit = np.ldexp(1.0, np.maximum(exponent - 1, min_exponent) - precision + 1)
+    y = np.copysign({"nearest": np.rint, "down": np.floor, "up": np.ceil}[rounding](x / unit) * unit, x)
+    y = np.where(np.isinf(x), x, y)
+    clamped = np.clip(y, lowest, largest)
+    if lowest > 0 or beyond is None:  # f8e8m0 has no smaller numbers
+        y = np.where(y < lowest, lowest, y)
+    return np.where(np.isnan(y) | (y == clamped), y, clamped if beyond is None else np.copysign(beyond, y))
+)"},
     {"einsum", R"(def einsum(a, b, equation):
     return np.einsum(equation, a, b)
 )"},

@@ -16,9 +16,36 @@ constexpr std::string_view kNumpyUsage =
     "Run it with Python 3 and NumPy; nothing else is needed. Every op is computed in f64 from its\n"
     "# stored inputs, without rounding in between, and its result is rounded once to its dtype.";
 
+// Of graphs with quantized values.
+constexpr std::string_view kCodes = R"(def from_codes(dtype, codes):
+    """The numbers of a quantized dtype with these codes, as f64."""
+    codes = codes.astype(np.int64)
+    if dtype in ("s8", "s4"):
+        sign = {"s8": 128, "s4": 8}[dtype]
+        return ((codes ^ sign) - sign).astype(np.float64)
+    if dtype == "f8e8m0":
+        return np.where(codes == 255, nan, np.ldexp(1.0, codes - 127))
+    precision, min_exponent, sign = {"f8e4m3": (4, -6, 128), "f8e5m2": (3, -14, 128), "f4e2m1": (2, 0, 8)}[dtype]
+    magnitude, binade = codes % sign, 2 ** (precision - 1)
+    exponent = np.maximum(magnitude // binade, 1) - 1 + min_exponent
+    significand = magnitude % binade + np.where(magnitude < binade, 0, binade)
+    value = np.ldexp(significand.astype(np.float64), exponent - precision + 1)
+    if dtype == "f8e4m3":
+        value = np.where(magnitude == 127, nan, value)
+    if dtype == "f8e5m2":
+        value = np.where(magnitude == 124, inf, np.where(magnitude > 124, nan, value))
+    return np.where(codes >= sign, -value, value)
+
+
+)";
+
 constexpr std::string_view kDataFunctions = R"(def from_bits(dtype, bits):
     """The elements with these bit patterns: floats as f64, i32 as int64."""
-    if dtype == "bool":
+)";
+constexpr std::string_view kFromCodes = R"(    if dtype[0] == "s" or dtype[:2] in ("f8", "f4"):
+        return from_codes(dtype, bits)
+)";
+constexpr std::string_view kFromBits = R"(    if dtype == "bool":
         return bits != 0
     if dtype == "i32":
         return bits.astype(np.uint32).view(np.int32).astype(np.int64)
@@ -58,14 +85,36 @@ def check(results):
 )";
 
 // Names that the script uses for other things than values, beside the functions of ops.
-constexpr std::string_view kTaken[] = {
-    "np",   "math", "os",  "sys",  "inf",   "nan",     "DATA", "ELEMENTS",   "tensor", "from_bits", "compute",
-    "show", "f32",  "f16", "bf16", "check", "results", "step", "normalized", "main",   "is_lawful"};
+constexpr std::string_view kTaken[] = {"np",         "math",     "os",        "sys",        "inf",     "nan",
+                                       "DATA",       "ELEMENTS", "tensor",    "from_bits",  "compute", "show",
+                                       "f32",        "f16",      "bf16",      "check",      "results", "step",
+                                       "normalized", "main",     "is_lawful", "from_codes", "cast_to"};
 
 std::vector<std::string_view> taken_names() {
   std::vector<std::string_view> names = taken_in_script(kTaken);
   for_each_op([&]<class T>(std::type_identity<T>) { names.push_back(T::info.name); });
   return names;
+}
+
+std::string data_functions(const Graph& graph) {
+  bool has_codes = false;
+  for (ValueId value = 0; value < graph.value_count(); ++value)
+    has_codes = has_codes || is_quantized(graph.type(value).dtype);
+  return std::string(has_codes ? kCodes : "") + std::string(kDataFunctions) +
+         std::string(has_codes ? kFromCodes : "") + std::string(kFromBits);
+}
+
+// The arguments of cast_to after x.
+std::string cast_arguments(const Cast& op) {
+  const DtypeInfo& about = info(op.dtype);
+  const bool has_nan = op.dtype == Dtype::f8e4m3 || op.dtype == Dtype::f8e8m0;
+  const bool saturates = op.overflow == Overflow::saturate || !(has_nan || about.has_infinity);
+  return comma_separated({std::to_string(about.precision), std::to_string(about.min_exponent),
+                          number_text(about.lowest), number_text(about.max_finite),
+                          saturates ? "None"
+                          : has_nan ? "nan"
+                                    : "inf",
+                          python_quoted(kRoundings[static_cast<size_t>(op.rounding)])});
 }
 
 bool rounds(const Op& op, Dtype dtype) {
@@ -118,7 +167,10 @@ class NumpyWriter {
                 const TensorType& type, const std::string& types, bool may_round = true) {
     const std::string round(name(type.dtype));
     std::string value = call_text(op, operands, Attributes::all);
-    if (std::holds_alternative<Cast>(op)) {
+    if (const auto* cast = std::get_if<Cast>(&op); cast && is_quantized(cast->dtype)) {
+      functions_.insert("cast_to");
+      value = "cast_to(" + operands[0] + ", " + cast_arguments(*cast) + ")";
+    } else if (cast) {
       value = operands[0];
     } else {
       functions_.insert(std::string(name(op)));
@@ -218,7 +270,7 @@ Result<Exported> export_numpy(const ExportSource& source) {
       (data->npz.empty() ? "" : "import os\n") + (source.results ? "import sys\n" : "") +
       "\nimport numpy as np\nfrom numpy import inf, nan\n\n"
       "np.seterr(all=\"ignore\")  # NaN, infinities and overflow are results like any other\n\n\n" +
-      std::string(kDataFunctions) + "\n\n" + numpy_definitions(writer.functions()) + "\n\ndef compute(" +
+      data_functions(graph) + "\n\n" + numpy_definitions(writer.functions()) + "\n\ndef compute(" +
       comma_separated(parameters) + "):\n" + writer.text() + writer.returned_text(returned) + "\n\n" +
       std::string(source.results ? kCheck : kShow) + "\n\n" +
       (source.results ? elements_text(graph, shown) : "") + data->lines + "\n" +

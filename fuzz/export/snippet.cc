@@ -85,10 +85,11 @@ std::string_view numpy_dtype(Dtype dtype) {
       return "np.int32";
     case Dtype::boolean:
       return "np.bool_";
-    case Dtype::bf16:
-      break;
+    case Dtype::s8:
+      return "np.int8";
+    default:
+      return "";
   }
-  return "";
 }
 
 // What a script of the workers says of the request as this text; empty if nothing.

@@ -23,6 +23,26 @@ constexpr TorchHelper kHelpers[] = {
     """An explicit cast, except in the reference in f64, which rounds nothing."""
     return x if x.dtype == torch.float64 else x.to(dtype)
 )"},
+    {"cast_to", R"(def cast_to(x, dtype, overflow, rounding):
+    """x rounded to a quantized dtype. PyTorch has no f4e2m1 and s4: these are f8e4m3 and int8 with the same numbers."""
+    precision, least, lowest, largest, target = {
+        "f8e4m3": (4, -6, -448, 448, torch.float8_e4m3fn),
+        "f8e5m2": (3, -14, -57344, 57344, torch.float8_e5m2),
+        "f8e8m0": (1, -127, 2.0**-127, 2.0**127, torch.float8_e8m0fnu),
+        "f4e2m1": (2, 0, -6, 6, torch.float8_e4m3fn),
+        "s8": (8, 7, -128, 127, torch.int8),
+        "s4": (4, 3, -8, 7, torch.int8),
+    }[dtype]
+    is_reference, x = x.dtype == torch.float64, x.double()
+    if overflow == "special" and dtype in ("f8e4m3", "f8e5m2", "f8e8m0"):
+        lowest, largest = (lowest if dtype == "f8e8m0" else -inf), inf
+    exponent = torch.frexp(x)[1].double().sub(1).clamp(min=least) - precision + 1
+    unit = torch.exp2(exponent)
+    whole = {"nearest": torch.round, "down": torch.floor, "up": torch.ceil}[rounding](x / unit)
+    y = torch.where(torch.isfinite(x), torch.copysign(whole * unit, x), x)
+    y = y.clamp(lowest, largest)
+    return y if is_reference else y.float().to(target)
+)"},
     {"softcap", R"(def softcap(x, cap):
     return (cap * torch.tanh(widened(x) / cap)).to(x.dtype)
 )"},
@@ -127,6 +147,12 @@ std::string code(const VarMean& op, In in, Helpers&) {
 }
 std::string code(const Dropout&, In in, Helpers&) { return call("F.dropout", {in[0], "p=0.0"}); }
 std::string code(const Cast& op, In in, Helpers& helpers) {
+  if (is_quantized(op.dtype)) {
+    helpers.insert("cast_to");
+    return call("cast_to", {in[0], python_quoted(name(op.dtype)),
+                            python_quoted(kOverflows[static_cast<size_t>(op.overflow)]),
+                            python_quoted(kRoundings[static_cast<size_t>(op.rounding)])});
+  }
   helpers.insert("cast");
   return call("cast", {in[0], std::string(torch_dtype(op.dtype))});
 }
@@ -238,9 +264,20 @@ std::string_view torch_dtype(Dtype dtype) {
     case Dtype::i32:
       return "torch.int32";
     case Dtype::boolean:
-      break;
+      return "torch.bool";
+    case Dtype::f8e4m3:
+      return "torch.float8_e4m3fn";
+    case Dtype::f8e5m2:
+      return "torch.float8_e5m2";
+    case Dtype::f8e8m0:
+      return "torch.float8_e8m0fnu";
+    case Dtype::f4e2m1:  // which PyTorch has no conversions to, nor to s4: a dtype with the same numbers
+      return "torch.float8_e4m3fn";
+    case Dtype::s8:
+    case Dtype::s4:
+      return "torch.int8";
   }
-  return "torch.bool";
+  return "";
 }
 
 bool has_torch_code(const Op& op) {
@@ -249,13 +286,24 @@ bool has_torch_code(const Op& op) {
   return !is_defined(op) || std::visit([]<class T>(const T&) { return !spelling_of<T>().torch.empty(); }, op);
 }
 
+// The factors of a product of codes are read as f32.
+static TorchOperands with_factors(const Op& op, TorchOperands operands, Helpers& helpers) {
+  if (info(op).op_class != OpClass::product) return operands;
+  for (size_t i = 0; i < operands.names.size(); ++i) {
+    if (!is_quantized(operands.types[i].dtype)) continue;
+    helpers.insert("widened");
+    operands.names[i] = call("widened", {operands.names[i]});
+  }
+  return operands;
+}
+
 std::string torch_code(const Op& op, const TorchOperands& operands, std::set<std::string_view>& helpers) {
   return std::visit(
       [&]<class T>(const T& x) -> std::string {
         if constexpr (DefinedOp<T> && spelling_of<T>().torch.empty())
           return check(false, "torch_code: an op that a formula defines"), "";
         else
-          return code(x, operands, helpers);
+          return code(x, with_factors(op, operands, helpers), helpers);
       },
       op);
 }

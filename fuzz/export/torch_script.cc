@@ -36,8 +36,17 @@ def from_bits(dtype, bits):
         "bf16": (torch.int16, torch.bfloat16),
         "i32": (torch.int32, torch.int32),
         "bool": (torch.uint8, torch.bool),
-    }[dtype]
+        "f8e4m3": (torch.uint8, torch.float8_e4m3fn),
+        "f8e5m2": (torch.uint8, torch.float8_e5m2),
+        "f8e8m0": (torch.uint8, torch.float8_e8m0fnu),
+        "s8": (torch.uint8, torch.int8),
+    }.get(dtype, (torch.int16, None))
     bits = torch.as_tensor(bits.astype("int64") if hasattr(bits, "astype") else bits)
+    if dtype == "s4":  # as int8
+        return ((bits ^ 8) - 8).to(torch.int8).to(DEVICE)
+    if dtype == "f4e2m1":  # as f8e4m3, which has the same numbers
+        numbers = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6]).to(torch.float8_e4m3fn).view(torch.uint8)
+        return (numbers[(bits & 7).long()] | ((bits & 8) << 4).to(torch.uint8)).view(torch.float8_e4m3fn).to(DEVICE)
     sign = 1 << (8 * integer.itemsize - 1)
     if integer.is_signed:
         bits = torch.where(bits >= sign, bits - 2 * sign, bits)
@@ -197,6 +206,16 @@ constexpr std::string_view kTaken[] = {"torch",
                                        "sources",
                                        "states"};
 
+// Comparisons of PyTorch have no kernels for floats of 8 bits.
+constexpr std::string_view kWidened =
+    "[x.float() if x.is_floating_point() and x.itemsize == 1 else x for x in outputs]";
+
+bool has_8_bit_floats(const Graph& graph, std::span<const ValueId> values) {
+  return std::ranges::any_of(values, [&](ValueId value) {
+    return is_quantized(graph.type(value).dtype) && !is_quantized_integer(graph.type(value).dtype);
+  });
+}
+
 // The function `run`, which returns the results of all steps.
 std::string run_text(const Case& test_case, const ScriptSources& sources, std::span<const ValueId> returned) {
   const Graph& graph = test_case.graph;
@@ -218,7 +237,8 @@ std::string run_text(const Case& test_case, const ScriptSources& sources, std::s
   if (!states.empty()) text += "    states = (" + comma_separated(states) + ",)\n";
   text += "    for step in range(STEPS):\n        sources = [" + both +
           "]\n        outputs = function(*([as_f64(x) for x in sources] if f64 else sources))\n"
-          "        results += outputs\n";
+          "        results += " +
+          (has_8_bit_floats(graph, returned) ? std::string(kWidened) : "outputs") + "\n";
   if (!states.empty()) text += "        states = (" + next + ")\n";
   return text + "    return results\n\n\n";
 }

@@ -34,7 +34,10 @@ Found on_grid(const F&) {
 }  // namespace
 
 bool holds(Dtype dtype, const Grid& grid) {
-  if (!is_float(dtype) || grid.largest == 0) return true;
+  if (!is_rounded(dtype)) return true;
+  if (dtype == Dtype::f8e8m0) return grid_rules::is_power_of_two(grid.largest) && grid.constant;
+  if (grid.largest == 0) return true;
+  if (is_quantized_integer(dtype)) return grid.step >= 0 && grid.largest <= max_finite(dtype);
   const double numbers = std::ldexp(1.0, precision(dtype) + grid.step);
   return grid.step >= min_exponent(dtype) && grid.largest <= std::min(numbers, max_finite(dtype));
 }

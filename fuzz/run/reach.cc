@@ -48,7 +48,7 @@ bool is_tame(const Traced& x, size_t i) {
 }
 
 bool has_wild_elements(const Traced& x) {
-  if (!is_float(x.type().dtype)) return false;
+  if (!is_rounded(x.type().dtype)) return false;
   const double most = moderate(x.type().dtype);
   for (size_t i = 0; i < x.reached.size(); ++i) {
     const auto at = static_cast<int64_t>(i);
@@ -183,14 +183,14 @@ std::vector<Marks> by_axes(const Op& op, const Operands& operands, TypeSpan outp
   return reached;
 }
 
-// Elements move as the numbers that they are: the same op moves their marks. What is no float decides which
+// Elements move as the numbers that they are: the same op moves their marks. What is no number decides which
 // elements are moved, and stays.
 std::vector<Marks> moved(Op op, const Operands& operands, Marks Traced::*mark) {
   if (auto* fill = std::get_if<MaskedFill>(&op)) fill->value = 0;
   std::vector<Tensor> numbers;
   for (const Traced* operand : operands) {
     const TensorType& type = operand->type();
-    numbers.push_back(is_float(type.dtype) ? as_tensor(operand->*mark, type.shape) : *operand->before);
+    numbers.push_back(is_rounded(type.dtype) ? as_tensor(operand->*mark, type.shape) : *operand->before);
   }
   std::vector<Marks> found;
   for (const Tensor& result : computed(op, numbers)) found.push_back(as_marks(result));
@@ -199,7 +199,7 @@ std::vector<Marks> moved(Op op, const Operands& operands, Marks Traced::*mark) {
 
 bool any_decision_reached(const Operands& operands) {
   return std::any_of(operands.begin(), operands.end(),
-                     [](const Traced* x) { return !is_float(x->type().dtype) && x->any(); });
+                     [](const Traced* x) { return !is_rounded(x->type().dtype) && x->any(); });
 }
 
 bool has_exact_zero(const Traced& x) {
@@ -331,7 +331,7 @@ class Tracer {
     std::vector<Traced> results = both_runs(op, operands, outputs);
     const OpClass kind = info(op).op_class;
     const bool moves = kind == OpClass::movement || kind == OpClass::select;
-    const bool follows = moves && is_float(outputs[0].dtype) && !any_decision_reached(operands);
+    const bool follows = moves && is_rounded(outputs[0].dtype) && !any_decision_reached(operands);
     const std::vector<Marks> reached =
         follows ? moved(op, operands, &Traced::reached) : by_axes(op, operands, outputs);
     const std::vector<Marks> vague = follows ? moved(op, operands, &Traced::vague) : std::vector<Marks>{};

@@ -33,6 +33,13 @@ inline std::vector<OpCase> pointwise_cases() {
       {Cast{Dtype::bf16}, {f({3, 3})}},
       {Cast{Dtype::bf16}, {indices({9})}},
       {Cast{Dtype::f32}, {mask({9})}},
+      {Cast{Dtype::f8e4m3, Overflow::saturate}, {f({40, 9})}},
+      {Cast{Dtype::f8e5m2}, {f({40, 9})}},
+      {Cast{Dtype::f4e2m1}, {f({40, 9})}},
+      {Cast{Dtype::s8}, {f({9})}},
+      {Cast{Dtype::s4}, {indices({9})}},
+      {Cast{Dtype::f32}, {{Dtype::f8e5m2, {40, 9}}}},
+      {Cast{Dtype::bf16}, {{Dtype::s4, {7, 9}}}},
       {Where{}, {mask({4, 5}), f({4, 5}), f({4, 5})}},
       {Where{}, {mask({3, 1}), f({}), f({2, 1, 5})}},
       {MaskedFill{-std::numeric_limits<double>::infinity()}, {f({2, 4, 5}), mask({4, 1})}},
@@ -62,6 +69,10 @@ inline std::vector<ExactCase> exact_pointwise() {
           {Sqrt{}, {{{20}, OneHot{3, 2.25}}}},
           {Rsqrt{}, {{{20}, Constant{0.0625}}}},
           {Cast{Dtype::bf16}, {{{20}, Normal{}}}},
+          {Cast{Dtype::f8e4m3, Overflow::saturate}, {{{20}, Normal{0, 300}}}},
+          {Cast{Dtype::f4e2m1}, {{{20}, Normal{0, 3}}}},
+          {Cast{Dtype::s8}, {{{20}, Normal{0, 80}}}},
+          {Cast{Dtype::f8e8m0, Overflow::special, Rounding::up}, {{{20}, Uniform{0.01, 100}}}},
           {Where{}, {{{20}, Bernoulli{}, Dtype::boolean}, {{20}, Normal{}}, {{20}, Normal{}}}},
           {MaskedFill{-2.5}, {{{4, 5}, Normal{}}, {{5}, Bernoulli{}, Dtype::boolean}}}};
 }
@@ -101,7 +112,19 @@ inline std::vector<SpecialCase> special_selection(Dtype dtype) {
   const SpecialInput flags{{4}, {1, 0, 1, 0}, Dtype::boolean};
   return {{Where{}, {flags, row({1, nan, nan, -inf}), row({nan, tiny, 3, inf})}, {{1, tiny, nan, inf}}},
           {MaskedFill{-inf}, {row({nan, inf, 1, tiny}), flags}, {{-inf, inf, -inf, tiny}}},
-          unary(Cast{Dtype::bf16}, {nan, inf, -inf, max, tiny}, {nan, inf, -inf, max, tiny})};
+          unary(Cast{Dtype::bf16}, {nan, inf, -inf, max, tiny}, {nan, inf, -inf, max, tiny}),
+          unary(Cast{Dtype::f8e4m3}, {nan, inf, -inf, 464, -480, 0x1p-10, -0x1p-9},
+                {nan, nan, nan, 448, nan, 0, -0x1p-9}),
+          unary(Cast{Dtype::f8e4m3, Overflow::saturate}, {nan, inf, -inf, 464, -480},
+                {nan, 448, -448, 448, -448}),
+          unary(Cast{Dtype::f8e5m2}, {nan, inf, -inf, 57344, -61440}, {nan, inf, -inf, 57344, -inf}),
+          unary(Cast{Dtype::f8e5m2, Overflow::saturate}, {nan, inf, -61440}, {nan, 57344, -57344}),
+          unary(Cast{Dtype::f8e8m0}, {nan, inf, 1.5, 0.75, 1.25}, {nan, nan, 2, 1, 1}),
+          unary(Cast{Dtype::f8e8m0, Overflow::special, Rounding::up}, {1.25, 1, 0.625}, {2, 1, 1}),
+          unary(Cast{Dtype::f8e8m0, Overflow::special, Rounding::down}, {1.75, 1, 0.875}, {1, 1, 0.5}),
+          unary(Cast{Dtype::f4e2m1}, {inf, -inf, 5, 2.5, -0.25, 100}, {6, -6, 4, 2, 0, 6}),
+          unary(Cast{Dtype::s8}, {inf, -inf, 2.5, 3.5, -0.5, 300}, {127, -128, 2, 4, 0, 127}),
+          unary(Cast{Dtype::s4}, {inf, -inf, 2.5, -8.5, 7.5}, {7, -8, 2, -8, 7})};
 }
 
 inline Values zip(const Args& x, const Shape& shape, const std::function<double(double, double)>& f) {

@@ -7,8 +7,9 @@ namespace fusesmith::graph {
 
 struct Linear {
   static constexpr OpInfo info{"linear",
-                               "x W^T + bias, rounded once; bias is optional; an infinity times 0 is NaN.", 2,
-                               3, OpClass::product};
+                               "x W^T + bias, rounded once; bias is optional; f32 of quantized floats; an "
+                               "infinity times 0 is NaN.",
+                               2, 3, OpClass::product};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const Linear&) const = default;
 
@@ -30,20 +31,23 @@ struct Linear {
   }
 };
 
-// x [..., in], weight [out, in], bias [out], all of one float dtype -> [..., out].
+// x [..., in], weight [out, in], bias [out], all of one float dtype -> [..., out]. Quantized floats x and
+// weight give f32, and have a bias of f32.
 inline Result<Types> infer(const Linear&, TypeSpan inputs) {
   const TensorType& x = inputs[0];
   const TensorType& w = inputs[1];
-  if (!is_float(x.dtype) || x.rank() < 1) return expected("a float x of rank 1 or more, got " + to_string(x));
-  if (w.dtype != x.dtype || w.rank() != 2 || w.shape[1] != x.shape.back()) {
+  if (!(is_float(x.dtype) || is_quantized_float(x.dtype)) || x.rank() < 1)
+    return expected("a float or quantized float x of rank 1 or more, got " + to_string(x));
+  const auto dtype = product_dtype(x.dtype, w.dtype);
+  if (!dtype || w.rank() != 2 || w.shape[1] != x.shape.back()) {
     return expected("a weight [out, " + std::to_string(x.shape.back()) + "] of x's dtype, got " +
                     to_string(w));
   }
-  const TensorType bias{x.dtype, {w.shape[0]}};
+  const TensorType bias{*dtype, {w.shape[0]}};
   if (inputs.size() == 3 && inputs[2] != bias) {
     return expected("a bias " + to_string(bias) + ", got " + to_string(inputs[2]));
   }
-  TensorType y = x;
+  TensorType y{*dtype, x.shape};
   y.shape.back() = w.shape[0];
   return one(y);
 }

@@ -9,10 +9,11 @@ struct Matmul {
   bool transpose_a = false;
   bool transpose_b = false;
 
-  static constexpr OpInfo info{"matmul",
-                               "Matrix product over the last two axes; leading axes broadcast; either "
-                               "operand may be transposed; an infinity times 0 is NaN.",
-                               2, 2, OpClass::product};
+  static constexpr OpInfo info{
+      "matmul",
+      "Matrix product over the last two axes; leading axes broadcast; either "
+      "operand may be transposed; f32 of quantized floats; an infinity times 0 is NaN.",
+      2, 2, OpClass::product};
   static constexpr auto fields() {
     return std::tuple{Field{"transpose_a", &Matmul::transpose_a, Free{"read a as [k, m]"}},
                       Field{"transpose_b", &Matmul::transpose_b, Free{"read b as [n, k]"}}};
@@ -43,12 +44,13 @@ inline void Matmul::axis_relations(AxisRelations& axes) const {
   axes.fix(1, rank_b - (transpose_b ? 1 : 2));
 }
 
-// a [..., m, k], b [..., k, n] of one float dtype -> [..., m, n].
+// a [..., m, k], b [..., k, n] of one float dtype -> [..., m, n]. Quantized floats give f32.
 inline Result<Types> infer(const Matmul& op, TypeSpan inputs) {
   const TensorType& a = inputs[0];
   const TensorType& b = inputs[1];
   const std::string got = ", got " + to_string(a) + " and " + to_string(b);
-  if (!is_float(a.dtype) || a.dtype != b.dtype) return expected("two float tensors of one dtype" + got);
+  const auto dtype = product_dtype(a.dtype, b.dtype);
+  if (!dtype) return expected("two float tensors of one dtype, or two of quantized floats" + got);
   if (a.rank() < 2 || b.rank() < 2) return expected("operands of rank 2 or more" + got);
   const size_t ra = a.shape.size(), rb = b.shape.size();
   const int64_t m = a.shape[ra - (op.transpose_a ? 1 : 2)], ka = a.shape[ra - (op.transpose_a ? 2 : 1)];
@@ -59,7 +61,7 @@ inline Result<Types> infer(const Matmul& op, TypeSpan inputs) {
   if (!batch) return expected("leading axes that broadcast" + got);
   batch->push_back(m);
   batch->push_back(n);
-  return one({a.dtype, *batch});
+  return one({*dtype, *batch});
 }
 
 }  // namespace fusesmith::graph

@@ -41,7 +41,7 @@ std::vector<Fill> simpler(const Fill& fill, const TensorType& type) {
   fills.emplace_back(Constant{0});
   fills.emplace_back(Constant{1});
   fills.emplace_back(OneHot{});
-  if (is_float(type.dtype)) {
+  if (is_rounded(type.dtype)) {
     fills.emplace_back(Lattice{});
     fills.emplace_back(Hadamard{});
     fills.emplace_back(Normal{});

@@ -89,9 +89,40 @@ Bounded reference(const Scale& op, BoundedSpan in, const TensorType& out, const 
   return y;
 }
 
-Bounded reference(const Cast&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+namespace {
+
+// A quantized element, after the steps of its rounding that the storage of [v - e, v + e], rounded to
+// nearest, does not have: numbers beyond the range, and rounding up or down. e is infinite where both a
+// number and a special value are right, and where the op says that anything is.
+Element quantized(const RoundTo& to, Element x) {
+  const bool has_nan = to.dtype != Dtype::f4e2m1 && !is_quantized_integer(to.dtype);
+  if (std::isnan(x.v)) return has_nan ? x : Element{0, kInfinity};
+  if (std::isinf(x.e)) return {0, kInfinity};
+  if (to.dtype == Dtype::f8e8m0 && !(x.v - x.e > 0)) return {0, kInfinity};
+  const RoundTo ends{to.dtype, Overflow::saturate, to.rounding};
+  const double lo = ends(x.v - x.e), hi = ends(x.v + x.e);
+  const double special = to(x.v);
+  if (!(to(x.v - x.e) == lo && to(x.v + x.e) == hi)) {  // an end is beyond the range, and special
+    const bool all_special = !std::isfinite(to(x.v - x.e)) && !std::isfinite(to(x.v + x.e)) && lo == hi;
+    return all_special ? Element{special, 0} : Element{0, kInfinity};
+  }
+  if (to.rounding == Rounding::nearest && x.v >= info(to.dtype).lowest && x.v <= max_finite(to.dtype))
+    return x;
+  const double v = ends(x.v);
+  return {v, std::fmax(hi - v, v - lo)};
+}
+
+}  // namespace
+
+Bounded reference(const Cast& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
   Bounded y(*in[0]);
   y.type = out;
+  if (!is_quantized(out.dtype)) return y;
+  for (size_t i = 0; i < y.v.size(); ++i) {
+    const Element q = quantized(op.rounds(), {y.v[i], y.error(i)});
+    y.set(i, q.v, q.e);
+  }
+  y.either_infinity.clear();
   return y;
 }
 

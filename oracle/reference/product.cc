@@ -23,6 +23,7 @@
 #include <cmath>
 #include <optional>
 
+#include "oracle/reference/accumulator.h"
 #include "oracle/reference/product_row.h"
 #include "oracle/reference/sums.h"
 
@@ -163,6 +164,12 @@ void gather(const Bounded& x, const std::vector<int64_t>& rows, const std::vecto
   look_at(o, by_row, std::ldexp(1.0, min_exponent(x.type.dtype)));
 }
 
+// Products of quantized factors that an accumulator adds have the bound of accumulator.h, and the roundings
+// of the sums in f32 to which it is added.
+bool accumulates(const Bounded& a, const Arithmetic& arithmetic) {
+  return is_quantized(a.type.dtype) && arithmetic.accumulator.group > 0;
+}
+
 // A tf32 tensor core that adds slices of 4 products, aligned and truncated one bit below u of the largest,
 // has an error of 5 u of it for each slice (A100; with slices of 8 or more the error is below 1 u for each
 // term).
@@ -183,6 +190,14 @@ struct Factors {
   const ProductView& view;
   const Arithmetic& arithmetic;
 };
+
+// The number of terms that are added in f32.
+double added_in_f32(const Factors& p) {
+  const auto k = static_cast<double>(element_count(p.view.k.sizes));
+  if (!accumulates(p.a, p.arithmetic)) return k;
+  const int every = p.arithmetic.accumulator.promote_every;
+  return every > 0 ? std::ceil(k / every) : 1;
+}
 
 // For an infinite element: the sum of the magnitudes of its finite terms.
 double finite_magnitude(const Operand& a, const Operand& b, Eigen::Index i, Eigen::Index j) {
@@ -258,8 +273,7 @@ class Batch {
         bias_v_(out_n_.size(), -0.0),
         bias_e_(out_n_.size(), 0),
         bias_unit_(out_n_.size(), kAnyUnit),
-        error_(
-            sum_error(static_cast<double>(element_count(p.view.k.sizes)) + (p.bias ? 1 : 0), p.arithmetic)) {
+        error_(sum_error(added_in_f32(p) + (p.bias ? 1 : 0), p.arithmetic)) {
     y.e.resize(y.v.size());
     if (!p.bias) return;
     bias_v_ = p.bias->v;
@@ -275,6 +289,7 @@ class Batch {
     if (!p_.b.exact()) inputs_ += a.magnitude * b.e;
     for (Eigen::Index i = 0; i < v_.rows(); ++i) {
       if (!plain_row(a, b, i)) special_elements(a, b, i);
+      if (accumulates(p_.a, p_.arithmetic)) add_accumulator_errors(a, b, i);
       double* const v = y_.v.data() + out_base + out_m_[static_cast<size_t>(i)];
       double* const e = y_.e.data() + out_base + out_m_[static_cast<size_t>(i)];
       for (size_t j = 0; j < out_n_.size(); ++j) v[out_n_[j]] = value_[j], e[out_n_[j]] = e_[j];
@@ -297,6 +312,22 @@ class Batch {
                          a.lines.nonzero[static_cast<size_t>(i)],
                          p_.bias ? -1 : 1};
     return bound_row(row, error_, value_.data(), e_.data());
+  }
+
+  void add_accumulator_errors(const Operand& a, const Operand& b, Eigen::Index i) {
+    const auto error_at = [](const Matrix& e, Eigen::Index row, Eigen::Index column) {
+      return e.size() > 0 ? e(row, column) : 0;
+    };
+    for (Eigen::Index j = 0; j < v_.cols(); ++j) {
+      double& e = e_[static_cast<size_t>(j)];
+      if (!std::isfinite(value_[static_cast<size_t>(j)]) || std::isinf(e)) continue;
+      const auto term = [&](int64_t k) { return a.v(i, k) * b.v(k, j); };
+      const auto alignment = [&](int64_t k) {
+        return binade_of(a.magnitude(i, k) + error_at(a.e, i, k)) *
+               binade_of(b.magnitude(k, j) + error_at(b.e, k, j));
+      };
+      e += accumulator_error(p_.arithmetic.accumulator, a.v.cols(), term, alignment);
+    }
   }
 
   // The elements of a row that are not finite, or may overflow.

@@ -2,7 +2,9 @@
 
 from .errors import Error, did_you_mean, quoted
 from .program import binary, ops
-from .vocabulary import FLOATS
+from .vocabulary import FLOATS, QUANTIZED
+
+ROUNDED = FLOATS + QUANTIZED  # to which cast converts
 
 
 def is_integer(value):
@@ -26,7 +28,7 @@ KINDS = {
     "bool": ("True or False", lambda value: isinstance(value, bool)),
     "string": ("a string", lambda value: isinstance(value, str)),
     "dims": ("a list of integers", lambda value: isinstance(value, (list, tuple)) and all(map(is_size, value))),
-    "dtype": (f"one of {quoted(FLOATS)}", lambda value: value in FLOATS),
+    "dtype": (f"one of {quoted(ROUNDED)}", lambda value: value in ROUNDED),
 }
 
 

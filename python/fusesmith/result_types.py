@@ -2,6 +2,7 @@
 
 from .errors import Error
 from .ops import description
+from .vocabulary import QUANTIZED
 
 NORMS = ("softmax", "layer_norm", "rms_norm", "group_norm", "rope", "dropout", "roll", "flip", "index_copy", "cast")
 REDUCTIONS = ("reduce_sum", "reduce_mean", "reduce_max", "logsumexp", "var_mean")
@@ -71,6 +72,7 @@ def result_types(op, types, attributes):
     if op in REDUCTIONS:
         return [(dtype, reduced(shapes[0], attributes))] * (2 if op == "var_mean" else 1)
     if op in ("linear", "matmul", "einsum"):
+        dtype = "f32" if dtype in QUANTIZED else dtype
         return [(dtype, product(op, shapes, attributes))]
     if op == "sdpa":
         return [(dtype, [*shapes[0][:-1], shapes[2][-1]])]

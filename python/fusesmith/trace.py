@@ -186,6 +186,9 @@ def recorded(reference, names, types):
     except ImportError as error:
         raise Error(f"tracing a reference needs torch: {error}") from None
     dtypes = torch_dtypes(torch)
+    for name, text in zip(names, types, strict=True):
+        if Type(text).dtype not in dtypes:
+            raise Error(f"the reference cannot be traced with {name} {text}: it may have inputs of {', '.join(PLAIN)}")
     tensors = [torch.zeros(Type(text).dims, dtype=dtypes[Type(text).dtype]) for text in types]
     logging.disable(logging.ERROR)  # torch logs what it raises, too
     try:

@@ -10,7 +10,8 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "vocabulary.j
     _VOCABULARY = json.load(_file)
 
 DTYPES = {row["name"]: row for row in _VOCABULARY["dtypes"]}
-FLOATS = tuple(name for name, row in DTYPES.items() if row["precision"])
+FLOATS = tuple(name for name, row in DTYPES.items() if row["kind"] == "float")
+QUANTIZED = tuple(name for name, row in DTYPES.items() if row["kind"] == "quantized")
 # Less precise than f32, in which ops compute.
 NARROW = tuple(name for name in FLOATS if DTYPES[name]["precision"] < DTYPES["f32"]["precision"])
 

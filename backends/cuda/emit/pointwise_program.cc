@@ -21,7 +21,7 @@ int PointwiseBuilder::add_operand(const DeviceTensor& tensor) {
 int PointwiseBuilder::add_step(const Op& op, Dtype dtype, const std::vector<int>& arguments) {
   const int number = static_cast<int>(steps_.size()), operands = static_cast<int>(tensors_.size());
   const ScalarStep step = scalar_step(op, dtype, arguments.size());
-  ProgramStep added{step.op, storage_of(step.rounding), step.constant, step.inverted, 0, {}};
+  ProgramStep added{step.op, step.constant, storage_rounding(step.rounding), step.inverted, 0, {}};
   for (int argument : arguments) {
     check(argument < number && argument >= -operands, "add_step: an argument that is not there");
     added.arguments[added.argument_count++] = argument;
@@ -47,7 +47,8 @@ bool PointwiseBuilder::fits() const {
 }
 
 PointwiseProgram PointwiseBuilder::program(Dtype out) const {
-  check(fits() && !steps_.empty() && is_float(out), "pointwise program: too long, empty, or not to a float");
+  check(fits() && !steps_.empty() && is_rounded(out),
+        "pointwise program: too long, empty, or not to a float");
   PointwiseProgram program{};
   std::vector<Shape> strides = strides_;
   program.space = merge_space(shape_, strides);

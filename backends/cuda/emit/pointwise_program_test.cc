@@ -29,12 +29,18 @@ Tensor random_tensor(const TensorType& type, SampleStream& s) {
 }
 
 double run_step(const ProgramStep& step, double x, double y, double z) {
+  const StorageRounding& to = step.rounding;
+  const RoundTo rounding{static_cast<Dtype>(to.storage),
+                         to.saturates ? Overflow::saturate : Overflow::special,
+                         to.direction == 0  ? Rounding::nearest
+                         : to.direction > 0 ? Rounding::up
+                                            : Rounding::down};
   // Large integers are rounded once.
-  if (step.op == ScalarOp::round) return round_to(static_cast<Dtype>(step.rounding), x);
+  if (step.op == ScalarOp::round) return rounding(x);
   double result = NAN;
-  with_function(
-      {step.op, step.constant, step.inverted, static_cast<Dtype>(step.rounding)},
-      [&](auto, auto f) { result = f(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)); });
+  with_function({step.op, step.constant, step.inverted, rounding}, [&](auto, auto f) {
+    result = f(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z));
+  });
   return result;
 }
 
@@ -152,7 +158,7 @@ TEST(PointwiseProgram, RoundsConstantsOnce) {
   EXPECT_EQ(fill.constant, bf16_to_f32(f64_to_bf16(0.1)));
   EXPECT_TRUE(fill.inverted);
   EXPECT_EQ(scalar_step(MaskedFill{1e6}, Dtype::f16, 2).constant, INFINITY);
-  EXPECT_EQ(scalar_step(Cast{Dtype::bf16}, Dtype::bf16, 1).rounding, Dtype::bf16);
+  EXPECT_EQ(scalar_step(Cast{Dtype::bf16}, Dtype::bf16, 1).rounding, RoundTo{Dtype::bf16});
 }
 
 TEST(PointwiseProgram, AFormulaComputesWhatTheCpuDoes) {

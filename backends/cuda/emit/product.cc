@@ -57,14 +57,24 @@ struct GemmLaunch {
   }
 };
 
+// Quantized factors become bf16, which has all of their numbers.
+DeviceTensor as_factor(const DeviceTensor& x, Emitter& emitter) {
+  if (!is_quantized(x.type.dtype)) return x;
+  const DeviceTensor factor = emitter.temporary(TensorType{Dtype::bf16, x.type.shape});
+  PointwiseBuilder builder(x.type.shape);
+  builder.add_step(Cast{Dtype::bf16}, Dtype::bf16, {builder.add_operand(x)});
+  emit_pointwise(builder, factor, emitter);
+  return factor;
+}
+
 // `out` has the product's elements: of the operands' dtype, or f32.
 void emit_product(const Product& product, DeviceTensors in, const DeviceTensor& out, Emitter& emitter) {
   const GemmPlan plan = plan_gemm(product);
-  const DeviceTensor a = emit_packed(in[0], plan.pack_a, emitter),
-                     b = emit_packed(in[1], plan.pack_b, emitter);
+  const DeviceTensor a = emit_packed(as_factor(in[0], emitter), plan.pack_a, emitter),
+                     b = emit_packed(as_factor(in[1], emitter), plan.pack_b, emitter);
   const DeviceTensor result = plan.unpack ? scratch(out.type.dtype, plan.unpack->sizes, emitter) : out;
   const DeviceTensor &first = plan.swapped ? b : a, &second = plan.swapped ? a : b;
-  const Dtype dtype = in[0].type.dtype;
+  const Dtype dtype = a.type.dtype;
   emitter.launch(GemmLaunch{plan.gemm, first.buffer, second.buffer, result.buffer, dtype, out.type.dtype,
                             dtype == Dtype::f32 && emitter.tf32()});
   if (plan.unpack) {

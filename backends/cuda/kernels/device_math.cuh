@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "backends/common/float_functions.h"
+#include "backends/cuda/kernels/quantized.cuh"
 #include "backends/cuda/kernels/storage.h"
 
 namespace fusesmith::backends::device {
@@ -51,18 +52,21 @@ __device__ inline float load_float(const void* data, Storage storage, int64_t i)
       return __int2float_rn(static_cast<const int*>(data)[i]);
     case Storage::boolean:
       return static_cast<const uint8_t*>(data)[i] != 0 ? 1.0f : 0.0f;
+    default:
+      return load_quantized(storage, static_cast<const uint8_t*>(data)[i]);
   }
-  return 0;
 }
 
-// Element i := x, rounded once. `storage` is a float type.
+// Element i := x, rounded once. `storage` is a float or quantized type.
 __device__ inline void store_float(void* data, Storage storage, int64_t i, float x) {
   if (storage == Storage::f32)
     static_cast<float*>(data)[i] = x;
   else if (storage == Storage::f16)
     static_cast<__half*>(data)[i] = __float2half_rn(x);
-  else
+  else if (storage == Storage::bf16)
     static_cast<__nv_bfloat16*>(data)[i] = __float2bfloat16_rn(x);
+  else
+    static_cast<uint8_t*>(data)[i] = store_quantized(storage, x);
 }
 
 // x rounded to `storage` and converted back.
@@ -70,6 +74,9 @@ __device__ inline float round_to(Storage storage, float x) {
   if (storage == Storage::f16) return __half2float(__float2half_rn(x));
   if (storage == Storage::bf16) return __bfloat162float(__float2bfloat16_rn(x));
   return x;
+}
+__device__ inline float round_to(const StorageRounding& to, float x) {
+  return to.storage > Storage::boolean ? round_to_quantized(to, x) : round_to(to.storage, x);
 }
 
 }  // namespace fusesmith::backends::device

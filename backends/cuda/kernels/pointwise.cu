@@ -41,10 +41,9 @@ __device__ Values load(const PointwiseOperand& operand, const Indices& at, bool 
       return each([&](int j) { return device::load_float(operand.data, Storage::bf16, at.at[j]); });
     case Storage::i32:
       return each([&](int j) { return device::load_float(operand.data, Storage::i32, at.at[j]); });
-    case Storage::boolean:
-      break;
+    default:
+      return each([&](int j) { return device::load_float(operand.data, operand.storage, at.at[j]); });
   }
-  return each([&](int j) { return device::load_float(operand.data, Storage::boolean, at.at[j]); });
 }
 
 // The elements of one thread: their indices, and their coordinates where some operand is read by strides.
@@ -72,7 +71,7 @@ using device::round_to;
 __device__ Values run(const ProgramStep& step, const Values& x, const Values& y, const Values& z) {
   [[maybe_unused]] const float constant = step.constant;
   [[maybe_unused]] const bool inverted = step.inverted;
-  [[maybe_unused]] const Storage rounding = step.rounding;
+  [[maybe_unused]] const StorageRounding rounding = step.rounding;
   switch (step.op) {
 #define FUSESMITH_SCALAR_OP(name, arity, expression)                      \
   case ScalarOp::name:                                                    \
@@ -108,7 +107,7 @@ __global__ void __launch_bounds__(kThreads)
   Values result{};
   for (int s = 0; s < program.step_count; ++s) {
     const ProgramStep& step = program.steps[s];
-    const bool odd = step.op == ScalarOp::round && step.rounding != Storage::f32;
+    const bool odd = step.op == ScalarOp::round && step.rounding.storage != Storage::f32;
     Values x[kMaxScalarArguments] = {};
 #pragma unroll
     for (int k = 0; k < kMaxScalarArguments; ++k) {

@@ -13,8 +13,8 @@ namespace fusesmith::backends {
 
 struct ProgramStep {
   ScalarOp op;
-  Storage rounding;  // of the op round, whose operand of i32 is rounded once
   float constant;
+  StorageRounding rounding;  // of the op round, whose operand of i32 is rounded once
   bool inverted;
   unsigned char argument_count;
   int arguments[kMaxScalarArguments];  // i >= 0: the value of step i; i < 0: operands[-1 - i]
@@ -37,7 +37,7 @@ struct PointwiseProgram {
   PointwiseOperand operands[kMaxPointwiseOperands];
   ProgramStep steps[kMaxPointwiseSteps];  // every step in f32; the last is stored, rounded once
   void* out;                              // contiguous
-  Storage out_storage;                    // a float type
+  Storage out_storage;                    // a float or quantized type
   bool tail_unwritten;                    // fault: elements beyond the last multiple of 32 are left out
 };
 

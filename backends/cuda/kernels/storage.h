@@ -9,6 +9,14 @@ inline constexpr int kTensorAxes = 8;  // kMaxRank of graph/tensor.h
 inline constexpr int kMaxAxes = kTensorAxes + 1;
 
 // In the order of Dtype (graph/dtype.h); storage_of in dtype_storage.h checks that.
-enum class Storage : int { f32, f16, bf16, i32, boolean };
+enum class Storage : int { f32, f16, bf16, i32, boolean, f8e4m3, f8e5m2, f8e8m0, f4e2m1, s8, s4 };
+inline constexpr Storage kLastStorage = Storage::s4;
+
+// RoundTo of graph/dtype.h.
+struct StorageRounding {
+  Storage storage;
+  bool saturates;
+  signed char direction;  // 0: to nearest; -1: down; 1: up
+};
 
 }  // namespace fusesmith::backends

@@ -47,11 +47,19 @@ Emitted emit_fused(const TriangleProduct& triangle, const FusedScope& scope, con
                    Emitter& emitter);
 Emitted emit_fused(const CacheUpdate& update, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
+Emitted emit_fused(const ScaledProduct& op, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter);
+Emitted emit_fused(const Quantize& op, const FusedScope& scope, DeviceTensors outs, Emitter& emitter);
+Emitted emit_fused(const DequantizedProduct& op, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter);
 
 SumOrder sum_order(const MultiplyReduce& reduction, OnGpu);
 SumOrder sum_order(const FusedAttention& attention, OnGpu);
 SumOrder sum_order(const WelfordNorm& norm, OnGpu);
 SumOrder sum_order(const LogSoftmax& op, OnGpu);
 SumOrder sum_order(const AddNorm& norm, OnGpu);
+SumOrder sum_order(const ScaledProduct& op, OnGpu);
+SumOrder sum_order(const Quantize& op, OnGpu);
+SumOrder sum_order(const DequantizedProduct& op, OnGpu);
 
 }  // namespace fusesmith::backends

@@ -163,6 +163,8 @@ std::optional<BatchedProduct> through_views(const BatchedProduct& product, const
 
 std::optional<BatchedProduct> gemm_product(const Graph& graph, const Node& node, const Shape& addend) {
   std::optional<BatchedProduct> product;
+  if (std::ranges::any_of(node.inputs, [&](ValueId v) { return is_quantized(graph.type(v).dtype); }))
+    return std::nullopt;
   const auto shape = [&](size_t i) -> const Shape& { return graph.type(node.inputs[i]).shape; };
   const Shape& out = graph.type(node.first_output).shape;
   if (const auto* matmul = std::get_if<Matmul>(&node.op)) {

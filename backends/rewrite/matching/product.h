@@ -8,9 +8,9 @@
 
 namespace fusesmith::backends {
 
-// The node as a matrix product: matmul and linear always (the caller handles a bias of linear); einsum if
-// m, n and k each have a letter and no letter is summed over one operand only. The result may be combined
-// with a tensor of shape `addend` that broadcasts to it. Empty for any other node.
+// The node, of float operands, as a matrix product: matmul and linear always (the caller handles a bias of
+// linear); einsum if m, n and k each have a letter and no letter is summed over one operand only. The result
+// may be combined with a tensor of shape `addend` that broadcasts to it. Empty for any other node.
 std::optional<BatchedProduct> gemm_product(const Graph& graph, const Node& node, const Shape& addend = {});
 
 // The same product with operands and result that are views of other tensors (`a` and `b` still name the

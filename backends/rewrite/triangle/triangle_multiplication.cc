@@ -36,7 +36,7 @@ std::optional<Operand> operand_of(const MatchContext& context, ValueId value) {
   Operand operand;
   const Graph& graph = context.graph();
   auto producer = graph.producer(value);
-  if (producer && context.op_as<Cast>(*producer)) {
+  if (producer && context.op_as<Cast>(*producer) && context.op_as<Cast>(*producer)->is_plain()) {
     operand.nodes.push_back(*producer);
     operand.inner.push_back(value);
     value = context.node(*producer).inputs[0];
@@ -98,6 +98,7 @@ void take_upcast(const MatchContext& context, ValueId& tensor, std::vector<int>&
     return std::find(nodes.begin(), nodes.end(), reader) != nodes.end();
   });
   if (!inside || context.graph().is_observed(tensor) || !casts_widen(context, {*producer})) return;
+  if (!is_float(context.graph().type(context.node(*producer).inputs[0]).dtype)) return;
   nodes.push_back(*producer);
   tensor = context.node(*producer).inputs[0];
 }

@@ -56,6 +56,16 @@ void complete(Scene& s, Chunk& op, Values& inputs) { op = random_chunk(s, s.shap
 // Shifts may exceed the size of the axis.
 void complete(Scene& s, Roll& op, Values&) { op.shift = s.choices.between(-150, 150); }
 
+// f8e8m0 has no numbers of either sign.
+void complete(Scene& s, Cast& op, Values& inputs) {
+  if (s.flip(0.7)) {
+    op = Cast{op.dtype};
+    return;
+  }
+  op.dtype = s.choices.pick({Dtype::f8e4m3, Dtype::f8e5m2, Dtype::f4e2m1, Dtype::s8, Dtype::s4});
+  inputs[0] = s.any(1, 4);
+}
+
 void complete(Scene& s, Concat& op, Values& inputs) {
   const TensorType type = s.type(inputs[0]);
   const auto axis = static_cast<size_t>(*resolve_axis(op.axis, type.rank()));

@@ -10,6 +10,7 @@ import workers  # finds the modules of the workers
 
 # isort: split
 import numpy as np
+from fusesmith.vocabulary import DTYPES
 from import_case import as_dtype
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -24,7 +25,7 @@ def program():
 def literal_bits(given):
     """The bits of an input of a case, or None where its data are no literal."""
     digits = given["fill"].get("literal", {}).get("bits")
-    width = {"f32": 4, "i32": 4, "bool": 1}.get(given["type"].partition("[")[0], 2)
+    width = DTYPES[given["type"].partition("[")[0]]["bytes"]
     return None if digits is None else np.frombuffer(bytes.fromhex(digits), f">u{width}").astype(f"u{width}")
 
 

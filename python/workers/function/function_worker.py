@@ -12,7 +12,8 @@ otherwise:
 A function with fewer parameters than the graph has inputs gets those that its parameters name: a compiled model, which
 has its weights itself, takes `input_ids` alone.
 
-numpy's bf16 is ml_dtypes.bfloat16. The function gets fresh copies, which it must not change. FUNCTION may be a dotted
+numpy's bf16 is ml_dtypes.bfloat16, and so are its quantized dtypes; torch has f8e4m3 and int8 with the same numbers in
+place of f4e2m1 and s4. The function gets fresh copies, which it must not change. FUNCTION may be a dotted
 name.
 
 What the function may do that the graph does not say: leave out any implicit rounding, and the ARITHMETIC below;
@@ -44,7 +45,17 @@ sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import package  # noqa: F401
 from fusesmith import identity
-from protocol import Executor, Unavailable, Unsupported, WrongResult, np, opaque_plan, redirect_standard_output, serve
+from protocol import (
+    QUANTIZED,
+    Executor,
+    Unavailable,
+    Unsupported,
+    WrongResult,
+    np,
+    opaque_plan,
+    redirect_standard_output,
+    serve,
+)
 
 # Functions with errors of at most 4 units of 2^-24, as libraries and GPU compilers have them, quotients included, and
 # any mean and any variance that does not cancel.
@@ -132,59 +143,75 @@ def stored(array, layout):
 class TorchTensors:
     def __init__(self):
         import torch
+        import torch_tensors
 
-        self.torch = torch
+        self.torch, self.tensors = torch, torch_tensors
 
     def versions(self):
         return {"torch": self.torch.__version__}
 
+    def held(self, array, kind):
+        return self.tensors.held(array, kind.dtype)
+
+    def bits(self, array, kind):
+        return self.tensors.codes(array, kind.dtype)
+
     def make(self, array, kind):
-        bits = self.torch.from_numpy(array)
-        return bits.view(self.torch.bfloat16) if kind.dtype == "bf16" else bits
+        return self.tensors.from_array(array, kind.dtype)
 
     def share_memory(self, a, b):
         return (isinstance(a, self.torch.Tensor) and a.device == b.device
                 and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr())
 
-    def read(self, tensor):
+    def read(self, tensor, kind):
         if not isinstance(tensor, self.torch.Tensor):
             raise WrongResult(f"the function returned {type(tensor).__name__}, expected torch.Tensor")
-        if tensor.dtype == self.torch.uint16:  # would look like the bits of bf16
-            raise WrongResult("the function returned torch.uint16, which is the dtype of no result")
-        tensor = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
-        return (tensor.view(self.torch.uint16) if tensor.dtype == self.torch.bfloat16 else tensor).numpy()
+        return self.tensors.to_array(tensor, kind.dtype, "the function")
 
 
 class NumpyTensors:
     def __init__(self):
         try:
-            import ml_dtypes
+            import numpy_dtypes
 
-            self.bf16 = np.dtype(ml_dtypes.bfloat16)
+            self.dtypes, self.to_bits = numpy_dtypes.DTYPES, numpy_dtypes.to_bits
         except ImportError:
-            self.bf16 = None
+            self.dtypes, self.to_bits = {}, lambda array: array
 
     def versions(self):
         return {}
 
+    def held(self, array, kind):
+        """The array of the protocol as what `make` gives a dtype."""
+        return array
+
+    def bits(self, array, kind):
+        """The array of the protocol, of one of `held`."""
+        return array
+
     def make(self, array, kind):
-        if kind.dtype == "bf16" and self.bf16 is None:
-            raise Unsupported("bf16 in numpy arrays needs the package ml_dtypes")
-        return array.view(self.bf16) if kind.dtype == "bf16" else array
+        if kind.dtype == "bf16" or (kind.dtype in QUANTIZED and kind.dtype != "s8"):
+            if kind.dtype not in self.dtypes:
+                raise Unsupported(f"{kind.dtype} in numpy arrays needs the package ml_dtypes")
+            return array.view(self.dtypes[kind.dtype])
+        return array
 
     def share_memory(self, a, b):
         return isinstance(a, np.ndarray) and np.may_share_memory(a, b)
 
-    def read(self, array):
-        kind = type(array).__name__
+    def read(self, array, kind):
+        got = type(array).__name__
         array = np.asarray(array)
         if array.dtype == object:
-            raise WrongResult(f"the function returned {kind}, expected an array")
-        if array.dtype == np.uint16:  # would look like the bits of bf16
-            raise WrongResult("the function returned uint16, which is the dtype of no result")
-        if array.dtype == self.bf16:
-            return array.view(np.uint16)
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
+            raise WrongResult(f"the function returned {got}, expected an array")
+        if array.dtype in (np.uint16, np.uint8):  # would look like the bits of another dtype
+            raise WrongResult(f"the function returned {array.dtype}, which is the dtype of no result")
+        if array.dtype not in self.dtypes.values():
+            return array.astype(array.dtype.newbyteorder("="), copy=False)
+        if array.dtype != self.dtypes.get(kind.dtype):
+            expected = self.dtypes.get(kind.dtype, kind.storage)
+            raise WrongResult(f"the function returned {array.dtype}, expected {expected}")
+        return self.to_bits(array)
 
 
 class JaxTensors(NumpyTensors):
@@ -239,11 +266,14 @@ class FunctionExecutor(Executor):
         self.repetitions = int(os.environ.get("FUSESMITH_REPEAT") or 0) if is_repeated else 0
         note_progress(b"c")
         for name in graph.inputs:
-            self.tensors.make(np.zeros(graph.types[name].shape, graph.types[name].storage), graph.types[name])
+            zeros = np.zeros(graph.types[name].shape, graph.types[name].storage)
+            self.tensors.make(self.tensors.held(zeros, graph.types[name]), graph.types[name])
         more = {key: getattr(self.function, key) for key in CONTRACT_KEYS if hasattr(self.function, key)}
         return opaque_plan({**ARITHMETIC, **getattr(self.function, "arithmetic", {})}, **more)
 
     def load(self, arrays, same_buffers):
+        types = self.graph.types
+        arrays = {name: self.tensors.held(array, types[name]) for name, array in arrays.items()}
         loaded = super().load(arrays, same_buffers)
         return {name: stored(array, self.graph.layouts[name]) if name in self.graph.layouts else array
                 for name, array in loaded.items()}
@@ -251,12 +281,18 @@ class FunctionExecutor(Executor):
     def run(self, loaded):
         results = self.call(loaded)
         self.check_earlier()
-        bits = {name: np.array(self.tensors.read(tensor), order="C") for name, tensor in results.items()}
+        bits = {name: np.array(self.read(name, tensor), order="C") for name, tensor in results.items()}
         inputs = self.made_inputs(loaded)
         self.earlier = [(name, tensor, bits[name]) for name, tensor in results.items()
                         if not any(self.tensors.share_memory(tensor, given) for given in inputs)]
         self.repeat(loaded, bits)
         return bits
+
+    def read(self, name, tensor):
+        return self.tensors.read(tensor, self.graph.types[name])
+
+    def read_back(self, loaded):
+        return {name: self.tensors.bits(array, self.graph.types[name]) for name, array in loaded.items()}
 
     def made_inputs(self, loaded):
         return [self.tensors.make(loaded[name], self.graph.types[name]) for name in self.inputs]
@@ -277,7 +313,7 @@ class FunctionExecutor(Executor):
 
     def check_earlier(self):
         for name, tensor, bits in self.earlier:
-            if not same_bits(self.tensors.read(tensor), bits):
+            if not same_bits(self.read(name, tensor), bits):
                 raise WrongResult(f"a call of {self.who} changed the result {name} of the call before: it returns "
                                   "memory that it uses again")
 
@@ -286,7 +322,7 @@ class FunctionExecutor(Executor):
         begun, most = time.monotonic(), float(os.environ.get("FUSESMITH_REPEAT_SECONDS") or REPEAT_SECONDS)
         for count in range(2, due + 1):
             for name, tensor in self.call(loaded).items():
-                again = self.tensors.read(tensor)
+                again = self.read(name, tensor)
                 if not same_bits(again, bits[name]):
                     raise WrongResult(f"call {count} of {self.who} on the same inputs gave other bits: "
                                       f"{difference_text(name, again, bits[name])}")

@@ -74,7 +74,7 @@ class Writer:
         x = x.item() if isinstance(x, self.np.generic) else x
         if isinstance(x, float) and not math.isfinite(x):
             return f'float("{x}")'
-        if x is None or isinstance(x, (bool, int, float, str)):
+        if x is None or (isinstance(x, (bool, int, float, str)) and not isinstance(x, enum.Enum)):
             return repr(x)
         if type(x) in (tuple, list):
             return f"({', '.join(map(self.value, x))}{',' if len(x) == 1 else ''})"

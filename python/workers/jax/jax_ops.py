@@ -11,13 +11,12 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-from fusesmith.vocabulary import spelled, spelled_functions
+from fusesmith.vocabulary import QUANTIZED, spelled, spelled_functions
 from jax import lax
+from jax_casts import DTYPES, cast
 from program import number, simple
 
-DTYPES = {"f32": jnp.float32, "f16": jnp.float16, "bf16": jnp.bfloat16, "i32": jnp.int32, "bool": jnp.bool_}
-
-
+__all__ = ["DTYPES", "LOWERINGS"]
 native_16_bit = False  # set by the worker before it lowers a graph: functions get their 16-bit operands as they are
 
 
@@ -32,12 +31,21 @@ def in_f32(function):
     return run
 
 
-def matmul(node, _types):
+def matmul(node, types):
     flip_a, flip_b = node["transpose_a"], node["transpose_b"]
-    return lambda a, b: jnp.matmul(a.mT if flip_a else a, b.mT if flip_b else b)
+    return product(lambda a, b: jnp.matmul(a.mT if flip_a else a, b.mT if flip_b else b), types)
+
+
+def product(function, types):
+    """Of quantized factors, whose numbers are exact in f32; the bias of linear is f32."""
+    if types[0].dtype not in QUANTIZED:
+        return function
+    return lambda *operands: function(*(x.astype(jnp.float32) for x in operands))
 
 
 def linear(_node, types):
+    if types[0].dtype in QUANTIZED:
+        return product(lambda x, weight, *bias: sum(bias, jnp.matmul(x, weight.T)), types)
     if len(types) == 2:
         return lambda x, weight: jnp.matmul(x, weight.T)
     return in_f32(lambda x, weight, bias: jnp.matmul(x, weight.T) + bias)
@@ -261,7 +269,7 @@ LOWERINGS = {
     "var_mean": var_mean,
     "logsumexp": logsumexp,
     "dropout": simple(lambda x: x),
-    "cast": lambda node, _types: lambda x: x.astype(DTYPES[node["dtype"]]),
+    "cast": cast,
     "reshape": lambda node, _types: lambda x: x.reshape(node["shape"]),
     "permute": lambda node, _types: lambda x: jnp.transpose(x, node["dims"]),
     "unsqueeze": lambda node, _types: lambda x: jnp.expand_dims(x, node["axis"]),

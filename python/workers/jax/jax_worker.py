@@ -46,8 +46,9 @@ class JaxExecutor(Executor):
             os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_experimental_ynn_fusion_type="
         import jax
         import jax_ops
+        import numpy_dtypes
 
-        self.jax, self.ops = jax, jax_ops
+        self.jax, self.ops, self.dtypes = jax, jax_ops, numpy_dtypes
         jax_ops.native_16_bit = "native" in switches
         self.program = self.graph = self.results = None
         self.compiled = {}  # nodes by their op, attributes and types: cases share many
@@ -89,17 +90,11 @@ class JaxExecutor(Executor):
     def run(self, loaded):
         arrays = [self.to_jax(name, loaded[name]) for name in self.graph.inputs]
         made = self.program(*arrays)
-        return {name: self.to_numpy(array) for name, array in zip(self.results, made, strict=True)}
+        return {name: self.dtypes.to_bits(np.asarray(array)) for name, array in zip(self.results, made, strict=True)}
 
     def to_jax(self, name, array):
         """A copy: JAX's arrays never change, so that it may keep what it gets without one."""
-        if self.graph.types[name].dtype == "bf16":
-            array = array.view(self.ops.DTYPES["bf16"].dtype)
-        return self.jax.device_put(array.copy())
-
-    def to_numpy(self, array):
-        array = np.asarray(array)
-        return array.view(np.uint16) if array.dtype == self.ops.DTYPES["bf16"].dtype else array
+        return self.jax.device_put(self.dtypes.from_bits(array, self.graph.types[name].dtype).copy())
 
 
 def main():

@@ -9,7 +9,8 @@ onnx_model.py decides where `dtype` is f32 instead of the graph's 16 bits: a low
 import math
 
 import numpy as np
-from fusesmith.vocabulary import spelled
+from fusesmith.vocabulary import QUANTIZED, spelled
+from onnx_casts import cast
 from program import number
 
 ALL = np.iinfo(np.int64).max
@@ -30,7 +31,13 @@ def transposed(b, name, rank):
     return b.node("Transpose", [name], perm=order)
 
 
+def decoded(b, names, types):
+    """Factors; of quantized ones in f32, in which their numbers are exact. The bias of linear is f32 then."""
+    return [b.cast(name, "f32") if kind.dtype in QUANTIZED else name for name, kind in zip(names, types, strict=True)]
+
+
 def matmul(b, node, names, types, _dtype):
+    names = decoded(b, names, types)
     flips = (node["transpose_a"], node["transpose_b"])
     operands = [transposed(b, name, len(kind.shape)) if flip else name
                 for name, kind, flip in zip(names, types, flips, strict=True)]
@@ -39,6 +46,7 @@ def matmul(b, node, names, types, _dtype):
 
 def linear(b, _node, names, types, _dtype):
     """Gemm where x is a matrix; as exporters do it, MatMul and Add where it has more axes."""
+    names = decoded(b, names, types)
     if len(types[0].shape) == 2:
         return [b.node("Gemm", names, transB=1)]
     product = b.node("MatMul", [names[0], transposed(b, names[1], 2)])
@@ -106,10 +114,6 @@ def var_mean(b, node, names, types, dtype):
     squares = b.node("ReduceSum", [b.node("Mul", [difference, difference]), axes], keepdims=keep)
     variance = b.node("Div", [squares, b.number(count - node["correction"], dtype)])
     return [variance, mean if keep else b.node("Squeeze", [mean, axes])]
-
-
-def cast(b, node, names, _types, _dtype):
-    return [b.cast(names[0], node["dtype"])]
 
 
 def with_ints(onnx_op, attribute):

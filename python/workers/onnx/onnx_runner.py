@@ -2,12 +2,12 @@
 """Runs the ONNX model beside this script on the inputs beside it, and compares optimization levels of ONNX Runtime.
 
 Usage: NAME.py [PROVIDER]      (needs numpy and onnxruntime; PROVIDER: CPUExecutionProvider, CUDAExecutionProvider, ...)
-NAME.onnx is the model. NAME.npz has its inputs as `input.0`, `input.1`, ...; bfloat16 tensors are there as uint16. The
-script prints, for each level, the first elements of each output, and where it first differs from the result without
-optimizations. If NAME.npz has `shown.I`, these are elements of output I that fusesmith judged: the script prints the
-exact result, the lowest and the highest value of a correct execution, and whether ONNX Runtime's value is between them.
-Where it is not although nothing is optimized, the reference implementation of the package onnx runs as well, if it is
-installed. fusesmith wrote this file.
+NAME.onnx is the model. NAME.npz has its inputs as `input.0`, `input.1`, ...; bfloat16 tensors are there as uint16, and
+those of 8 bits as uint8. The script prints, for each level, the first elements of each output, and where it first
+differs from the result without optimizations. If NAME.npz has `shown.I`, these are elements of output I that fusesmith
+judged: the script prints the exact result, the lowest and the highest value of a correct execution, and whether ONNX
+Runtime's value is between them. Where it is not although nothing is optimized, the reference implementation of the
+package onnx runs as well, if it is installed. fusesmith wrote this file.
 """
 
 import ctypes
@@ -19,23 +19,33 @@ import onnxruntime
 
 LEVELS = {"off": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED",
           "all": "ORT_ENABLE_ALL"}
-BFLOAT16 = 16  # TensorProto.BFLOAT16
+INT8 = 3  # TensorProto.INT8
+# Types that numpy lacks: numbers in TensorProto, names in ml_dtypes, and bytes.
+WITHOUT_NUMPY = {"tensor(bfloat16)": (16, "bfloat16", 2), "tensor(float8e4m3fn)": (17, "float8_e4m3fn", 1),
+                 "tensor(float8e5m2)": (19, "float8_e5m2", 1), "tensor(float8e8m0)": (24, "float8_e8m0fnu", 1)}
 SHOWN = 8
 
 
 def to_ort(array, kind):
-    if kind == "tensor(bfloat16)":
-        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(np.ascontiguousarray(array), BFLOAT16)
+    if kind in WITHOUT_NUMPY:
+        number = WITHOUT_NUMPY[kind][0]
+        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(np.ascontiguousarray(array), number)
+    array = array.view(np.int8) if kind == "tensor(int8)" else array
     return onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array))
 
 
 def to_numbers(value):
-    """An output as a numpy array; bfloat16 as float32."""
-    if value.data_type() != "tensor(bfloat16)":
+    """An output as a numpy array; what numpy lacks as float32."""
+    if value.data_type() not in WITHOUT_NUMPY:
         return value.numpy()
+    _, name, size = WITHOUT_NUMPY[value.data_type()]
     count = int(np.prod(value.shape(), dtype=np.int64))
-    bits = np.array((ctypes.c_uint16 * count).from_address(value.data_ptr()), np.uint32)
-    return (bits << 16).view(np.float32).reshape(value.shape())
+    bits = np.array((ctypes.c_uint8 * (size * count)).from_address(value.data_ptr()), np.uint8)
+    if name == "bfloat16":
+        return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(value.shape())
+    import ml_dtypes
+
+    return bits.view(getattr(ml_dtypes, name)).astype(np.float32).reshape(value.shape())
 
 
 def run(model, inputs, level, provider):
@@ -53,18 +63,19 @@ def run_reference(model, inputs):
     """The same by onnx.reference, or why not."""
     try:
         import ml_dtypes
-        from onnx import TensorProto
         from onnx.reference import ReferenceEvaluator
 
         evaluator = ReferenceEvaluator(model)
-        given = {value.name: array.view(ml_dtypes.bfloat16)
-                 if value.type.tensor_type.elem_type == TensorProto.BFLOAT16 else array
-                 for value, array in zip(evaluator.proto_.graph.input, inputs, strict=True)}
+        names = {number: name for number, name, _ in WITHOUT_NUMPY.values()} | {INT8: "int8"}
+        kinds = [names.get(value.type.tensor_type.elem_type) for value in evaluator.proto_.graph.input]
+        arrays = [array.view(getattr(ml_dtypes, kind, kind)) if kind else array
+                  for array, kind in zip(inputs, kinds, strict=True)]
+        given = dict(zip([value.name for value in evaluator.proto_.graph.input], arrays, strict=True))
         results = dict(zip(evaluator.output_names, evaluator.run(None, given), strict=True))
     except Exception as error:  # it lacks types for some operators
         return f"not run: {type(error).__name__}: {str(error).partition(chr(10))[0]}"
-    return {name: array.astype(np.float32) if array.dtype == ml_dtypes.bfloat16 else array
-            for name, array in results.items()}
+    lacked = [getattr(ml_dtypes, name, None) for _, name, _ in WITHOUT_NUMPY.values()]
+    return {name: array.astype(np.float32) if array.dtype in lacked else array for name, array in results.items()}
 
 
 def differing(a, b):

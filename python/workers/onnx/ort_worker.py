@@ -43,6 +43,8 @@ NO_TYPE = re.compile(r"of operator \((?P<op>\w+)\) in node \((?P<node>[^():]+)")
 # either, and no names that would say which op is meant.
 REPLACED_WITHOUT_KERNEL = ("gelu", "softmax", "rms_norm", "group_norm", "sdpa")
 
+WITHOUT_NUMPY = ("bf16", "f8e4m3", "f8e5m2", "f8e8m0")
+
 # How variances are computed. Measured: the bits of LayerNormalization are those of a running mean. A var_mean is
 # several nodes in ONNX; GroupNormalization is replaced by its definition in ONNX, which is E[x^2] - E[x]^2.
 VARIANCES = {"layer_norm": "welford", "var_mean": "two_pass", "group_norm": "moments"}
@@ -127,19 +129,19 @@ class OrtExecutor(Executor):
     def to_ort(self, name, array):
         """Shares memory with the buffer."""
         kind = self.graph.types[name]
-        if kind.dtype != "bf16":
+        if kind.dtype not in WITHOUT_NUMPY:
             return self.ort.OrtValue.ortvalue_from_numpy(array)
-        bf16 = self.onnx_model.ONNX_TYPES["bf16"]
-        return self.ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, bf16)
+        onnx_type = self.onnx_model.ONNX_TYPES[kind.dtype]
+        return self.ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, onnx_type)
 
     def to_numpy(self, name, value):
         kind = self.graph.types[name]
-        if kind.dtype != "bf16":
+        if kind.dtype not in WITHOUT_NUMPY:
             return np.asarray(value.numpy())
         shape = tuple(value.shape())
-        count = int(np.prod(shape, dtype=np.int64))
-        memory = (ctypes.c_uint16 * count).from_address(value.data_ptr())
-        return np.array(memory, np.uint16).reshape(shape)
+        size = int(np.prod(shape, dtype=np.int64)) * kind.storage.itemsize
+        memory = (ctypes.c_uint8 * size).from_address(value.data_ptr())
+        return np.array(memory, np.uint8).view(kind.storage).reshape(shape)
 
 
 def main():

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import package
-from protocol import STORAGE, Type, pack_tensors, read_frame, unpack_tensors, write_frame
+from protocol import QUANTIZED, STORAGE, Type, pack_tensors, read_frame, unpack_tensors, write_frame
 
 
 class Worker:
@@ -52,6 +52,10 @@ def to_bf16(values):
 def to_storage(values, dtype):
     if dtype == "bf16":
         return to_bf16(values)
+    if dtype in QUANTIZED:
+        import numpy_dtypes
+
+        return numpy_dtypes.to_bits(np.asarray(values, np.float32).astype(numpy_dtypes.DTYPES.get(dtype, np.int8)))
     with np.errstate(over="ignore"):
         return np.asarray(values).astype({"f32": np.float32, "f16": np.float16, "i32": np.int32, "bool": bool}[dtype])
 
@@ -59,4 +63,8 @@ def to_storage(values, dtype):
 def to_f64(array, dtype):
     if dtype == "bf16":
         array = (array.astype(np.uint32) << 16).view(np.float32)
+    if dtype in QUANTIZED:
+        import numpy_dtypes
+
+        array = numpy_dtypes.from_bits(array, dtype)
     return array.astype(np.float64)

@@ -4,7 +4,7 @@ A worker script calls `redirect_standard_output()` before it imports the library
 `serve(make_executor)`. `make_executor` imports the library, so that a missing one is answered as `unavailable`.
 python/workers/ has a folder for each library: LIBRARY_worker.py is the Executor, LIBRARY_ops.py what it calls for each
 op. program.py beside this file makes one function of a graph. docs/adding.md says what else a new worker needs.
-Tensors are numpy arrays; a bf16 tensor is an array of its bits (uint16), because numpy has no bf16.
+Tensors are numpy arrays; those of bf16 and quantized dtypes, which numpy lacks, are arrays of their bits.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import sys
 import traceback
 
 import package
-from fusesmith.vocabulary import FLOATS, NARROW
+from fusesmith.vocabulary import FLOATS, NARROW, QUANTIZED
 
 # A campaign starts one worker for each of its jobs: each computes with one thread, unless the user says otherwise.
 for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -31,7 +31,8 @@ MAGIC = b"FSM1"
 PREFIX = struct.Struct("<4sIQ")
 MAX_HEADER = 1 << 24
 FILE_FROM = 1 << 20  # payloads of this many bytes go through a file where fusesmith offers one
-STORAGE = {"f32": np.float32, "f16": np.float16, "bf16": np.uint16, "i32": np.int32, "bool": np.bool_}
+STORAGE = {"f32": np.float32, "f16": np.float16, "bf16": np.uint16, "i32": np.int32, "bool": np.bool_,
+           **dict.fromkeys(QUANTIZED, np.uint8), "s8": np.int8}
 
 
 class Unsupported(Exception):

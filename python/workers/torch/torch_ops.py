@@ -9,11 +9,14 @@ import math
 import numpy as np
 import torch
 import torch.nn.functional as F
-from fusesmith.vocabulary import spelled_functions
+from fusesmith.vocabulary import QUANTIZED, spelled_functions
 from program import number, simple
+from torch_casts import cast
+from torch_scaled import accumulator
+from torch_scaled import product as scaled_product
+from torch_tensors import BITS, DTYPES
 
 MODULES = {"torch": torch, "F": F, "aten": torch.ops.aten}
-DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "bool": torch.bool}
 
 
 def wide(x):
@@ -26,9 +29,16 @@ def in_f32(function):
     return lambda x, *others: function(wide(x), *map(wide, others)).to(x.dtype)
 
 
-def matmul(node, _types):
+def product(function, node, types):
+    """Of quantized factors, whose numbers are exact in f32; the bias of linear is f32."""
+    if accumulator(node, types):
+        return scaled_product
+    return (lambda *operands: function(*(x.float() for x in operands))) if types[0].dtype in QUANTIZED else function
+
+
+def matmul(node, types):
     flip_a, flip_b = node["transpose_a"], node["transpose_b"]
-    return lambda a, b: torch.matmul(a.mT if flip_a else a, b.mT if flip_b else b)
+    return product(lambda a, b: torch.matmul(a.mT if flip_a else a, b.mT if flip_b else b), node, types)
 
 
 def einsum(node, _types):
@@ -214,15 +224,23 @@ def composed_attention(node, types):
     return in_f32_if_asked(run, node, types)
 
 
-def cast(node, _types):
-    dtype = DTYPES[node["dtype"]]
-    return lambda x: x.to(dtype)
+def on_bits(lower):
+    """For what PyTorch has no kernels for formats of 8 bits for."""
+    def lowered(node, types):
+        run, dtype = lower(node, types), DTYPES[types[0].dtype]
+        bits = BITS.get(dtype)
+        if types[0].dtype not in QUANTIZED or bits is None:
+            return run
+        return lambda *given: run(*(x.view(bits) if x.dtype == dtype else x for x in given)).view(dtype)
+
+    return lowered
 
 
 LOWERINGS = {
     **{op: simple(function) for op, function in spelled_functions("torch", MODULES).items()},
     "einsum": einsum,
     "matmul": matmul,
+    "linear": lambda node, types: product(F.linear, node, types),
     "scale": scale,
     "gelu": gelu,
     "softcap": softcap,
@@ -246,9 +264,9 @@ LOWERINGS = {
     "chunk": lambda node, _types: lambda x: x.chunk(node["chunks"], node["axis"]),
     "concat": lambda node, _types: lambda *parts: torch.cat(parts, node["axis"]),
     "roll": lambda node, _types: lambda x: torch.roll(x, node["shift"], node["axis"]),
-    "flip": lambda node, _types: lambda x: torch.flip(x, node["axes"]),
+    "flip": on_bits(lambda node, _types: lambda x: torch.flip(x, node["axes"])),
     "gather": gather,
-    "index_copy": index_copy,
+    "index_copy": on_bits(index_copy),
     "arange": arange,
     "masked_fill": masked_fill,
     "causal_mask": causal_mask,

@@ -12,6 +12,7 @@ MODE is eager, or a backend of torch.compile: aot_eager, aot_eager_decomp_partit
 import contextlib
 import os
 import sys
+import traceback
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "protocol"))
 
@@ -63,7 +64,10 @@ def own_arithmetic(node, types):
     own = dict(ATTENTION_ARITHMETIC) if node["op"] == "sdpa" else {}
     if node["op"] in BF16_PRODUCTS and types[0].dtype == "bf16":
         own["flushes_subnormals"] = True
-    return own
+    from torch_scaled import accumulator
+
+    unit = accumulator(node, types)
+    return {**own, "accumulator": unit} if unit else own
 
 
 def stored_once(tensor, strides):
@@ -78,8 +82,9 @@ class TorchExecutor(Executor):
         self.name = f"torch:{text}"
         import torch
         import torch_ops
+        import torch_tensors
 
-        self.torch, self.ops = torch, torch_ops
+        self.torch, self.ops, self.tensors = torch, torch_ops, torch_tensors
         if "cuda" in self.switches:
             if not torch.cuda.is_available():
                 raise Unavailable("torch.cuda.is_available() is False")
@@ -142,12 +147,22 @@ class TorchExecutor(Executor):
             raise
 
     def call(self, tensors):
-        with self.torch.no_grad(), self.attention():
-            return self.program(*tensors)
+        try:
+            with self.torch.no_grad(), self.attention():
+                results = self.program(*tensors)
+                if "cuda" in self.switches:
+                    self.torch.cuda.synchronize()
+                return results
+        except self.torch.AcceleratorError:
+            # Every later call of this process would fail as well, so that other cases would be blamed.
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(70)
 
     def load(self, arrays, same_buffers):
-        super().load(arrays, same_buffers)
-        tensors = [self.to_torch(name) for name in self.graph.inputs]
+        dtypes = {name: self.graph.types[name].dtype for name in self.graph.inputs}
+        super().load({name: self.tensors.held(arrays[name], dtype) for name, dtype in dtypes.items()}, same_buffers)
+        tensors = [self.tensors.from_array(self.buffers[name], dtype) for name, dtype in dtypes.items()]
         if "cuda" not in self.switches and not self.graph.layouts:
             return tensors
         if same_buffers and self.copies:
@@ -176,22 +191,17 @@ class TorchExecutor(Executor):
         memory.as_strided(stored.shape, strides, start).copy_(stored)
         return memory.as_strided(tensor.shape, strides, start)
 
-    def to_torch(self, name):
-        """Shares memory with the buffer."""
-        bits = self.torch.from_numpy(self.buffers[name])
-        return bits.view(self.torch.bfloat16) if self.graph.types[name].dtype == "bf16" else bits
-
-    def to_numpy(self, tensor):
-        tensor = tensor.detach().cpu().contiguous()
-        return (tensor.view(self.torch.uint16) if tensor.dtype == self.torch.bfloat16 else tensor).numpy()
+    def to_arrays(self, names, tensors):
+        return {name: self.tensors.to_array(tensor, self.graph.types[name].dtype)
+                for name, tensor in zip(names, tensors, strict=True)}
 
     def run(self, loaded):
         results = self.call(loaded)
         names = self.graph.all_values() if self.mode == "eager" else self.graph.results()
-        return {name: self.to_numpy(tensor) for name, tensor in zip(names, results, strict=True)}
+        return self.to_arrays(names, results)
 
     def read_back(self, loaded):
-        return {name: self.to_numpy(tensor) for name, tensor in zip(self.graph.inputs, loaded, strict=True)}
+        return self.to_arrays(self.graph.inputs, loaded)
 
 
 def main():

@@ -1,0 +1,174 @@
+// Quantized weights and activations: the scale of a tensor, of its rows or of blocks of them, the codes, and
+// what reads them: products of codes whose result is scaled (W8A8), and codes that are dequantized first.
+#include "fuzz/generate/pieces/pieces.h"
+
+namespace fusesmith::fuzz {
+namespace {
+
+// Of x as [..., blocks, block]: codes, and a positive scale in f32 of each tensor, row or block.
+struct Codes {
+  Value codes, scale;
+};
+
+enum class Granularity { tensor, row, block };
+
+// A float tensor in f32.
+Value widened(Scene& s, Value x) { return s.type(x).dtype == Dtype::f32 ? x : s.op(Cast{Dtype::f32}, {x}); }
+
+// f32: the largest magnitude divided by the largest number of the format, and at least 2^-20.
+Value scale_of(Scene& s, Value x, Granularity granularity, Dtype format) {
+  Shape axes = {-1};
+  if (granularity == Granularity::tensor) {
+    axes.clear();
+    for (int axis = 0; axis < s.type(x).rank(); ++axis) axes.push_back(axis);
+  }
+  const Value magnitude = s.op(Maximum{}, {x, s.op(Scale{-1}, {x})});
+  const Value largest = s.op(ReduceMax{axes, true}, {magnitude});
+  const Value least = s.sketch.input("least", {Dtype::f32, {1}}, Constant{0x1p-20});
+  const Value scale = s.op(Scale{max_finite(format), true}, {s.op(Maximum{}, {largest, least})});
+  if (!s.flip(0.25)) return scale;
+  // A power of two: the next one above, which no element exceeds, or the nearest one.
+  const Rounding rounding = s.choices.pick({Rounding::up, Rounding::up, Rounding::nearest});
+  const Value power = s.op(Cast{Dtype::f8e8m0, Overflow::special, rounding}, {scale});
+  return s.op(Cast{Dtype::f32}, {power});
+}
+
+Value codes_of(Scene& s, Value x, Value scale, Dtype format) {
+  const bool divides = s.flip(0.7);
+  const Value scaled =
+      divides ? s.op(Div{}, {x, scale})
+              : s.op(Mul{}, {x, s.op(Div{}, {s.sketch.input("one", {Dtype::f32, {1}}, Constant{1}), scale})});
+  const Overflow overflow = s.flip(0.8) ? Overflow::saturate : Overflow::special;
+  return s.op(Cast{format, overflow}, {scaled});
+}
+
+Codes quantized(Scene& s, Value x, Granularity granularity, Dtype format) {
+  x = widened(s, x);
+  const Value scale = scale_of(s, x, granularity, format);
+  return {codes_of(s, x, scale, format), scale};
+}
+
+// [..., k] -> [..., k / block, block].
+Value in_blocks(Scene& s, Value x, int64_t block) {
+  Shape shape = s.shape(x);
+  shape.back() /= block;
+  shape.push_back(block);
+  return s.op(Reshape{shape}, {x});
+}
+
+// A divisor of k that a format of blocks may have; 0 if there is none.
+int64_t draw_block(Scene& s, int64_t k) {
+  std::vector<int64_t> found;
+  for (const int64_t block : {4, 8, 16, 32, 64, 128}) {
+    if (block < k && k % block == 0) found.push_back(block);
+  }
+  return found.empty() ? 0 : s.choices.pick(std::span<const int64_t>(found));
+}
+
+// sum over blocks of (codes of x) (codes of w)^T times both scales. x [m, blocks, block], w [n, blocks,
+// block].
+Value product_of_blocks(Scene& s, const Codes& x, const Codes& w) {
+  const Permute blocks_first{{1, 0, 2}};
+  const Value a = s.op(blocks_first, {x.codes}), b = s.op(blocks_first, {w.codes});
+  const Value product = s.op(Matmul{false, true}, {a, b});
+  const Value scales = s.op(Mul{}, {s.op(blocks_first, {x.scale}), s.op(Permute{{1, 2, 0}}, {w.scale})});
+  return s.op(ReduceSum{{0}}, {s.op(Mul{}, {product, scales})});
+}
+
+// x [m, k], w [n, k], each with one scale, or with one for each row.
+Value product_of_rows(Scene& s, const Codes& x, const Codes& w) {
+  const Value product =
+      s.flip() ? s.op(Linear{}, {x.codes, w.codes}) : s.op(Matmul{false, true}, {x.codes, w.codes});
+  const Value of_columns = s.op(Permute{{1, 0}}, {w.scale});
+  if (s.flip()) return s.op(Mul{}, {product, s.op(Mul{}, {x.scale, of_columns})});
+  return s.op(Mul{}, {s.op(Mul{}, {product, x.scale}), of_columns});
+}
+
+Dtype draw_factor_format(Scene& s) {
+  return s.choices.pick({Dtype::f8e4m3, Dtype::f8e4m3, Dtype::f8e4m3, Dtype::f8e5m2, Dtype::f4e2m1});
+}
+
+Granularity draw_granularity(Scene& s) {
+  return s.choices.pick({Granularity::tensor, Granularity::row, Granularity::row});
+}
+
+// y of f32 in the dtype and with the leading axes of x, which was read as [m, k].
+Value as_result(Scene& s, Value y, Value x) {
+  Shape shape = s.shape(x);
+  shape.back() = s.shape(y).back();
+  if (shape != s.shape(y)) y = s.op(Reshape{shape}, {y});
+  return s.type(x).dtype == Dtype::f32 ? y : s.op(Cast{s.type(x).dtype}, {y});
+}
+
+Value as_rows(Scene& s, Value x) {
+  const int64_t k = s.shape(x).back();
+  const Shape rows = {element_count(s.type(x)) / k, k};
+  return s.shape(x) == rows ? x : s.op(Reshape{rows}, {x});
+}
+
+}  // namespace
+
+bool add_quantized_product(Scene& s) {
+  const Value x = s.any(2, 4);
+  const int64_t k = s.shape(x).back(), n = s.dim();
+  const Value rows = as_rows(s, x), weight = s.weight({s.type(x).dtype, {n, k}}, k);
+  const Dtype format_x = draw_factor_format(s), format_w = s.flip(0.8) ? format_x : draw_factor_format(s);
+  const int64_t block = s.flip(0.4) ? draw_block(s, k) : 0;
+  Value y;
+  if (block > 0) {
+    y = product_of_blocks(s, quantized(s, in_blocks(s, rows, block), Granularity::block, format_x),
+                          quantized(s, in_blocks(s, weight, block), Granularity::block, format_w));
+  } else {
+    y = product_of_rows(s, quantized(s, rows, draw_granularity(s), format_x),
+                        quantized(s, weight, draw_granularity(s), format_w));
+  }
+  s.keep(as_result(s, y, x));
+  return true;
+}
+
+// Weights that are stored as codes of 4 or 8 bits, with a scale for each group of a row.
+bool add_quantized_weight(Scene& s) {
+  const Value x = s.any(1, 4);
+  const Dtype dtype = s.type(x).dtype;
+  const int64_t k = s.shape(x).back(), n = s.dim();
+  const int64_t drawn = draw_block(s, k), block = drawn > 0 ? drawn : k;
+  const Dtype format = s.choices.pick({Dtype::s4, Dtype::s4, Dtype::s8, Dtype::f4e2m1, Dtype::f8e4m3});
+  const double largest = format == Dtype::f8e4m3 ? 4 : max_finite(format);
+  const Fill codes = Uniform{-largest, largest};
+  const Value stored = s.sketch.input("codes", {format, {n, k / block, block}}, codes);
+  const double unit = 1 / (largest * static_cast<double>(root_exponent(k) + 1));
+  const Value scale = s.sketch.input("scale", {dtype, {n, k / block, 1}}, Uniform{0.5 * unit, 2 * unit});
+  // Exact in each dtype, so that only the product rounds.
+  const Value weight = s.op(Mul{}, {s.op(Cast{dtype}, {stored}), scale});
+  s.keep(s.op(Linear{}, {x, s.op(Reshape{{n, k}}, {weight})}));
+  return true;
+}
+
+// Codes of a value that is read again, as of a cache or of activations that are kept for the backward pass.
+bool add_quantized_value(Scene& s) {
+  const Value x = s.any(1, 4);
+  const Dtype format =
+      s.choices.pick({Dtype::f8e4m3, Dtype::f8e5m2, Dtype::f4e2m1, Dtype::s8, Dtype::s4, Dtype::s8});
+  const int64_t block = s.flip(0.4) ? draw_block(s, s.shape(x).back()) : 0;
+  const Value whole = block > 0 ? in_blocks(s, x, block) : x;
+  const Codes codes = quantized(s, whole, block > 0 ? Granularity::block : draw_granularity(s), format);
+  const Value y = s.op(Mul{}, {s.op(Cast{Dtype::f32}, {codes.codes}), codes.scale});
+  const Value back = s.type(x).dtype == Dtype::f32 ? y : s.op(Cast{s.type(x).dtype}, {y});
+  s.keep(block > 0 ? s.op(Reshape{s.shape(x)}, {back}) : back);
+  return true;
+}
+
+// Products of codes that are exact in every order: whole numbers and powers of two.
+bool add_exact_quantized(Scene& s) {
+  const int64_t m = s.dim(), k = s.dim(512), n = s.dim();
+  const Dtype format = draw_factor_format(s);
+  const Value a = s.activation({format, {m, k}}), b = s.weight({format, {n, k}}, k);
+  const auto scales = [&](const Shape& shape) {
+    return s.sketch.input("scale", {Dtype::f32, shape}, Constant{s.choices.pick({1.0, 0.5, 4.0, 0.125})});
+  };
+  const Codes left{a, scales({m, 1})}, right{b, scales({n, 1})};
+  s.keep(product_of_rows(s, left, right));
+  return true;
+}
+
+}  // namespace fusesmith::fuzz
