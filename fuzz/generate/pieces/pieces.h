@@ -57,9 +57,9 @@ struct Piece {
   X(free_op, 30, nothing) \
   X(pattern, 14, nothing) \
   X(near_miss, 10, nothing) \
-  X(quantized_product, 8, nothing) \
-  X(quantized_weight, 5, nothing) \
-  X(quantized_value, 6, nothing) \
+  X(quantized_product, 4, nothing) \
+  X(quantized_weight, 3, nothing) \
+  X(quantized_value, 3, nothing) \
   X(exact_quantized, 10, exact) \
   X(exact_attention, 20, exact) \
   X(flat_rows, 16, exact) \
