@@ -20,7 +20,7 @@ Interval interval_of(const RegionOutput& output, size_t i) {
   const Bounded& b = *output.bounded;
   const double e = b.error(i);
   if (std::isinf(e)) return {-kInfinity, kInfinity};
-  if (!is_float(b.type.dtype)) return {b.v[i], b.v[i]};
+  if (!is_rounded(b.type.dtype)) return {b.v[i], b.v[i]};
   return stored_interval(b.type.dtype, output.computed, b.v[i], e);
 }
 

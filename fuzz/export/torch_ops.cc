@@ -36,8 +36,8 @@ constexpr TorchHelper kHelpers[] = {
     is_reference, x = x.dtype == torch.float64, x.double()
     if overflow == "special" and dtype in ("f8e4m3", "f8e5m2", "f8e8m0"):
         lowest, largest = (lowest if dtype == "f8e8m0" else -inf), inf
-    exponent = torch.frexp(x)[1].double().sub(1).clamp(min=least) - precision + 1
-    unit = torch.exp2(exponent)
+    exponent = (x.float().view(torch.int32) >> 23 & 255) - 127  # of which compilers have a kernel, unlike of frexp
+    unit = torch.exp2(exponent.double().clamp(min=least) - precision + 1)
     whole = {"nearest": torch.round, "down": torch.floor, "up": torch.ceil}[rounding](x / unit)
     y = torch.where(torch.isfinite(x), torch.copysign(whole * unit, x), x)
     y = y.clamp(lowest, largest)
