@@ -56,7 +56,7 @@ uint8_t code_of(Dtype dtype, double y) {
 double value_of(Dtype dtype, uint8_t code) {
   const DtypeInfo& about = info(dtype);
   if (dtype == Dtype::s8) return static_cast<int8_t>(code);
-  if (dtype == Dtype::s4) return static_cast<int8_t>(static_cast<uint8_t>(code << 4)) / 16;
+  if (dtype == Dtype::s4) return code < 8 ? code : code - 16;
   if (dtype == Dtype::f8e8m0) return code == 255 ? kNaN : std::ldexp(1.0, code + about.min_exponent);
   const int sign_bit = dtype == Dtype::f4e2m1 ? 3 : 7;
   const int magnitude = code & ((1 << sign_bit) - 1);
