@@ -29,9 +29,7 @@ double on_grid(const DtypeInfo& about, double x, Rounding rounding) {
 }
 
 double beyond(const DtypeInfo& about, double x, Overflow overflow) {
-  const bool has_special = about.has_infinity || about.kind == DtypeKind::floating ||
-                           about.name == name(Dtype::f8e4m3) || about.name == name(Dtype::f8e8m0);
-  if (overflow == Overflow::saturate || !has_special) return x < 0 ? about.lowest : about.max_finite;
+  if (overflow == Overflow::saturate || !about.has_nan) return x < 0 ? about.lowest : about.max_finite;
   return about.has_infinity ? std::copysign(kInfinity, x) : kNaN;
 }
 
@@ -69,19 +67,6 @@ double value_of(Dtype dtype, uint8_t code) {
   return sign * std::ldexp(significand, exponent - about.precision + 1);
 }
 
-using Decoded = std::array<float, 256>;
-const std::array<Decoded, kQuantizedDtypes.size()>& decoded() {
-  static const auto kTables = [] {
-    std::array<Decoded, kQuantizedDtypes.size()> tables{};
-    for (size_t d = 0; d < tables.size(); ++d) {
-      for (size_t code = 0; code < 256; ++code)
-        tables[d][code] = static_cast<float>(value_of(kQuantizedDtypes[d], static_cast<uint8_t>(code)));
-    }
-    return tables;
-  }();
-  return kTables;
-}
-
 }  // namespace
 
 std::optional<Dtype> parse_dtype(std::string_view text) {
@@ -109,8 +94,16 @@ double round_to_quantized(Dtype dtype, double x) { return RoundTo{dtype}(x); }
 
 uint8_t encode_quantized(Dtype dtype, double x) { return code_of(dtype, round_to_quantized(dtype, x)); }
 
-float decode_quantized(Dtype dtype, uint8_t code) {
-  return decoded()[static_cast<size_t>(dtype) - static_cast<size_t>(kQuantizedDtypes[0])][code];
+const QuantizedNumbers& quantized_numbers(Dtype dtype) {
+  static const auto kTables = [] {
+    std::array<QuantizedNumbers, kQuantizedDtypes.size()> tables{};
+    for (size_t d = 0; d < tables.size(); ++d) {
+      for (size_t code = 0; code < tables[d].size(); ++code)
+        tables[d][code] = static_cast<float>(value_of(kQuantizedDtypes[d], static_cast<uint8_t>(code)));
+    }
+    return tables;
+  }();
+  return kTables[static_cast<size_t>(dtype) - static_cast<size_t>(kQuantizedDtypes[0])];
 }
 
 bool is_element(Dtype dtype, uint8_t byte) {

@@ -43,23 +43,23 @@ struct DtypeInfo {
                      // + 1)
   double lowest;     // the smallest finite number
   double max_finite;
-  bool has_infinity;
+  bool has_infinity, has_nan;
 };
 
 // One row for each dtype, in the order of kDtypes. `list dtypes` prints it, and Python reads it from
 // python/fusesmith/vocabulary.json.
 inline constexpr DtypeInfo kDtypeInfos[] = {
-    {"f32", DtypeKind::floating, 4, 24, -126, -3.4028234663852886e38, 3.4028234663852886e38, true},
-    {"f16", DtypeKind::floating, 2, 11, -14, -65504.0, 65504.0, true},
-    {"bf16", DtypeKind::floating, 2, 8, -126, -3.3895313892515355e38, 3.3895313892515355e38, true},
-    {"i32", DtypeKind::integer, 4, 0, 0, -2147483648.0, 2147483647.0, false},
-    {"bool", DtypeKind::boolean, 1, 0, 0, 0.0, 1.0, false},
-    {"f8e4m3", DtypeKind::quantized, 1, 4, -6, -448.0, 448.0, false},
-    {"f8e5m2", DtypeKind::quantized, 1, 3, -14, -57344.0, 57344.0, true},
-    {"f8e8m0", DtypeKind::quantized, 1, 1, -127, 0x1p-127, 0x1p127, false},
-    {"f4e2m1", DtypeKind::quantized, 1, 2, 0, -6.0, 6.0, false},
-    {"s8", DtypeKind::quantized, 1, 8, 7, -128.0, 127.0, false},
-    {"s4", DtypeKind::quantized, 1, 4, 3, -8.0, 7.0, false},
+    {"f32", DtypeKind::floating, 4, 24, -126, -3.4028234663852886e38, 3.4028234663852886e38, true, true},
+    {"f16", DtypeKind::floating, 2, 11, -14, -65504.0, 65504.0, true, true},
+    {"bf16", DtypeKind::floating, 2, 8, -126, -3.3895313892515355e38, 3.3895313892515355e38, true, true},
+    {"i32", DtypeKind::integer, 4, 0, 0, -2147483648.0, 2147483647.0, false, false},
+    {"bool", DtypeKind::boolean, 1, 0, 0, 0.0, 1.0, false, false},
+    {"f8e4m3", DtypeKind::quantized, 1, 4, -6, -448.0, 448.0, false, true},
+    {"f8e5m2", DtypeKind::quantized, 1, 3, -14, -57344.0, 57344.0, true, true},
+    {"f8e8m0", DtypeKind::quantized, 1, 1, -127, 0x1p-127, 0x1p127, false, true},
+    {"f4e2m1", DtypeKind::quantized, 1, 2, 0, -6.0, 6.0, false, false},
+    {"s8", DtypeKind::quantized, 1, 8, 7, -128.0, 127.0, false, false},
+    {"s4", DtypeKind::quantized, 1, 4, 3, -8.0, 7.0, false, false},
 };
 static_assert(std::size(kDtypeInfos) == kDtypes.size());
 
@@ -92,7 +92,9 @@ double unit_roundoff(Dtype dtype);
 // largest number, f8e4m3 and f8e8m0 give NaN, f8e5m2 an infinity, and f4e2m1, s8 and s4, which have neither,
 // the number next to it. f8e8m0 has powers of two alone, of which the nearest is the larger one at a tie;
 // numbers up to 2^-127, also negative ones, give 2^-127. A NaN is 6 in f4e2m1, and 0 in s8 and s4.
-float decode_quantized(Dtype dtype, uint8_t code);
+using QuantizedNumbers = std::array<float, 256>;  // by byte
+const QuantizedNumbers& quantized_numbers(Dtype dtype);
+inline float decode_quantized(Dtype dtype, uint8_t code) { return quantized_numbers(dtype)[code]; }
 uint8_t encode_quantized(Dtype dtype, double x);
 // Whether elements may have this byte: any but of f4e2m1, s4 and bool.
 bool is_element(Dtype dtype, uint8_t byte);

@@ -31,7 +31,8 @@ void visit_elements(const Tensor& t, F f) {
     case Dtype::boolean:
       return f(t.as<uint8_t>(), [](uint8_t x) { return x; });
     default:
-      return f(t.as<uint8_t>(), [d = t.type.dtype](uint8_t x) { return decode_quantized(d, x); });
+      return f(t.as<uint8_t>(),
+               [&numbers = quantized_numbers(t.type.dtype)](uint8_t x) { return numbers[x]; });
   }
 }
 

@@ -63,7 +63,7 @@ void load_floats(Dtype dtype, const std::byte* stored, std::span<float> values) 
       return check(false, "load_floats: expected a float or quantized dtype");
     default:
       return convert(reinterpret_cast<const uint8_t*>(stored), values.size(), values.data(),
-                     [dtype](uint8_t code) { return decode_quantized(dtype, code); });
+                     [&numbers = quantized_numbers(dtype)](uint8_t code) { return numbers[code]; });
   }
 }
 

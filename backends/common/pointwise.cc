@@ -53,6 +53,7 @@ void compute(const Cast& op, Inputs in, Outputs out, const KernelOptions& option
   if (is_float(x.type.dtype) && show_elements<1>(op, in, out[0], options, rounded)) return;
   if (is_rounded(x.type.dtype) && op.is_plain())
     return unary(op, in, out, {}, [](float value) { return value; });
+  if (is_rounded(x.type.dtype)) return unary(op, in, out, {}, rounded);
   // By way of f32, large integers would be rounded twice.
   for (int64_t i = 0; i < x.size(); ++i) out[0].set(i, op.rounds()(x.value(i)));
 }

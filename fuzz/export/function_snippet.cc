@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "fuzz/export/snippet_parts.h"
+#include "fuzz/export/torch_ops.h"
 #include "fuzz/report/verdict_text.h"
 
 namespace fusesmith::fuzz {
@@ -22,40 +23,35 @@ Library library_of(const std::string& libraries) {
   return {"import numpy as np\n", "np.array", "np."};
 }
 
-// A quantized dtype in PyTorch, jax.numpy and ml_dtypes, as far as they have it.
-std::string_view quantized_name(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f8e4m3:
-      return "float8_e4m3fn";
-    case Dtype::f8e5m2:
-      return "float8_e5m2";
-    case Dtype::f8e8m0:
-      return "float8_e8m0fnu";
-    case Dtype::f4e2m1:
-      return "float4_e2m1fn";
-    case Dtype::s8:
-      return "int8";
-    default:
-      return "int4";
-  }
-}
-
+// A dtype in jax.numpy, and in numpy with ml_dtypes.
 std::string dtype_text(const Library& library, Dtype dtype) {
+  if (library.dtype_prefix == "torch.") return std::string(torch_dtype(dtype));
+  const std::string lacked_by_numpy = library.dtype_prefix == "np." ? "ml_dtypes." : library.dtype_prefix;
   switch (dtype) {
     case Dtype::f32:
       return library.dtype_prefix + "float32";
     case Dtype::f16:
       return library.dtype_prefix + "float16";
     case Dtype::bf16:
-      return (library.dtype_prefix == "np." ? "ml_dtypes." : library.dtype_prefix) + "bfloat16";
+      return lacked_by_numpy + "bfloat16";
     case Dtype::i32:
       return library.dtype_prefix + "int32";
     case Dtype::boolean:
-      return library.dtype_prefix + (library.dtype_prefix == "torch." ? "bool" : "bool_");
-    default:
-      return (library.dtype_prefix == "np." ? "ml_dtypes." : library.dtype_prefix) +
-             std::string(quantized_name(dtype));
+      return library.dtype_prefix + "bool_";
+    case Dtype::f8e4m3:
+      return lacked_by_numpy + "float8_e4m3fn";
+    case Dtype::f8e5m2:
+      return lacked_by_numpy + "float8_e5m2";
+    case Dtype::f8e8m0:
+      return lacked_by_numpy + "float8_e8m0fnu";
+    case Dtype::f4e2m1:
+      return lacked_by_numpy + "float4_e2m1fn";
+    case Dtype::s8:
+      return library.dtype_prefix + "int8";
+    case Dtype::s4:
+      return lacked_by_numpy + "int4";
   }
+  return "";
 }
 
 bool is_identifier(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "fuzz/export/cast_arguments.h"
 #include "fuzz/export/numpy_ops.h"
 #include "fuzz/export/script.h"
 #include "graph/expand.h"
@@ -102,19 +103,6 @@ std::string data_functions(const Graph& graph) {
     has_codes = has_codes || is_quantized(graph.type(value).dtype);
   return std::string(has_codes ? kCodes : "") + std::string(kDataFunctions) +
          std::string(has_codes ? kFromCodes : "") + std::string(kFromBits);
-}
-
-// The arguments of cast_to after x.
-std::string cast_arguments(const Cast& op) {
-  const DtypeInfo& about = info(op.dtype);
-  const bool has_nan = op.dtype == Dtype::f8e4m3 || op.dtype == Dtype::f8e8m0;
-  const bool saturates = op.overflow == Overflow::saturate || !(has_nan || about.has_infinity);
-  return comma_separated({std::to_string(about.precision), std::to_string(about.min_exponent),
-                          number_text(about.lowest), number_text(about.max_finite),
-                          saturates ? "None"
-                          : has_nan ? "nan"
-                                    : "inf",
-                          python_quoted(kRoundings[static_cast<size_t>(op.rounding)])});
 }
 
 bool rounds(const Op& op, Dtype dtype) {

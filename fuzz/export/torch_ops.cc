@@ -1,5 +1,6 @@
 #include "fuzz/export/torch_ops.h"
 
+#include "fuzz/export/cast_arguments.h"
 #include "fuzz/export/script.h"
 #include "fuzz/render/code.h"
 #include "graph/expand.h"
@@ -23,25 +24,20 @@ constexpr TorchHelper kHelpers[] = {
     """An explicit cast, except in the reference in f64, which rounds nothing."""
     return x if x.dtype == torch.float64 else x.to(dtype)
 )"},
-    {"cast_to", R"(def cast_to(x, dtype, overflow, rounding):
-    """x rounded to a quantized dtype. PyTorch has no f4e2m1 and s4: these are f8e4m3 and int8 with the same numbers."""
-    precision, least, lowest, largest, target = {
-        "f8e4m3": (4, -6, -448, 448, torch.float8_e4m3fn),
-        "f8e5m2": (3, -14, -57344, 57344, torch.float8_e5m2),
-        "f8e8m0": (1, -127, 2.0**-127, 2.0**127, torch.float8_e8m0fnu),
-        "f4e2m1": (2, 0, -6, 6, torch.float8_e4m3fn),
-        "s8": (8, 7, -128, 127, torch.int8),
-        "s4": (4, 3, -8, 7, torch.int8),
-    }[dtype]
+    {"cast_to", R"(def cast_to(x, precision, min_exponent, lowest, largest, beyond, rounding, dtype):
+    """x rounded to a quantized dtype; what is beyond its range becomes `beyond`, or saturates where that is None."""
     is_reference, x = x.dtype == torch.float64, x.double()
-    if overflow == "special" and dtype in ("f8e4m3", "f8e5m2", "f8e8m0"):
-        lowest, largest = (lowest if dtype == "f8e8m0" else -inf), inf
     exponent = (x.float().view(torch.int32) >> 23 & 255) - 127  # of which compilers have a kernel, unlike of frexp
-    unit = torch.exp2(exponent.double().clamp(min=least) - precision + 1)
+    unit = torch.exp2(exponent.double().clamp(min=min_exponent) - precision + 1)
     whole = {"nearest": torch.round, "down": torch.floor, "up": torch.ceil}[rounding](x / unit)
     y = torch.where(torch.isfinite(x), torch.copysign(whole * unit, x), x)
-    y = y.clamp(lowest, largest)
-    return y if is_reference else y.float().to(target)
+    if lowest > 0 or beyond is None:  # f8e8m0 has no smaller numbers
+        y = y.clamp(min=lowest)
+    if beyond is None:
+        y = y.clamp(max=largest)
+    else:
+        y = torch.where(y.abs() > largest, torch.copysign(torch.full_like(y, beyond), y), y)
+    return y if is_reference else y.float().to(dtype)
 )"},
     {"softcap", R"(def softcap(x, cap):
     return (cap * torch.tanh(widened(x) / cap)).to(x.dtype)
@@ -149,9 +145,7 @@ std::string code(const Dropout&, In in, Helpers&) { return call("F.dropout", {in
 std::string code(const Cast& op, In in, Helpers& helpers) {
   if (is_quantized(op.dtype)) {
     helpers.insert("cast_to");
-    return call("cast_to", {in[0], python_quoted(name(op.dtype)),
-                            python_quoted(kOverflows[static_cast<size_t>(op.overflow)]),
-                            python_quoted(kRoundings[static_cast<size_t>(op.rounding)])});
+    return call("cast_to", {in[0], cast_arguments(op), std::string(torch_dtype(op.dtype))});
   }
   helpers.insert("cast");
   return call("cast", {in[0], std::string(torch_dtype(op.dtype))});
@@ -251,6 +245,17 @@ std::string code(const Sdpa& op, In in, Helpers& helpers) {
   return call("cast", {attention, std::string(torch_dtype(in.output.dtype))});
 }
 
+// The factors of a product of codes are read as f32.
+TorchOperands with_factors(const Op& op, TorchOperands operands, Helpers& helpers) {
+  if (info(op).op_class != OpClass::product) return operands;
+  for (size_t i = 0; i < operands.names.size(); ++i) {
+    if (!is_quantized(operands.types[i].dtype)) continue;
+    helpers.insert("widened");
+    operands.names[i] = call("widened", {operands.names[i]});
+  }
+  return operands;
+}
+
 }  // namespace
 
 std::string_view torch_dtype(Dtype dtype) {
@@ -284,17 +289,6 @@ bool has_torch_code(const Op& op) {
   const auto* attention = std::get_if<Sdpa>(&op);
   if (attention) return attention->softcap == 0 && attention->scale_on == Sdpa::ScaleOn::scores;
   return !is_defined(op) || std::visit([]<class T>(const T&) { return !spelling_of<T>().torch.empty(); }, op);
-}
-
-// The factors of a product of codes are read as f32.
-static TorchOperands with_factors(const Op& op, TorchOperands operands, Helpers& helpers) {
-  if (info(op).op_class != OpClass::product) return operands;
-  for (size_t i = 0; i < operands.names.size(); ++i) {
-    if (!is_quantized(operands.types[i].dtype)) continue;
-    helpers.insert("widened");
-    operands.names[i] = call("widened", {operands.names[i]});
-  }
-  return operands;
 }
 
 std::string torch_code(const Op& op, const TorchOperands& operands, std::set<std::string_view>& helpers) {

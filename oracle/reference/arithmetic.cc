@@ -95,8 +95,7 @@ namespace {
 // nearest, does not have: numbers beyond the range, and rounding up or down. e is infinite where both a
 // number and a special value are right, and where the op says that anything is.
 Element quantized(const RoundTo& to, Element x) {
-  const bool has_nan = to.dtype != Dtype::f4e2m1 && !is_quantized_integer(to.dtype);
-  if (std::isnan(x.v)) return has_nan ? x : Element{0, kInfinity};
+  if (std::isnan(x.v)) return info(to.dtype).has_nan ? x : Element{0, kInfinity};
   if (std::isinf(x.e)) return {0, kInfinity};
   if (to.dtype == Dtype::f8e8m0 && !(x.v - x.e > 0)) return {0, kInfinity};
   const RoundTo ends{to.dtype, Overflow::saturate, to.rounding};

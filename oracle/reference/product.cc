@@ -315,18 +315,24 @@ class Batch {
   }
 
   void add_accumulator_errors(const Operand& a, const Operand& b, Eigen::Index i) {
+    const double normal_a = std::ldexp(1.0, min_exponent(p_.a.type.dtype)),
+                 normal_b = std::ldexp(1.0, min_exponent(p_.b.type.dtype));
     const auto error_at = [](const Matrix& e, Eigen::Index row, Eigen::Index column) {
       return e.size() > 0 ? e(row, column) : 0;
+    };
+    const auto aligned = [](double magnitude, double e, double normal) {
+      return magnitude + e > 0 ? binade_of(std::fmax(magnitude + e, normal)) : 0;
     };
     for (Eigen::Index j = 0; j < v_.cols(); ++j) {
       double& e = e_[static_cast<size_t>(j)];
       if (!std::isfinite(value_[static_cast<size_t>(j)]) || std::isinf(e)) continue;
-      const auto term = [&](int64_t k) { return a.v(i, k) * b.v(k, j); };
-      const auto alignment = [&](int64_t k) {
-        return binade_of(a.magnitude(i, k) + error_at(a.e, i, k)) *
-               binade_of(b.magnitude(k, j) + error_at(b.e, k, j));
-      };
-      e += accumulator_error(p_.arithmetic.accumulator, a.v.cols(), term, alignment);
+      e += accumulator_error(p_.arithmetic.accumulator, a.v.cols(), [&](int64_t k) {
+        const double of_a = error_at(a.e, i, k), of_b = error_at(b.e, k, j);
+        const double from_inputs = of_a * (b.magnitude(k, j) + of_b) + a.magnitude(i, k) * of_b;
+        return AlignedTerm{
+            a.v(i, k) * b.v(k, j), from_inputs,
+            aligned(a.magnitude(i, k), of_a, normal_a) * aligned(b.magnitude(k, j), of_b, normal_b)};
+      });
     }
   }
 

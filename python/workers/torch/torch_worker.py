@@ -153,7 +153,7 @@ class TorchExecutor(Executor):
                 if "cuda" in self.switches:
                     self.torch.cuda.synchronize()
                 return results
-        except self.torch.AcceleratorError:
+        except getattr(self.torch, "AcceleratorError", ()):  # older versions lack it
             # Every later call of this process would fail as well, so that other cases would be blamed.
             traceback.print_exc()
             sys.stderr.flush()
