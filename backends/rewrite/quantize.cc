@@ -198,6 +198,21 @@ constexpr GraphRecipe kQuantizeExamples[] = {
        const Quantized q = quantized(g, x, least(g), {.power = Rounding::nearest});
        return g.outputs(q.scale, q.codes);
      }},
+    {"zeros",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.rows, d.depth}, Constant{0});
+       const Quantized q = quantized(g, x, least(g), {});
+       return g.outputs(q.scale, q.codes);
+     }},
+    // The scale is 1 + 2^-11, which bf16 rounds to 1.
+    {"just_above_a_power_of_two",
+     [](Dtype t, const ExampleDims& d) {
+       ExampleGraph g(t);
+       const ValueId x = g.tensor("x", {d.rows, d.depth}, Constant{448 * (1 + 0x1p-11)});
+       const Quantized q = quantized(g, x, least(g), {.power = Rounding::up});
+       return g.outputs(q.scale, q.codes);
+     }},
 };
 
 constexpr GraphRecipe kQuantizeNearMisses[] = {
