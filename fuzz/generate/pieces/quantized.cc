@@ -33,19 +33,29 @@ Value scale_of(Scene& s, Value x, Granularity granularity, Dtype format) {
   return s.op(Cast{Dtype::f32}, {power});
 }
 
-Value codes_of(Scene& s, Value x, Value scale, Dtype format) {
+// One that was found on other data, as for activations whose scale is calibrated once. It may be too small.
+Value given_scale(Scene& s, Value x, Granularity granularity, Dtype format) {
+  Shape shape = s.shape(x);
+  if (granularity == Granularity::tensor) std::fill(shape.begin(), shape.end(), 1);
+  shape.back() = 1;
+  const double unit = 1 / max_finite(format);
+  return s.sketch.input("scale", {Dtype::f32, shape}, Uniform{2 * unit, 8 * unit});
+}
+
+Value codes_of(Scene& s, Value x, Value scale, Dtype format, bool saturates) {
   const bool divides = s.flip(0.7);
   const Value scaled =
       divides ? s.op(Div{}, {x, scale})
               : s.op(Mul{}, {x, s.op(Div{}, {s.sketch.input("one", {Dtype::f32, {1}}, Constant{1}), scale})});
-  const Overflow overflow = s.flip(0.8) ? Overflow::saturate : Overflow::special;
+  const Overflow overflow = saturates || s.flip(0.8) ? Overflow::saturate : Overflow::special;
   return s.op(Cast{format, overflow}, {scaled});
 }
 
 Codes quantized(Scene& s, Value x, Granularity granularity, Dtype format) {
   x = widened(s, x);
-  const Value scale = scale_of(s, x, granularity, format);
-  return {codes_of(s, x, scale, format), scale};
+  const bool is_given = s.flip(0.25);
+  const Value scale = is_given ? given_scale(s, x, granularity, format) : scale_of(s, x, granularity, format);
+  return {codes_of(s, x, scale, format, is_given), scale};
 }
 
 // [..., k] -> [..., k / block, block].
