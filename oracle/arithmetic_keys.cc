@@ -51,4 +51,20 @@ const std::map<std::string, Arithmetic::Variance>& variance_forms() {
   return forms;
 }
 
+std::span<const std::pair<const char*, int Accumulator::*>> accumulator_keys() {
+  static constexpr std::pair<const char*, int Accumulator::*> kKeys[] = {
+      {"group", &Accumulator::group},
+      {"fraction_bits", &Accumulator::fraction_bits},
+      {"out_bits", &Accumulator::out_bits},
+      {"promote_every", &Accumulator::promote_every}};
+  return kKeys;
+}
+
+std::string to_json(const Accumulator& accumulator) {
+  std::string text;
+  for (const auto& [key, member] : accumulator_keys())
+    text += (text.empty() ? "{\"" : ", \"") + std::string(key) + "\": " + std::to_string(accumulator.*member);
+  return text + "}";
+}
+
 }  // namespace fusesmith::oracle

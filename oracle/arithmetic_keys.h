@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "oracle/contract.h"
 
@@ -12,5 +14,9 @@ namespace fusesmith::oracle {
 const std::map<std::string, double Arithmetic::*>& function_errors();
 const std::map<std::string, bool Arithmetic::*>& arithmetic_flags();
 const std::map<std::string, Arithmetic::Variance>& variance_forms();
+
+// The keys inside of the key `accumulator`, and it as JSON.
+std::span<const std::pair<const char*, int Accumulator::*>> accumulator_keys();
+std::string to_json(const Accumulator& accumulator);
 
 }  // namespace fusesmith::oracle

@@ -220,6 +220,37 @@ void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
   flagged("flushes_subnormals", "numbers below 2^-126 are zeros", "oneDNN and XLA do");
 }
 
+// Of products of two 8-bit floats, whose operands carry too few bits for the accumulators to be in f32.
+Grant accumulator(const Accumulator& unit) {
+  return [unit](const Graph& graph, const Region& region, Contract& contract) {
+    const bool any = std::any_of(region.nodes.begin(), region.nodes.end(), [&](int n) {
+      const Node& node = node_of(graph, n);
+      const bool is_product =
+          std::holds_alternative<Matmul>(node.op) || std::holds_alternative<Linear>(node.op);
+      return is_product && is_quantized_float(graph.type(node.inputs[0]).dtype) &&
+             is_quantized_float(graph.type(node.inputs[1]).dtype);
+    });
+    return any && change_arithmetic(contract, [&](Arithmetic& arithmetic) {
+             if (arithmetic.accumulator == Accumulator{}) arithmetic.accumulator = unit;
+           });
+  };
+}
+
+// Measured: docs/results/fp8.md.
+void add_accumulators(std::vector<KnownArithmetic>& all) {
+  const auto add = [&](const char* name, const char* says, const char* who, int promote_every) {
+    const Accumulator unit{32, 13, 13, promote_every};
+    all.push_back(customary(name, says, who, "arithmetic = {\"accumulator\": " + to_json(unit) + "}",
+                            accumulator(unit)));
+  };
+  add("accumulator.promoted",
+      "products of 8-bit floats are added in accumulators of 13 fraction bits, which are added in f32 after "
+      "every 128 terms",
+      "DeepGEMM and cuBLAS do on Hopper", 128);
+  add("accumulator.not_promoted", "products of 8-bit floats are added in one accumulator of 13 fraction bits",
+      "tensor cores of Hopper do, and cuBLAS with fast accumulation", 0);
+}
+
 void add_losses(std::vector<KnownArithmetic>& all) {
   const auto add = [&](std::string name, std::string says, std::string declaration, Grant grant) {
     all.push_back({{std::move(name), std::move(says), std::move(declaration), false}, std::move(grant)});
@@ -332,6 +363,7 @@ const std::vector<KnownArithmetic>& known_arithmetics() {
     add_customary_roundings(made);
     add_customary_functions(made);
     add_customary_algorithms(made);
+    add_accumulators(made);
     add_losses(made);
     return made;
   }();

@@ -41,22 +41,19 @@ std::string granted_text(const Arithmetic& arithmetic) {
   for (const auto& [key, form] : oracle::variance_forms()) {
     if (form == arithmetic.variance && form != usual.variance) add("variance " + key);
   }
+  if (arithmetic.accumulator != usual.accumulator) add("accumulator " + to_json(arithmetic.accumulator));
   return text;
 }
 
 oracle::Accumulator parse_accumulator(const Json& json, const std::string& place) {
   if (!json.is_object()) refuse(place, "expected an object");
   oracle::Accumulator unit;
-  const std::pair<const char*, int oracle::Accumulator::*> members[] = {
-      {"group", &oracle::Accumulator::group},
-      {"fraction_bits", &oracle::Accumulator::fraction_bits},
-      {"out_bits", &oracle::Accumulator::out_bits},
-      {"promote_every", &oracle::Accumulator::promote_every}};
+  const auto keys = oracle::accumulator_keys();
   for (const auto& item : json.items()) {
     const std::string& key = item.key();
     const Json& value = item.value();
-    const auto known = std::ranges::find_if(members, [&](const auto& member) { return key == member.first; });
-    if (known == std::end(members)) refuse(place, "unknown key \"" + key + "\"");
+    const auto known = std::ranges::find_if(keys, [&](const auto& one) { return key == one.first; });
+    if (known == keys.end()) refuse(place, "unknown key \"" + key + "\"");
     if (!value.is_number_integer() || !(value >= 0) || !(value <= 1 << 20))
       refuse(place + "." + key, "expected a whole number between 0 and 2^20");
     unit.*known->second = value.get<int>();

@@ -74,6 +74,9 @@ TEST(RemotePlan, TellsWhatAContractGrants) {
   EXPECT_EQ(granted(Json::object({{"exp", 1}})), "") << "tighter than usual";
   EXPECT_EQ(granted(Json::object({{"exp", 20}, {"div", 2.5}, {"tf32", true}, {"variance", "moments"}})),
             "div 2.5, exp 20 (units of 2^-24), tf32, variance moments");
+  const Json unit = {{"group", 32}, {"fraction_bits", 13}, {"out_bits", 13}, {"promote_every", 128}};
+  EXPECT_EQ(granted(Json::object({{"accumulator", unit}})),
+            "accumulator {\"group\": 32, \"fraction_bits\": 13, \"out_bits\": 13, \"promote_every\": 128}");
   EXPECT_EQ(granted(Json::object({{"exp", 20}}), Json::object({{"gelu", Json::object({{"erf", 9}})}})),
             "exp 20 (units of 2^-24); gelu: erf 9, exp 20 (units of 2^-24)");
 }

@@ -41,9 +41,9 @@ void RevealFlags::add_sum(std::vector<Flag>& rows) {
        .choices = {std::begin(kSumOps), std::end(kSumOps)}});
   rows.push_back({.name = "dtype",
                   .target = &dtype,
-                  .value = "f32|f16|bf16",
-                  .doc = "Of the operands and of the result.",
-                  .choices = {"f32", "f16", "bf16"}});
+                  .value = "f32|f16|bf16|f8e4m3|f8e5m2",
+                  .doc = "Of the operands and of the result, which is f32 if the operands are 8-bit floats.",
+                  .choices = {"f32", "f16", "bf16", "f8e4m3", "f8e5m2"}});
   const auto size = [&](std::string_view flag, int64_t& target, std::string_view doc) {
     rows.push_back({.name = flag, .target = &target, .value = "N", .doc = doc, .lo = 1, .hi = 1 << 20});
   };

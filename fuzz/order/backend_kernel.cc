@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <set>
 
 #include "fuzz/order/random_operands.h"
 
@@ -14,14 +15,10 @@ namespace {
 constexpr int kPlaceProbes = 32;  // of each kind
 
 void fill_with(Tensor& tensor, double x) {
-  const float value = static_cast<float>(x);
-  if (tensor.type.dtype == Dtype::f32) {
-    std::fill(tensor.as<float>().begin(), tensor.as<float>().end(), value);
-    return;
-  }
   tensor.set(0, x);
-  const std::span<uint16_t> bits = tensor.as<uint16_t>();
-  std::fill(bits.begin(), bits.end(), bits[0]);
+  const auto size = static_cast<std::ptrdiff_t>(size_of(tensor.type.dtype));
+  for (auto at = tensor.bytes.begin() + size; at != tensor.bytes.end(); at += size)
+    std::copy(tensor.bytes.begin(), tensor.bytes.begin() + size, at);
 }
 
 TensorPtr shared(Tensor tensor) { return std::make_shared<const Tensor>(std::move(tensor)); }
@@ -54,9 +51,29 @@ BackendKernel::BackendKernel(const SumSpec& spec, const Graph& graph, std::uniqu
 void BackendKernel::want(std::vector<bool> results) {
   wanted_ = std::move(results);
   places_.clear();
+  std::set<int64_t> used;  // places of the other operand
   for (int64_t place = 0; place < probed_.places(); ++place) {
-    if (!results_at(place).empty()) places_.push_back(place);
+    const std::vector<size_t> results_there = results_at(place);
+    const auto found = std::find_if(results_there.begin(), results_there.end(), [&](size_t result) {
+      return !is_paired() || used.insert(other_place(result)).second;
+    });
+    if (found != results_there.end()) places_.push_back({place, other_place(*found), *found});
   }
+}
+
+int64_t BackendKernel::other_place(size_t result) const {
+  if (!has_products()) return 0;
+  const auto at = static_cast<int64_t>(result);
+  const int64_t m = spec_.m, n = spec_.n, batch = at / (m * n);
+  return by_columns_ ? batch * m + at / n % m : batch * n + at % n;
+}
+
+// Of both operands: with one probe in all of them, every result is that of the probe.
+std::vector<BackendKernel::Place> BackendKernel::every_place() const {
+  std::vector<Place> all;
+  for (int64_t i = 0; i < std::max(probed_.places(), other_.places()); ++i)
+    all.push_back({i % probed_.places(), i % other_.places(), 0});
+  return all;
 }
 
 // A random probe; every other one has one of the last terms, which kernels like to treat apart.
@@ -80,7 +97,7 @@ std::vector<std::vector<bool>> BackendKernel::places_of_orders(uint64_t seed) {
     Probe probe = place_probe(i, dtype, random);
     if (i >= kPlaceProbes) probe.units = nullptr;
     const ProbeValues& values = i < kPlaceProbes ? dtype.values : kProductProbe;
-    const std::vector<double> y = results_of(with_probes({probe}, values, places_), values);
+    const std::vector<double> y = results_of({probe}, values, every_place());
     for (size_t result = 0; result < y.size(); ++result) {
       const uint64_t mixed = (answers[result] ^ std::bit_cast<uint64_t>(y[result])) * 0x9e3779b97f4a7c15U;
       answers[result] = mixed ^ (mixed >> 32);
@@ -111,6 +128,7 @@ void BackendKernel::lay_out() {
     by_columns_ = n > m;
   }
   probed_ = layouts_[by_columns_ ? 1 : 0];
+  other_ = layouts_.size() > 1 ? layouts_[by_columns_ ? 0 : 1] : Layout{};
 }
 
 std::vector<double> BackendKernel::run_program(const std::vector<TensorPtr>& inputs) {
@@ -118,14 +136,14 @@ std::vector<double> BackendKernel::run_program(const std::vector<TensorPtr>& inp
 }
 
 Tensor BackendKernel::with_probes(const std::vector<Probe>& probes, const ProbeValues& values,
-                                  const std::vector<int64_t>& places) const {
+                                  const std::vector<Place>& places) const {
   Tensor tensor(graph_.type(by_columns_ ? 1 : 0));
   const auto put = [&](int64_t first, int64_t term, float x) {
     tensor.set(first + term * probed_.term_stride, static_cast<double>(x));
   };
   for (size_t i = 0; i < places.size(); ++i) {
     const Probe& probe = probes[i % probes.size()];
-    const int64_t first = probed_.first(places[i]);
+    const int64_t first = probed_.first(places[i].probed);
     if (probe.units) {
       for (const int64_t term : *probe.units) put(first, term, values.unit);
     }
@@ -135,18 +153,30 @@ Tensor BackendKernel::with_probes(const std::vector<Probe>& probes, const ProbeV
   return tensor;
 }
 
-std::vector<double> BackendKernel::results_of(Tensor probed, const ProbeValues& values) {
+Tensor BackendKernel::with_factors(const std::vector<Probe>& probes, const ProbeValues& values,
+                                   const std::vector<Place>& places) const {
+  Tensor tensor(graph_.type(by_columns_ ? 0 : 1));
+  fill_with(tensor, static_cast<double>(values.is_paired() ? values.unit_factor : values.factor));
+  for (size_t i = 0; i < places.size() && values.is_paired(); ++i) {
+    const Probe& probe = probes[i % probes.size()];
+    for (const int64_t term : {probe.plus, probe.minus})
+      tensor.set(other_.first(places[i].other) + term * other_.term_stride,
+                 static_cast<double>(values.factor));
+  }
+  return tensor;
+}
+
+std::vector<double> BackendKernel::results_of(const std::vector<Probe>& probes, const ProbeValues& values,
+                                              const std::vector<Place>& places) {
   std::vector<TensorPtr> inputs;
-  const TensorPtr given = shared(std::move(probed));
   const auto count = static_cast<ValueId>(graph_.inputs().size());
   for (ValueId input = 0; input < count; ++input) {
-    if (input == (by_columns_ ? 1 : 0)) {
-      inputs.push_back(given);
-      continue;
-    }
-    Tensor other(graph_.type(input));
-    if (input < 2) fill_with(other, static_cast<double>(values.factor));  // else the bias, which is 0
-    inputs.push_back(shared(std::move(other)));
+    if (input == (by_columns_ ? 1 : 0))
+      inputs.push_back(shared(with_probes(probes, values, places)));
+    else if (input < 2)
+      inputs.push_back(shared(with_factors(probes, values, places)));
+    else
+      inputs.push_back(shared(Tensor(graph_.type(input))));  // the bias, which is 0
   }
   return run_program(inputs);
 }
@@ -168,13 +198,13 @@ std::vector<size_t> BackendKernel::results_at(int64_t place) const {
 
 std::optional<std::vector<double>> BackendKernel::run(const std::vector<Probe>& probes,
                                                       const ProbeValues& values, bool backwards) {
-  std::vector<int64_t> places;
+  std::vector<Place> places;
   for (size_t i = 0; i < probes.size(); ++i)
     places.push_back(places_[backwards ? places_.size() - 1 - i : i]);
-  const std::vector<double> y = results_of(with_probes(probes, values, places), values);
+  const std::vector<double> y = results_of(probes, values, places);
   std::vector<double> results;
-  for (const int64_t place : places) {
-    const std::vector<size_t> at = results_at(place);
+  for (const Place& place : places) {
+    const std::vector<size_t> at = is_paired() ? std::vector{place.result} : results_at(place.probed);
     results.push_back(y[at[0]]);
     if (!std::all_of(at.begin(), at.end(), [&](size_t i) { return y[i] == y[at[0]]; })) return {};
   }
@@ -182,7 +212,7 @@ std::optional<std::vector<double>> BackendKernel::run(const std::vector<Probe>& 
 }
 
 bool BackendKernel::same_everywhere(const Probe& probe, const ProbeValues& values) {
-  const std::vector<double> y = results_of(with_probes({probe}, values, places_), values);
+  const std::vector<double> y = results_of({probe}, values, every_place());
   std::optional<double> first;
   for (size_t result = 0; result < y.size(); ++result) {
     if (wanted_[result] && first && y[result] != *first) return false;
@@ -257,7 +287,7 @@ ProductSample BackendKernel::random_product(ProductData data, uint64_t seed, int
   }
   std::vector<float> bias;
   if (tensors.size() > 2 && data != ProductData::cancelling) {  // there it would hide the rounding errors
-    Operands drawn{1, spec_.n, 1, spec_.dtype, {}, {}};
+    Operands drawn{1, spec_.n, 1, result_dtype(spec_.dtype), {}, {}};
     fill_random(data, random(), false, drawn);
     bias = drawn.a;
     for (size_t i = 0; i < bias.size(); ++i)

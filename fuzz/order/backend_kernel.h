@@ -46,14 +46,27 @@ class BackendKernel : public SumKernel {
     }
   };
 
+  // Where a probe lies in the probed operand, and where its factors lie in the other one if they are its own.
+  struct Place {
+    int64_t probed = 0, other = 0;
+    size_t result = 0;  // of both
+  };
+
   void lay_out();
+  bool is_paired() const { return has_products() && probe_dtype(spec_.dtype).values.is_paired(); }
   Probe place_probe(int number, const ProbeDtype& dtype, std::mt19937_64& random) const;
+  std::vector<Place> every_place() const;
   Tensor with_probes(const std::vector<Probe>& probes, const ProbeValues& values,
-                     const std::vector<int64_t>& places) const;
-  std::vector<double> results_of(Tensor probed, const ProbeValues& values);
+                     const std::vector<Place>& places) const;
+  Tensor with_factors(const std::vector<Probe>& probes, const ProbeValues& values,
+                      const std::vector<Place>& places) const;
+  // The results with the probes in these places, one after the other, and again where there are more places.
+  std::vector<double> results_of(const std::vector<Probe>& probes, const ProbeValues& values,
+                                 const std::vector<Place>& places);
   std::vector<double> run_program(const std::vector<TensorPtr>& inputs);
   // The wanted results of one place of the probed operand.
   std::vector<size_t> results_at(int64_t place) const;
+  int64_t other_place(size_t result) const;
   Operands random_batch(ProductData data, uint64_t seed, std::vector<Tensor>& tensors, int64_t batch) const;
 
   // Rows and columns of the result of one batch element.
@@ -71,9 +84,9 @@ class BackendKernel : public SumKernel {
   ValueId result_;
   std::vector<Layout> layouts_;  // of the operands
   bool by_columns_ = false;      // probes lie in b
-  Layout probed_;
+  Layout probed_, other_;
   std::vector<bool> wanted_;
-  std::vector<int64_t> places_;  // with wanted results
+  std::vector<Place> places_;  // with wanted results
 };
 
 }  // namespace fusesmith::fuzz

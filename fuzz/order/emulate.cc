@@ -135,10 +135,12 @@ float on_tensor_core(const std::vector<Step>& steps, TensorCore& core, std::span
 std::vector<float> emulate_tensor_core(const SumTree& tree, const NodeArithmetic& arithmetic,
                                        const Operands& in) {
   const std::vector<Step> steps = steps_of(tree);
-  TensorCore core(arithmetic.fraction_bits, arithmetic.rounds_to_nearest);
-  const auto split = [](const std::vector<float>& values) {
+  TensorCore core(arithmetic);
+  const int least_top = arithmetic.normalises ? kNormalises : graph::min_exponent(in.dtype);
+  const auto split = [&](const std::vector<float>& values) {
     std::vector<Significand> parts(values.size());
-    std::transform(values.begin(), values.end(), parts.begin(), significand_of);
+    std::transform(values.begin(), values.end(), parts.begin(),
+                   [&](float x) { return significand_of(x, least_top); });
     return parts;
   };
   const std::vector<Significand> a = split(in.a), b = split(in.b);

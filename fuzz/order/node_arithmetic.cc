@@ -10,6 +10,30 @@ using Reads = NodeArithmetic::Operands;
 // Turing (MMA-Sim, arXiv 2511.10909); the others are for what is not known yet.
 constexpr int kFractionBits[] = {25, 24, 23, 26, 27, 28, 22, 21, 13};
 
+// Products of 8-bit floats: (13, 13) on Hopper and Ada, (25, 23) on Blackwell (MMA-Sim). On Hopper, subnormal
+// operands are not normalised (docs/results/fp8.md).
+std::vector<NodeArithmetic> of_8_bit_floats() {
+  std::vector<NodeArithmetic> all;
+  for (const bool to_nearest : {false, true}) {
+    for (const bool normalises : {false, true}) {
+      for (const auto& [bits, out_bits] : {std::pair(13, 13),
+                                           {25, 23},
+                                           {13, 23},
+                                           {14, 14},
+                                           {14, 13},
+                                           {13, 14},
+                                           {12, 12},
+                                           {24, 23},
+                                           {23, 23},
+                                           {26, 23},
+                                           {34, 23},
+                                           {35, 23}})
+        all.push_back({Kind::tensor_core, bits, to_nearest, Reads::kept, out_bits, normalises});
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string to_string(const NodeArithmetic& arithmetic) {
@@ -28,6 +52,8 @@ std::string to_string(const NodeArithmetic& arithmetic) {
       text = "tensor core with " + std::to_string(arithmetic.fraction_bits) +
              " fraction bits, groups rounded " +
              (arithmetic.rounds_to_nearest ? "to nearest" : "towards zero");
+      if (arithmetic.out_bits != 23) text += ", to " + std::to_string(arithmetic.out_bits) + " fraction bits";
+      if (!arithmetic.normalises) text += "; subnormal operands are not normalised";
       break;
   }
   if (arithmetic.operands == Reads::tf32_truncated) text += "; operands cut off to tf32";
@@ -39,6 +65,13 @@ std::string to_string(const NodeArithmetic& arithmetic) {
 
 std::vector<NodeArithmetic> possible_arithmetic(const SumTree& tree, graph::Dtype operands, bool tf32) {
   std::vector<NodeArithmetic> all;
+  if (graph::is_quantized(operands)) {
+    if (tree.is_binary()) all.push_back({.kind = Kind::f32});
+    const std::vector<NodeArithmetic> more = of_8_bit_floats();
+    all.insert(all.end(), more.begin(), more.end());
+    all.push_back({.kind = Kind::f64});
+    return all;
+  }
   const bool is_narrow = graph::is_narrow(operands);
   std::vector<Reads> reads = {Reads::kept};
   if (tf32 && !is_narrow) {

@@ -16,7 +16,7 @@ struct NodeArithmetic {
     f64,          // the same in f64, and once to f32 at the end
     narrow_sums,  // each operation in f32, its result rounded to the operands' 16-bit dtype
     // A group of products and the sum so far are aligned at their largest exponent, cut off `fraction_bits`
-    // below it, added exactly, and rounded to f32. Sums of partial sums are f32 additions.
+    // below it, added exactly, and rounded to `out_bits`. Sums of partial sums are f32 additions.
     tensor_core,
   };
   static constexpr std::string_view kKinds[] = {"f32", "f64", "narrow_sums", "tensor_core"};
@@ -29,6 +29,8 @@ struct NodeArithmetic {
   int fraction_bits = 0;           // of a tensor core
   bool rounds_to_nearest = false;  // the result of a group; else towards zero
   Operands operands = Operands::kept;
+  int out_bits = 23;       // fraction bits of the sum of a group; 23: it is an f32
+  bool normalises = true;  // else a subnormal operand counts with the smallest exponent of its dtype
   bool operator==(const NodeArithmetic&) const = default;
 };
 

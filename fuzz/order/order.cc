@@ -190,7 +190,7 @@ std::vector<double> expected_results(const Order& order, const ProductSample& sa
     float y = sums[i];
     if (!sample.bias.empty()) y += sample.bias[i % columns];
     if (sample.relu) y = y > 0 ? y : 0;
-    results.push_back(round_to(sample.operands.dtype, static_cast<double>(y)));
+    results.push_back(round_to(result_dtype(sample.operands.dtype), static_cast<double>(y)));
   }
   return results;
 }

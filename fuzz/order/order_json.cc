@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "fuzz/order/declared_accumulator.h"
 #include "graph/json_strict.h"
+#include "oracle/arithmetic_keys.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -91,6 +93,8 @@ Json arithmetic_json(const NodeArithmetic& arithmetic) {
   if (arithmetic.kind == NodeArithmetic::Kind::tensor_core) {
     json["fraction_bits"] = arithmetic.fraction_bits;
     json["rounds_to_nearest"] = arithmetic.rounds_to_nearest;
+    json["out_bits"] = arithmetic.out_bits;
+    if (!arithmetic.normalises) json["normalises"] = false;
   }
   json["operands"] = NodeArithmetic::kOperands[static_cast<size_t>(arithmetic.operands)];
   return json;
@@ -109,6 +113,8 @@ Json part_json(const PartOrder& part) {
   json["sentence"] = to_string(report.order.tree);
   json["height"] = report.order.tree.height();
   json["arithmetic"] = arithmetic_json(report.order.arithmetic);
+  if (const auto accumulator = accumulator_of(report.order))
+    json["accumulator"] = Json::parse(to_json(*accumulator));
   json["products"] = report.products;
   json["equal_products"] = report.equal_products;
   json["elements"] = report.elements;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fuzz/order/declared_accumulator.h"
 #include "fuzz/order/reveal.h"
 #include "fuzz/order/test_kernel.h"
 
@@ -33,11 +34,18 @@ struct Sample {
 };
 
 std::vector<Sample> samples() {
-  return {{Kind::f32, Dtype::f32, 2},          {Kind::f32, Dtype::bf16, 2},
-          {Kind::f32, Dtype::f16, 2},          {Kind::narrow_sums, Dtype::f16, 2},
-          {Kind::narrow_sums, Dtype::bf16, 2}, {Kind::f64, Dtype::bf16, 2},
-          {Kind::f64, Dtype::bf16, 2},         {Kind::tensor_core, Dtype::bf16, 17},
-          {Kind::tensor_core, Dtype::f16, 5}};
+  return {{Kind::f32, Dtype::f32, 2},
+          {Kind::f32, Dtype::bf16, 2},
+          {Kind::f32, Dtype::f16, 2},
+          {Kind::narrow_sums, Dtype::f16, 2},
+          {Kind::narrow_sums, Dtype::bf16, 2},
+          {Kind::f64, Dtype::bf16, 2},
+          {Kind::f64, Dtype::bf16, 2},
+          {Kind::tensor_core, Dtype::bf16, 17},
+          {Kind::tensor_core, Dtype::f16, 5},
+          {Kind::f32, Dtype::f8e4m3, 2},
+          {Kind::tensor_core, Dtype::f8e4m3, 9},
+          {Kind::tensor_core, Dtype::f8e5m2, 17}};
 }
 
 TEST(Reveal, IsWhatWasBuilt) {
@@ -78,6 +86,26 @@ TEST(Reveal, ManyTermsOf16Bits) {
     for (int64_t& term : node.terms) term = 519 - term;
   }
   expect(backwards, 520, {});
+}
+
+// Accumulators of 13 fraction bits, added in f32 after every fourth group of 32.
+RawTree promoted(int64_t terms) {
+  RawTree tree;
+  int sum = -1;
+  for (int64_t first = 0; first < terms; first += 128) {
+    const RawTree part = groups(std::min<int64_t>(128, terms - first), 32);
+    const auto base = static_cast<int>(tree.nodes.size());
+    for (RawTree::Node node : part.nodes) {
+      for (int64_t& term : node.terms) term += first;
+      for (int& child : node.nodes) child += base;
+      tree.nodes.push_back(std::move(node));
+    }
+    const auto last = static_cast<int>(tree.nodes.size()) - 1;
+    if (sum >= 0) tree.nodes.push_back({{}, {sum, last}});
+    sum = static_cast<int>(tree.nodes.size()) - 1;
+  }
+  tree.root = sum;
+  return tree;
 }
 
 TEST(Reveal, ProbesGrowWithNLogN) {
@@ -127,6 +155,44 @@ TEST(Order, KnownArithmeticIsTrusted) {
     expect(groups(terms, 4), terms, {Kind::tensor_core, 23, true}, Dtype::f16);
     expect(random_tree(terms, 9, random), terms, {Kind::tensor_core, 24}, Dtype::bf16);
   }
+}
+
+TEST(Order, ProductsOf8BitFloats) {
+  std::mt19937_64 random(8);
+  const NodeArithmetic hopper{Kind::tensor_core, 13, false, NodeArithmetic::Operands::kept, 13, false};
+  for (const Dtype dtype : {Dtype::f8e4m3, Dtype::f8e5m2}) {
+    for (const int64_t terms : {96, 128, 608, 1024}) {
+      const TestOrder order = with_uses(promoted(terms), terms, hopper, dtype, random);
+      TestKernel kernel(order);
+      const OrderReport report = found(kernel);
+      EXPECT_EQ(report.state, State::trusted) << report.reason << ", " << to_string(report.order.arithmetic);
+      EXPECT_EQ(report.order.arithmetic, hopper) << to_string(report.order.arithmetic);
+      EXPECT_EQ(report.order.tree, compress(order.tree, order.uses)) << to_string(report.order.tree);
+      EXPECT_EQ(accumulator_of(report.order), (oracle::Accumulator{32, 13, 13, terms > 128 ? 128 : 0}));
+    }
+    // Without promotion, and on a unit that normalises subnormal operands and keeps f32.
+    NodeArithmetic blackwell{Kind::tensor_core, 25};
+    TestKernel kernel(with_uses(groups(640, 32), 640, blackwell, dtype, random));
+    const OrderReport report = found(kernel);
+    EXPECT_EQ(report.state, State::trusted) << report.reason << ", " << to_string(report.order.arithmetic);
+    EXPECT_EQ(accumulator_of(report.order), (oracle::Accumulator{32, 25, 23, 0}));
+  }
+}
+
+TEST(Order, OtherOrdersAreNoDeclaredAccumulator) {
+  const NodeArithmetic unit{Kind::tensor_core, 13, false, NodeArithmetic::Operands::kept, 13};
+  const auto declared = [&](const RawTree& tree, int64_t terms) {
+    const std::vector<ProductUse> uses(static_cast<size_t>(terms));
+    return accumulator_of({compress(tree, uses), unit});
+  };
+  EXPECT_EQ(declared(groups(32, 32), 32), std::nullopt);  // the group may be larger
+  EXPECT_EQ(declared(promoted(1024), 1024), (oracle::Accumulator{32, 13, 13, 128}));
+  RawTree backwards = promoted(256);
+  for (RawTree::Node& node : backwards.nodes) {
+    for (int64_t& term : node.terms) term = 255 - term;
+  }
+  EXPECT_EQ(declared(backwards, 256), std::nullopt);
+  EXPECT_EQ(accumulator_of({compress(groups(64, 32), std::vector<ProductUse>(64)), {}}), std::nullopt);
 }
 
 // As the last 10 of 23 fraction bits are dropped, by the arithmetic of f64.

@@ -83,6 +83,19 @@ TEST(OwnOrders, ProductsOfEigen) {
   }
 }
 
+// The program multiplies the numbers that the codes are, in f32.
+TEST(OwnOrders, ProductsOf8BitFloats) {
+  for (const Backend* backend : {&cpu_backend(), &cpu_fused_backend()}) {
+    for (const Dtype dtype : {Dtype::f8e4m3, Dtype::f8e5m2}) {
+      for (const char* op : {"matmul", "linear"}) {
+        const SumSpec spec{.op = op, .dtype = dtype, .m = 9, .n = 21, .k = 300};
+        const BackendOrder order = found(*backend, spec);
+        EXPECT_TRUE(order.is_known()) << to_string(spec) << order_text(order);
+      }
+    }
+  }
+}
+
 TEST(OwnOrders, Comparison) {
   const SumSpec spec{.op = "reduce_sum", .m = 4, .n = 1, .k = 40};
   const BackendOrder a = found(cpu_backend(), spec), b = found(cpu_fused_backend(), spec);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fuzz/order/sum_kernel.h"
+
 namespace fusesmith::fuzz {
 namespace {
 
@@ -47,7 +49,7 @@ std::optional<ProductRegion> ProductRegion::of(const Graph& graph, const Region&
   product.after_.assign(region.nodes.begin() + 1, region.nodes.end());
   ValueId sums = product.node(product.product_).first_output;
   const TensorType type = graph.type(sums);
-  if (!is_float(type.dtype) || !product.add_axes()) return {};
+  if (!is_float(type.dtype) || !product.has_probe_dtype() || !product.add_axes()) return {};
   for (const int id : product.after_) {
     const Node& node = product.node(id);
     const bool known = std::holds_alternative<Relu>(node.op) || std::holds_alternative<Add>(node.op);
@@ -58,6 +60,16 @@ std::optional<ProductRegion> ProductRegion::of(const Graph& graph, const Region&
   if (region.outputs[0] != sums) return {};
   product.make_spec();
   return product;
+}
+
+// Both operands.
+bool ProductRegion::has_probe_dtype() const {
+  const Node& node = this->node(product_);
+  if (node.inputs.size() < 2) return false;
+  const Dtype dtype = graph_->type(node.inputs[0]).dtype;
+  const bool is_known =
+      std::find(std::begin(kProbeDtypes), std::end(kProbeDtypes), dtype) != std::end(kProbeDtypes);
+  return is_known && graph_->type(node.inputs[1]).dtype == dtype;
 }
 
 bool ProductRegion::add_axes() {
@@ -123,7 +135,7 @@ bool ProductRegion::add_einsum_axes(const Einsum& op) {
 
 void ProductRegion::make_spec() {
   const Node& node = this->node(product_);
-  spec_.dtype = graph_->type(node.first_output).dtype;
+  spec_.dtype = graph_->type(node.inputs[0]).dtype;
   spec_.batch = size_of_axes(batch_);
   spec_.m = size_of_axes(rows_);
   spec_.n = size_of_axes(columns_);
@@ -195,7 +207,8 @@ std::vector<double> ProductRegion::stored(std::span<const TensorPtr> values, std
   }
   std::vector<double> results;
   results.reserve(sums.size());
-  for (const float sum : sums) results.push_back(round_to(spec_.dtype, static_cast<double>(sum)));
+  const Dtype dtype = graph_->type(product.first_output).dtype;
+  for (const float sum : sums) results.push_back(round_to(dtype, static_cast<double>(sum)));
   return results;
 }
 

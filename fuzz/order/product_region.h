@@ -35,6 +35,7 @@ class ProductRegion {
   std::vector<double> stored(std::span<const TensorPtr> values, std::vector<float> sums) const;
 
  private:
+  bool has_probe_dtype() const;
   bool add_axes();
   void add_matmul_axes(const Matmul& op);
   void add_linear_axes();

@@ -87,7 +87,7 @@ class Revealing {
       const auto results = run_all(probes, dtype_.values);
       if (!results) return Problem{results.problem()};
       std::span<const double> rest = *results;
-      const double unit = static_cast<double>(dtype_.values.unit) * static_cast<double>(dtype_.values.factor);
+      const double unit = dtype_.values.unit_product();
       for (Ranking& ranking : rankings) {
         if (auto problem = ranking.answer(rest, unit)) return problem;
       }

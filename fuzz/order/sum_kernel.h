@@ -19,18 +19,34 @@ struct Probe {
   std::shared_ptr<const std::vector<int64_t>> units;  // null: none
 };
 
-// Operands of probes: one has `large`, -large and `unit`, the other one `factor` everywhere.
+// Operands of probes: one has `large`, -large and `unit`. The other one has `factor` beside them, and
+// everywhere if `unit_factor` is 0; else `unit_factor` at all other terms, so that each probe has a row and a
+// column of its own. 8-bit floats need that: none of them is small enough beside another one.
 struct ProbeValues {
-  float large = 1, unit = 0, factor = 1;
+  float large = 1, unit = 0, factor = 1, unit_factor = 0;
+
+  bool is_paired() const { return unit_factor != 0; }
+  double unit_product() const {
+    return static_cast<double>(unit) * static_cast<double>(is_paired() ? unit_factor : factor);
+  }
 };
 
 // What the order is revealed with. Products of units are lost beside the large number in f32, f64 and 16-bit
-// sums, and sums of up to `most_units` of them are exact in the dtype.
+// sums, and sums of up to `most_units` of them are exact in the dtype of the result.
 struct ProbeDtype {
   ProbeValues values;
   int64_t most_units;
 };
 ProbeDtype probe_dtype(graph::Dtype dtype);
+
+// Dtypes of operands whose order can be revealed.
+inline constexpr graph::Dtype kProbeDtypes[] = {graph::Dtype::f32, graph::Dtype::f16, graph::Dtype::bf16,
+                                                graph::Dtype::f8e4m3, graph::Dtype::f8e5m2};
+
+// Of a product of operands of the dtype.
+constexpr graph::Dtype result_dtype(graph::Dtype operands) {
+  return graph::is_quantized(operands) ? graph::Dtype::f32 : operands;
+}
 
 // Shows whether products are rounded: 1 + 2^-12 squared is no f32, so that what is left of c c - c c tells
 // which of both was rounded.
@@ -61,7 +77,7 @@ class SumKernel {
  public:
   virtual ~SumKernel() = default;
   virtual int64_t terms() const = 0;
-  virtual graph::Dtype dtype() const = 0;  // of the operands and of the result
+  virtual graph::Dtype dtype() const = 0;  // of the operands
   // Whether products are rounded to f32 unless they are added by a fused multiply-add.
   virtual bool has_products() const = 0;
   virtual bool may_use_tf32() const { return false; }

@@ -21,11 +21,11 @@ float towards_zero(double x) {
 
 }  // namespace
 
-Significand significand_of(float x) {
+Significand significand_of(float x, int least_top) {
   if (x == 0 || !std::isfinite(x)) return {};  // sums that overflow are not emulated
   int exponent = 0;
   auto digits = static_cast<int64_t>(std::ldexp(std::frexp(x, &exponent), 24));
-  Significand result{digits, exponent - 24, exponent - 1};
+  Significand result{digits, exponent - 24, std::max(exponent - 1, least_top)};
   while (result.digits % 2 == 0) {  // short, so that products of 16-bit values stay below 2^22
     result.digits /= 2;
     ++result.exponent;
@@ -47,13 +47,22 @@ void TensorCore::add(const Significand& a, const Significand& b) {
   add_part({a.digits * b.digits, a.exponent + b.exponent, a.top + b.top});
 }
 
+// To f32, or to fewer fraction bits. `exact` is exact in f64.
+float TensorCore::rounded(double exact) const {
+  if (arithmetic_.out_bits != 23 && exact != 0) {
+    const double unit = std::ldexp(1, std::ilogb(exact) - arithmetic_.out_bits);
+    const double digits = exact / unit;
+    exact = (arithmetic_.rounds_to_nearest ? std::nearbyint(digits) : std::trunc(digits)) * unit;
+  }
+  return arithmetic_.rounds_to_nearest ? static_cast<float>(exact) : towards_zero(exact);
+}
+
 float TensorCore::take() {
-  const int unit = largest_ - fraction_bits_;
+  const int unit = largest_ - arithmetic_.fraction_bits;
   int64_t sum = 0;
   for (const Significand& part : parts_) sum += shifted(part.digits, part.exponent - unit);
   parts_.clear();
-  const double exact = std::ldexp(static_cast<double>(sum), unit);
-  return rounds_to_nearest_ ? static_cast<float>(exact) : towards_zero(exact);
+  return rounded(std::ldexp(static_cast<double>(sum), unit));
 }
 
 }  // namespace fusesmith::fuzz

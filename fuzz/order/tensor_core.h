@@ -1,26 +1,27 @@
 // One operation of a tensor core on integers: the products of a group and partial sums are aligned at the
-// largest exponent, cut off below it, added exactly, and rounded to f32. After MMA-Sim (arXiv 2511.10909).
+// largest exponent, cut off below it, added exactly, and rounded. After MMA-Sim (arXiv 2511.10909).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "graph/namespaces.h"
+#include "fuzz/order/node_arithmetic.h"
 
 namespace fusesmith::fuzz {
 
-// x = digits 2^exponent; `top`: the exponent of its first significant bit.
+// x = digits 2^exponent; `top`: the exponent that it is aligned by, that of its first significant bit.
 struct Significand {
   int64_t digits = 0;  // 0: x is 0
   int exponent = 0, top = 0;
 };
 
-Significand significand_of(float x);
+// `least_top`: of subnormal numbers that are not normalised, that of the smallest normal one.
+constexpr int kNormalises = -1000;
+Significand significand_of(float x, int least_top = kNormalises);
 
 class TensorCore {
  public:
-  TensorCore(int fraction_bits, bool rounds_to_nearest)
-      : fraction_bits_(fraction_bits), rounds_to_nearest_(rounds_to_nearest) {}
+  explicit TensorCore(const NodeArithmetic& arithmetic) : arithmetic_(arithmetic) {}
 
   void add(float partial_sum);
   // A product of operands of at most 11 significant bits. Its exponent is the sum of the factors' exponents.
@@ -31,8 +32,9 @@ class TensorCore {
  private:
   void add_part(const Significand& part);
 
-  int fraction_bits_;
-  bool rounds_to_nearest_;
+  float rounded(double exact) const;
+
+  const NodeArithmetic arithmetic_;
   std::vector<Significand> parts_;
   int largest_ = 0;
 };

@@ -33,10 +33,9 @@ class TestKernel : public SumKernel {
   std::optional<std::vector<double>> run(const std::vector<Probe>& probes, const ProbeValues& values,
                                          bool backwards) override {
     std::vector<double> results;
-    const std::vector<float> b(static_cast<size_t>(terms()), values.factor);
     for (size_t i = 0; i < probes.size(); ++i) {
       const auto row = static_cast<int64_t>(backwards ? static_cast<size_t>(rows_) - 1 - i : i);
-      const std::vector<float> a = row_of(probes[i], values);
+      const std::vector<float> a = row_of(probes[i], values), b = column_of(probes[i], values);
       results.push_back(result(a.data(), b.data(), row, 0));
       for (int64_t column = 1; column < columns_; ++column) {
         if (result(a.data(), b.data(), row, column) != results.back()) return {};
@@ -46,7 +45,7 @@ class TestKernel : public SumKernel {
   }
 
   bool same_everywhere(const Probe& probe, const ProbeValues& values) override {
-    const std::vector<float> a = row_of(probe, values), b(static_cast<size_t>(terms()), values.factor);
+    const std::vector<float> a = row_of(probe, values), b = column_of(probe, values);
     const double first = result(a.data(), b.data(), 0, 0);
     for (int64_t i = 0; i < rows_ * columns_; ++i) {
       if (result(a.data(), b.data(), i / columns_, i % columns_) != first) return false;
@@ -71,7 +70,7 @@ class TestKernel : public SumKernel {
  protected:
   // Along the tree, rounded to the dtype.
   virtual double result(const float* a, const float* b, int64_t /*row*/, int64_t /*column*/) {
-    return round_to(order_.dtype, static_cast<double>(static_cast<float>(sum(a, b))));
+    return round_to(result_dtype(order_.dtype), static_cast<double>(static_cast<float>(sum(a, b))));
   }
 
   double sum(const float* a, const float* b) const {
@@ -94,6 +93,13 @@ class TestKernel : public SumKernel {
     a[static_cast<size_t>(probe.plus)] = values.large;
     a[static_cast<size_t>(probe.minus)] = -values.large;
     return a;
+  }
+
+  std::vector<float> column_of(const Probe& probe, const ProbeValues& values) const {
+    std::vector<float> b(static_cast<size_t>(terms()),
+                         values.is_paired() ? values.unit_factor : values.factor);
+    b[static_cast<size_t>(probe.plus)] = b[static_cast<size_t>(probe.minus)] = values.factor;
+    return b;
   }
 
   // x y + z with one rounding, where the product is exact in f64.
@@ -125,20 +131,28 @@ class TestKernel : public SumKernel {
   }
 
   static int top_of(double x) { return x == 0 ? -500 : std::ilogb(x); }
+  int top_of_factor(float x) const {
+    const int top = std::ilogb(x);
+    return order_.arithmetic.normalises ? top : std::max(top, min_exponent(order_.dtype));
+  }
 
   double group(const RawTree::Node& node, const std::vector<double>& sums, const float* a,
                const float* b) const {
     int largest = -500;
     for (const int child : node.nodes) largest = std::max(largest, top_of(sums[static_cast<size_t>(child)]));
     for (const int64_t k : node.terms) {
-      if (a[k] != 0 && b[k] != 0)
-        largest = std::max(largest, top_of(static_cast<double>(a[k])) + top_of(static_cast<double>(b[k])));
+      if (a[k] != 0 && b[k] != 0) largest = std::max(largest, top_of_factor(a[k]) + top_of_factor(b[k]));
     }
     const double unit = std::ldexp(1, largest - order_.arithmetic.fraction_bits);
     double sum = 0;
     for (const int child : node.nodes) sum += std::trunc(sums[static_cast<size_t>(child)] / unit);
     for (const int64_t k : node.terms)
       sum += std::trunc(static_cast<double>(a[k]) * static_cast<double>(b[k]) / unit);
+    if (order_.arithmetic.out_bits != 23 && sum != 0) {
+      const double last = std::ldexp(1, std::ilogb(sum) - order_.arithmetic.out_bits);
+      sum =
+          (order_.arithmetic.rounds_to_nearest ? std::nearbyint(sum / last) : std::trunc(sum / last)) * last;
+    }
     const auto y = static_cast<float>(sum * unit);
     const bool away = std::fabs(static_cast<double>(y)) > std::fabs(sum * unit);
     return static_cast<double>(away && !order_.arithmetic.rounds_to_nearest ? std::nextafter(y, 0.0f) : y);

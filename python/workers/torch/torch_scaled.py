@@ -9,6 +9,8 @@ import torch
 ACCUMULATORS = {(9, 0): {"group": 32, "fraction_bits": 13, "out_bits": 13, "promote_every": 128}}
 FORMATS = ("f8e4m3", "f8e5m2")
 
+is_fast = False  # fast accumulation: accumulators are never added to a sum in f32
+
 
 def accumulator(node, types):
     """That of the node's product; None if it is computed in f32.
@@ -24,7 +26,8 @@ def accumulator(node, types):
     is_rows = node["op"] == "linear" or (not node["transpose_a"] and node["transpose_b"] and len(left.shape) == 2)
     if not is_rows or len(right.shape) != 2 or right.shape[0] % 16 or right.shape[1] % 16:
         return None
-    return ACCUMULATORS.get(torch.cuda.get_device_capability())
+    unit = ACCUMULATORS.get(torch.cuda.get_device_capability())
+    return {**unit, "promote_every": 0} if unit and is_fast else unit
 
 
 def product(a, b):
@@ -35,5 +38,5 @@ def product(a, b):
     one = torch.ones((), device=a.device)
     rows = a.reshape(-1, a.shape[-1]).clone(memory_format=torch.contiguous_format)
     columns = b.clone(memory_format=torch.contiguous_format).t()
-    y = torch._scaled_mm(rows, columns, scale_a=one, scale_b=one, out_dtype=torch.float32)
+    y = torch._scaled_mm(rows, columns, scale_a=one, scale_b=one, out_dtype=torch.float32, use_fast_accum=is_fast)
     return y.reshape(*a.shape[:-1], b.shape[0])

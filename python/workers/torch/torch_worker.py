@@ -6,6 +6,7 @@ MODE is eager, or a backend of torch.compile: aot_eager, aot_eager_decomp_partit
   emulate_precision_casts           inductor keeps the roundings of 16-bit values
   reduced_precision_reduction       cuBLAS may add partial sums of 16-bit products in 16 bits, as is PyTorch's default;
                                     without the switch, torch.backends.cuda.matmul forbids it
+  fast_accumulation                 products of 8-bit floats never leave the accumulators of tensor cores
   math, flash, efficient, cudnn     only this backend of scaled_dot_product_attention
 """
 
@@ -52,7 +53,7 @@ def parse_mode(text):
     mode, *switches = text.split("+")
     if mode not in MODES:
         raise Unavailable(f'unknown mode "{mode}", expected one of {", ".join(MODES)}')
-    known = {"cuda", "emulate_precision_casts", "reduced_precision_reduction", *ATTENTION}
+    known = {"cuda", "emulate_precision_casts", "fast_accumulation", "reduced_precision_reduction", *ATTENTION}
     for switch in switches:
         if switch not in known:
             raise Unavailable(f'unknown switch "{switch}", expected one of {", ".join(sorted(known))}')
@@ -90,6 +91,9 @@ class TorchExecutor(Executor):
                 raise Unavailable("torch.cuda.is_available() is False")
             self.device = torch.cuda.get_device_name()
             torch.set_default_device("cuda")
+            import torch_scaled
+
+            torch_scaled.is_fast = "fast_accumulation" in self.switches
             reduced = "reduced_precision_reduction" in self.switches
             torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = reduced
             torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = reduced
