@@ -11,10 +11,11 @@ import collections
 import math
 
 from comparison.measuring import rows_of
-from comparison.rules import RULES
+from comparison.mixes import MIXES
 
 FUSESMITH = "fusesmith"
-ORACLES = [FUSESMITH, *(rule.name for rule in RULES)]
+# Of all mixes. A rule that a trial does not apply raises nothing there; `oracles` of a trial has those that it applies.
+ORACLES = [FUSESMITH, *dict.fromkeys(rule.name for mix in MIXES.values() for rule in mix.rules)]
 NOT_JUDGED = ("unsupported", "out_of_memory", "overloaded")
 # Upper ends, in units of the dtype's epsilon times the largest element.
 SIZES = [1, 10, 100, 1000, math.inf]
@@ -136,7 +137,9 @@ def counted(place, clean_subject, faults, variants):
         right = [row for row in rows if row["finding"] or not row.get("known")]
         table.append({"variant": subject.name, "baseline": subject.baseline, "candidate": subject.candidate,
                       "flags": list(subject.flags), "known_bugs": len(rows) - len(right), **quiet(right)})
-    return {"seed": place.seed, "runs": faults[0][1].cases if faults else 0, "oracles": ORACLES,
-            "rules": {rule.name: {"title": rule.title, "short": rule.short, "source": rule.source} for rule in RULES},
+    rules = MIXES[place.mix].rules
+    return {"mix": place.mix, "seed": place.seed, "runs": faults[0][1].cases if faults else 0,
+            "oracles": [FUSESMITH, *(rule.name for rule in rules)], "generated": clean_subject.cases,
+            "rules": {rule.name: {"title": rule.title, "short": rule.short, "source": rule.source} for rule in rules},
             "clean": quiet(clean_rows), "variants": table, "all_faults": group(each), "areas": by_area(each),
             "sizes": by_size(changed), "curve": curve(changed, clean_rows), "faults": each}

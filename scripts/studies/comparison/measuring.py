@@ -14,6 +14,8 @@ import tempfile
 import time
 import warnings
 
+from comparison.mixes import MIXES
+
 PART = 250  # cases, of most subjects
 METAMORPHIC = 64  # a campaign checks one in so many generated cases metamorphically
 CHECKS = ["scaling", "exchange"]
@@ -43,11 +45,12 @@ class TrialError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """The program, the seed and the work directory of a trial."""
+    """The program, the seed and the work directory of a trial, and its mix."""
 
     binary: str
     seed: int
     workdir: str
+    mix: str = "all"
 
     def part_file(self, subject, first):
         return os.path.join(self.workdir, "parts", subject.name.replace(":", "_"), f"{first:06}.json")
@@ -79,17 +82,23 @@ def read_json(path):
 
 
 def generate(place, first, count, folder):
-    """The case files, as a campaign would judge them: one in METAMORPHIC asks for its checks."""
+    """The files of the cases that the mix selects, as a campaign would judge them: one in METAMORPHIC asks for its
+    checks."""
     command = [place.binary, "generate", f"--seed={place.seed}", f"--first={first}", f"--count={count}",
                "--engine=random", f"--output={folder}"]
     done = call(command)
     if done.returncode:
         raise said(done, command)
-    files = [os.path.join(folder, f"{place.seed}-0-{number}.json") for number in range(first, first + count)]
-    for number in range(-first % METAMORPHIC, count, METAMORPHIC):
-        case = read_json(files[number])
-        case.setdefault("policy", {})["metamorphic"] = CHECKS
-        write_json(files[number], case)
+    files, mix = [], MIXES[place.mix]
+    for number in range(first, first + count):
+        file = os.path.join(folder, f"{place.seed}-0-{number}.json")
+        case = read_json(file)
+        if not mix.selects(case):
+            continue
+        files.append(file)
+        if number % METAMORPHIC == 0:
+            case.setdefault("policy", {})["metamorphic"] = CHECKS
+            write_json(file, case)
     return files
 
 
@@ -104,7 +113,7 @@ def replay(place, subject, files, values, clean):
                    f"--values={values}", *subject.flags, *files]
         done = call(command)
         cases = read_cases(values) if os.path.exists(values) else ()
-        found = [judged(case, clean.get(number_of(case.header["file"]))) for case in cases]
+        found = [judged(case, clean.get(number_of(case.header["file"])), place.mix) for case in cases]
         rows += found
         files = files[len(found):]
         if done.returncode in ALL_JUDGED and not files:

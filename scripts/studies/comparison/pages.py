@@ -3,9 +3,10 @@
 import os
 import textwrap
 
-from comparison.counting import FUSESMITH, ORACLES
+from comparison.counting import FUSESMITH
 from comparison.measuring import TrialError
 
+# Of the name of the trial: the pair, after the mix where it is not the one of all cases.
 MARKS = ("<!-- trial {}: written by scripts/studies/trial -->", "<!-- end of trial {} -->")
 WIDTH = 120
 
@@ -47,22 +48,29 @@ def overview(trial):
                           percent(everything["not_by_fusesmith"][oracle], changed),
                           percent(clean["alarms_finite"][oracle], clean["finite"]),
                           percent(everything["flagged"][oracle], everything["changed"]),
-                          percent(clean["alarms"][oracle], clean["cases"])] for oracle in ORACLES])
+                          percent(clean["alarms"][oracle], clean["cases"])] for oracle in trial["oracles"]])
 
 
 def variants(trial):
     header = ["oracle", *(f"`{entry['variant']}`" for entry in trial["variants"])]
     lines = [["cases (finite)", *(f"{entry['cases']:,} ({entry['finite']:,})" for entry in trial["variants"])]]
     lines += [[title_of(trial, oracle), *(percent(entry["alarms_finite"][oracle], entry["finite"])
-                                          for entry in trial["variants"])] for oracle in ORACLES]
+                                          for entry in trial["variants"])] for oracle in trial["oracles"]]
     return rows(header, lines)
 
 
 def areas(trial):
-    header = ["area", "faults", "changed results", *(short_of(trial, oracle) for oracle in ORACLES)]
+    header = ["area", "faults", "changed results", *(short_of(trial, oracle) for oracle in trial["oracles"])]
     return rows(header, [[area, entry["faults"], f"{entry['changed']:,}",
                           *(f"{entry['found'][oracle]}, {percent(entry['flagged'][oracle], entry['changed'])}"
-                            for oracle in ORACLES)] for area, entry in trial["areas"].items()])
+                            for oracle in trial["oracles"])] for area, entry in trial["areas"].items()])
+
+
+def each_fault(trial):
+    header = ["fault", "changed results", *(short_of(trial, oracle) for oracle in trial["oracles"])]
+    return rows(header, [[f"`{entry['fault']}`", f"{entry['changed']:,}",
+                          *(percent(entry["flagged"][oracle], entry["changed"]) for oracle in trial["oracles"])]
+                         for entry in trial["faults"]])
 
 
 def size_name(entry):
@@ -74,9 +82,9 @@ def size_name(entry):
 
 
 def sizes(trial):
-    header = ["largest difference", "changed results", *(short_of(trial, oracle) for oracle in ORACLES)]
+    header = ["largest difference", "changed results", *(short_of(trial, oracle) for oracle in trial["oracles"])]
     return rows(header, [[size_name(entry), f"{entry['changed']:,}",
-                          *(percent(entry["flagged"][oracle], entry["changed"]) for oracle in ORACLES)]
+                          *(percent(entry["flagged"][oracle], entry["changed"]) for oracle in trial["oracles"])]
                          for entry in trial["sizes"]])
 
 
@@ -88,7 +96,8 @@ def pair_of(entry):
 
 def facts(trial):
     clean, everything = trial["clean"], trial["all_faults"]
-    text = (f"{clean['cases']:,} clean cases, {clean['finite']:,} of them with finite results, "
+    selected = "" if trial["mix"] == "all" else f"Of {trial['generated']:,} generated cases, "
+    text = (f"{selected}{clean['cases']:,} clean cases, {clean['finite']:,} of them with finite results, "
             f"{clean['inconclusive']:,} inconclusive; {everything['cases']:,} cases with one of {everything['faults']} "
             f"faults, which changed the results of {everything['changed']:,}, of which "
             f"{everything['changed_finite']:,} have a finite baseline. fusesmith also reported "
@@ -97,7 +106,7 @@ def facts(trial):
     within = everything["changed"] - everything["flagged"][FUSESMITH] - missed["inconclusive"]
     text += (f" Of the changed results that it did not report, {within:,} are within the bounds of every region, and "
              f"{missed['inconclusive']:,} are inconclusive.")
-    if clean["without_f64"]:
+    if trial["mix"] == "all" and clean["without_f64"]:
         text += f" In {clean['without_f64']:,} clean cases, PyTorch could not compute the result in f64."
     return textwrap.fill(text, WIDTH)
 
@@ -111,19 +120,29 @@ def tables(trial):
         parts += ["By area, faults found and recall, all cases:", areas(trial),
                   textwrap.fill("Recall by the largest difference to the baseline, all cases. The unit is the dtype's "
                                 "epsilon times the largest element of the output:", WIDTH), sizes(trial)]
+    if trial["mix"] != "all":
+        parts += ["By fault, recall, all cases:", each_fault(trial)]
     return "\n\n".join(parts) + "\n"
 
 
-def write(path, pair, trial, flags):
+def command_of(flags):
+    mix = "" if flags.mix == "all" else f" --mix={flags.mix}"
+    command = f"scripts/studies/trial{mix} --pair={flags.pair} --runs={flags.runs} --clean={flags.clean} "
+    more = f" --variant_cases={flags.variant_cases}" if flags.variant_cases else ""
+    more += f" --variants={flags.variants}" if flags.variants != "all" else ""
+    return f"{command}--seed={flags.seed}{more}"
+
+
+def write(path, trial, flags):
     """Replaces what is between the marks, or adds it at the end."""
     text = ""
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             text = file.read()
-    begin, end = (mark.format(pair) for mark in MARKS)
-    command = f"scripts/studies/trial --pair={pair} --runs={flags.runs} --clean={flags.clean} --seed={flags.seed}"
-    command += f" --variant_cases={flags.variant_cases}" if flags.variant_cases else ""
-    section = f"{begin}\n`{command}`:\n\n{tables(trial)}{end}\n"
+    name = flags.pair if flags.mix == "all" else f"{flags.mix} {flags.pair}"
+    begin, end = (mark.format(name) for mark in MARKS)
+    command = textwrap.fill(f"`{command_of(flags)}`:", WIDTH, break_on_hyphens=False)
+    section = f"{begin}\n{command}\n\n{tables(trial)}{end}\n"
     if begin in text:
         before, _, rest = text.partition(begin)
         _, found, after = rest.partition(end + "\n")

@@ -3,7 +3,7 @@
 import math
 from xml.sax.saxutils import escape
 
-from comparison.counting import FUSESMITH, ORACLES
+from comparison.counting import FUSESMITH
 
 WIDTH, HEIGHT = 760, 440
 LEFT, RIGHT, TOP, BOTTOM = 64, 30, 24, 56
@@ -41,7 +41,7 @@ def share(part, whole):
 def points(trial):
     """(label, is it ours, false alarms, recall) of each oracle, over finite cases."""
     everything, clean = trial["all_faults"], trial["clean"]
-    for oracle in ORACLES:
+    for oracle in trial["oracles"]:
         label = FUSESMITH if oracle == FUSESMITH else trial["rules"][oracle]["title"].replace("`", "")
         yield (label, oracle == FUSESMITH, share(clean["alarms_finite"][oracle], clean["finite"]),
                share(everything["flagged_finite"][oracle], everything["changed_finite"]))

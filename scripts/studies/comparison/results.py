@@ -5,8 +5,13 @@ import itertools
 
 import numpy as np
 import torch
+import torch_casts
 import torch_ops
+import torch_tensors
+from comparison.mixes import MIXES
 from comparison.rules import ASSERT_CLOSE, EPSILON, Output, failed_rules
+from fusesmith.vocabulary import QUANTIZED
+from fusesmith.vocabulary import epsilon as epsilon_of
 from program import Program
 from protocol import Graph, Type, read_frame
 
@@ -14,8 +19,13 @@ MOVES = frozenset({"reshape", "permute", "unsqueeze", "squeeze", "broadcast_to",
                    "flip", "gather", "index_copy", "cast"})
 
 
-def cast_in_f64(node, _types):
+PRODUCTS = ("matmul", "linear", "einsum")
+
+
+def cast_in_f64(node, types):
     """A cast to a narrower float dtype is left out, as torch._dynamo.debug_utils.cast_to_fp64 does."""
+    if node["dtype"] in ("s8", "s4"):
+        return torch_casts.cast(node, types)
     dtype = torch_ops.DTYPES[node["dtype"]]
     return lambda x: x.to(torch.float64 if dtype.is_floating_point else dtype)
 
@@ -52,6 +62,14 @@ class Case:
         bits = torch.from_numpy(self.arrays[role, step, name].copy())
         return bits.view(torch.bfloat16) if self.graph.types[name].dtype == "bf16" else bits
 
+    def numbers(self, role, step, name):
+        """Quantized floats as f32, quantized integers as int8; others as they are."""
+        dtype = self.graph.types[name].dtype
+        if dtype not in QUANTIZED:
+            return self.tensor(role, step, name)
+        tensor = torch_tensors.from_array(torch_tensors.held(self.arrays[role, step, name].copy(), dtype), dtype)
+        return tensor.float() if tensor.is_floating_point() else tensor
+
     def digest(self, role):
         """Of all results of a backend; equal for equal bits."""
         digest = hashlib.blake2b(digest_size=8)
@@ -77,10 +95,10 @@ def exact_results(case):
     names = graph.results()
     program = Program(graph, names, LOWERINGS_IN_F64)
     states = graph.inputs[len(graph.inputs) - len(graph.next_states):]
-    values = {name: in_f64(case.tensor("state", 0, name)) for name in states}
+    values = {name: in_f64(case.numbers("state", 0, name)) for name in states}
     for step in case.steps:
         inputs = [name for role, at, name in case.arrays if role == "input" and at == step]
-        values.update({name: in_f64(case.tensor("input", step, name)) for name in inputs})
+        values.update({name: in_f64(case.numbers("input", step, name)) for name in inputs})
         with torch.no_grad():
             results = dict(zip(names, program(*(values[name] for name in graph.inputs)), strict=True))
         exact.update({(step, name): result for name, result in results.items()})
@@ -99,15 +117,23 @@ def makers(graph):
     return made
 
 
-def outputs_of(case):
+def fp4_operands(graph):
+    """The most operands of f4e2m1 that a product has; 1 where f4e2m1 is elsewhere."""
+    fp4 = {name for name, kind in graph.types.items() if kind.dtype == "f4e2m1"}
+    counts = [sum(name in fp4 for name in node["inputs"][:2]) for node in graph.nodes if node["op"] in PRODUCTS]
+    return max([*counts, min(1, len(fp4))])
+
+
+def outputs_of(case, mix):
     """Every result of every step; and what kept f64 from being computed, if anything did."""
     try:
-        exact, problem = exact_results(case), ""
+        exact, problem = exact_results(case) if mix.needs_exact else {}, ""
     except Exception as error:  # the rules do without, and the row says so
         exact, problem = {}, f"{type(error).__name__}: {error}"
     made, ops = makers(case.graph), frozenset(node["op"] for node in case.graph.nodes)
-    return [Output(case.tensor("candidate", step, name), case.tensor("baseline", step, name), exact.get((step, name)),
-                   made.get(name, frozenset()), ops)
+    fp4, read = fp4_operands(case.graph), case.numbers if mix.reads_numbers else case.tensor
+    return [Output(read("candidate", step, name), read("baseline", step, name), exact.get((step, name)),
+                   made.get(name, frozenset()), ops, case.graph.types[name].dtype, fp4)
             for step, name in itertools.product(case.steps, case.graph.results())], problem
 
 
@@ -119,19 +145,20 @@ def largest(values, default=0.0):
 def share_of_tolerance(output):
     """The largest difference to the baseline as a share of assert_close's default tolerance; NaN equals NaN."""
     got, expected = in_f64(output.got), in_f64(output.expected)
-    if not got.is_floating_point():
+    if not got.is_floating_point() or output.dtype in QUANTIZED:
         return 0.0 if torch.equal(got, expected) else float("inf")
     rtol, atol = ASSERT_CLOSE[output.got.dtype]
     equal = (got == expected) | (got.isnan() & expected.isnan())
     return largest(torch.where(equal, 0.0, (got - expected).abs() / (atol + rtol * expected.abs())))
 
 
-def size_of_change(got, other):
+def size_of_change(got, other, dtype=""):
     """How far two results of one value are apart, in units of the dtype's epsilon times the largest finite element of
-    the second."""
-    if not got.is_floating_point():
+    the second. `dtype`: of the graph, where the tensors are numbers of a quantized one."""
+    if dtype not in QUANTIZED and not got.is_floating_point():
         return 0.0 if torch.equal(got, other) else float("inf")
-    unit, got, other = EPSILON[got.dtype], in_f64(got), in_f64(other)
+    unit = epsilon_of(dtype) if dtype in QUANTIZED else EPSILON[got.dtype]
+    got, other = got.double(), other.double()
     scale = largest(torch.where(other.isfinite(), other.abs(), 0.0))
     equal = (got == other) | (got.isnan() & other.isnan())
     return largest(torch.where(equal, 0.0, (got - other).abs() / max(unit * scale, 1e-300)))
@@ -139,14 +166,14 @@ def size_of_change(got, other):
 
 def is_finite(case):
     """Whether the baseline's results are."""
-    return all(bool(case.tensor("baseline", step, name).isfinite().all())
+    return all(bool(case.numbers("baseline", step, name).isfinite().all())
                for step, name in itertools.product(case.steps, case.graph.results()))
 
 
-def judged(case, clean=None):
+def judged(case, clean=None, mix="all"):
     """What is kept of a case, as JSON. `failed`: the rules that it fails; what fusesmith says is `finding`. `clean`:
     the row of the case without a fault; where the bits are the same, the rules say the same."""
-    header = case.header
+    header, mix = case.header, MIXES[mix]
     row = {"case": number_of(header["file"]), "verdict": header["verdict"], "finding": header["finding"]}
     if header["known"]:
         row["known"] = True
@@ -156,12 +183,13 @@ def judged(case, clean=None):
     if clean and all(clean.get(role) == row[role] for role in ("baseline", "candidate")):
         return {**clean, **row}
     row["finite"] = is_finite(case)
-    if row["finite"] and row["baseline"] == row["candidate"]:
+    if row["finite"] and row["baseline"] == row["candidate"] and not mix.needs_equal:
         return {**row, "failed": [], "share": 0.0, "size": 0.0}
-    outputs, problem = outputs_of(case)
-    row["failed"] = failed_rules(outputs)
+    outputs, problem = outputs_of(case, mix)
+    row["failed"] = failed_rules(outputs, mix.rules)
     row["share"] = max((share_of_tolerance(output) for output in outputs), default=0.0)
-    row["size"] = max((size_of_change(output.got, output.expected) for output in outputs), default=0.0)
+    row["size"] = max((size_of_change(output.got, output.expected, output.dtype if mix.reads_numbers else "")
+                       for output in outputs), default=0.0)
     return {**row, "problem": problem} if problem else row
 
 

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Tests of the rules: against the originals where they are installed (PyTorch, NumPy), else by hand; and of a trial.
+"""Tests of the rules: against the originals where they are installed (PyTorch, NumPy, torchao), else by hand; and of a
+trial.
 
 Usage: scripts/studies/comparison/test_rules.py      (with an interpreter that has PyTorch)
 FUSESMITH_BINARY names the program (default: build/release/fusesmith); without it, trials are not tested.
 """
 
+import dataclasses
+import importlib.util
 import itertools
 import logging
 import os
@@ -17,10 +20,12 @@ import torch
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path[:0] = [os.path.join(ROOT, folder) for folder in
-                ("scripts/studies", "python/workers/protocol", "python/workers/torch")]
+                ("scripts/studies", "python", "python/workers/protocol", "python/workers/torch")]
 
 from comparison import counting, measuring, pages, picture, results, rules  # noqa: E402
+from comparison import low_precision_rules as low  # noqa: E402
 from comparison.measuring import Place, Subject, TrialError  # noqa: E402
+from comparison.mixes import MIXES, has_quantized  # noqa: E402
 from comparison.rules import Output  # noqa: E402
 from protocol import Graph  # noqa: E402
 
@@ -113,6 +118,24 @@ class Originals(unittest.TestCase):
 
         self.agree(rules.nnsmith, original)
 
+    @unittest.skipUnless(importlib.util.find_spec("torchao"), "torchao is not installed")
+    def test_torchao(self):
+        from torchao.quantization.utils import compute_error
+
+        for got, expected, _ in (*random_pairs(), *random_pairs(2)):
+            error = compute_error(expected, got)
+            zeros = not (got.any() or expected.any())
+            for rule, limit in ((low.torchao_quantized, 25), (low.torchao_same_codes, 80)):
+                self.assertEqual(rule(Output(got, expected, None)), zeros or bool(error >= limit), (got, expected))
+
+    def test_assert_close_of_floats_of_8_bits(self):
+        for name, dtype in (("f8e4m3", torch.float8_e4m3fn), ("f8e5m2", torch.float8_e5m2)):
+            for got, expected in itertools.product(([1.0, 2.0], [1.125, 2.0], [-0.0, 2.0], [0.0, 2.0], [NAN, 2.0]),
+                                                   repeat=2):
+                pair = [torch.tensor(numbers).to(dtype) for numbers in (got, expected)]
+                self.assertEqual(low.assert_close(Output(*(x.float() for x in pair), None, dtype=name)),
+                                 not raises(torch.testing.assert_close, *pair), (name, got, expected))
+
     def test_equal_bits(self):
         zeros = Output(torch.tensor([0.0]), torch.tensor([-0.0]), None)
         self.assertFalse(rules.equal_bits(zeros))
@@ -201,7 +224,85 @@ class ByHand(unittest.TestCase):
         self.assertFalse(check(output(three, one_of_many, made_by=["linear"])), "more than one in 1,024")
 
 
+class LowPrecisionByHand(unittest.TestCase):
+    def test_flashinfer_moe(self):
+        check, ones = low.flashinfer_moe, [1.0] * 23
+        # 1 from 8 is 7 away; 0.1 + 0.85 * 8 is 6.9. The tolerance is relative to the result, not to the reference.
+        self.assertTrue(check(output([8.0, 8.0, *ones], [1.0, 1.0, *ones])), "92 % are close")
+        self.assertFalse(check(output([8.0, 8.0, 8.0, *ones[:-1]], [1.0] * 25)))
+        self.assertTrue(check(output([8.0], [1.3])))
+        self.assertFalse(check(output([1.3], [8.0])))
+        self.assertFalse(check(output([NAN, *ones], [NAN, *ones])))
+        self.assertTrue(check(output([], [])))
+
+    def test_flashinfer_fuzzers(self):
+        # 0.15 * 4 + 1e-3 + 0.85 * 1 = 1.451; 0.04 * 4 + 1e-3 + 0.05 * 1 = 0.211; 0.12 * 4 + 1e-3 + 0.1 * 1 = 0.581.
+        fp4 = dataclasses.replace(output([1.58, 4.0], [1.0, 4.0]), fp4_operands=1)
+        for check, near, far in ((low.flashinfer_moe_fuzzer, 2.45, 2.46), (low.flashinfer_gemm_fuzzer, 1.21, 1.22)):
+            self.assertTrue(check(output([near, 4.0], [1.0, 4.0])))
+            self.assertFalse(check(output([far, 4.0], [1.0, 4.0])))
+            self.assertFalse(check(output([NAN, 4.0], [1.0, 4.0])))
+            self.assertFalse(check(output([INF, 4.0], [1.0, 4.0])))
+            self.assertTrue(check(output([5.0, NAN], [1.0, NAN])), "the tolerance is NaN")
+        self.assertTrue(low.flashinfer_gemm_fuzzer(fp4))
+        self.assertFalse(low.flashinfer_gemm_fuzzer(dataclasses.replace(fp4, got=torch.tensor([1.59, 4.0]))))
+
+    def test_flashinfer_cosine(self):
+        # 0.1425 / 1 is a cosine of 1 / sqrt(1 + 0.1425^2) = 0.99, 0.2506 one of 0.97.
+        self.assertTrue(low.flashinfer_cosine(output([1.0, 0.142], [1.0, 0.0])))
+        self.assertFalse(low.flashinfer_cosine(output([1.0, 0.143], [1.0, 0.0])))
+        self.assertTrue(low.flashinfer_cosine(dataclasses.replace(output([1.0, 0.25], [1.0, 0.0]), fp4_operands=1)))
+        self.assertFalse(low.flashinfer_cosine(dataclasses.replace(output([1.0, 0.252], [1.0, 0.0]), fp4_operands=1)))
+        self.assertTrue(low.flashinfer_cosine(output([100.0, 200.0], [1.0, 2.0])), "a factor is not seen")
+        self.assertFalse(low.flashinfer_cosine(output([0.0], [0.0])), "the cosine of zeros is 0")
+
+    def test_deep_gemm(self):
+        # (1 - 0.94)^2 / (1 + 0.94^2) = 0.0019; of 0.96, 0.00083; of 0.8, 0.0244; of 0.82, 0.0194; of 0.87, 0.0096.
+        def check(value, operands=0):
+            return low.deep_gemm(dataclasses.replace(output([value], [1.0]), fp4_operands=operands))
+
+        self.assertEqual([check(0.96), check(0.94)], [True, False])
+        self.assertEqual([check(0.87, 1), check(0.86, 1), check(0.82, 2), check(0.8, 2)], [True, False, True, False])
+        self.assertTrue(low.deep_gemm(output([0.0], [0.0])))
+        self.assertFalse(low.deep_gemm(output([NAN], [NAN])))
+        rows = [1.0] * 4096
+        self.assertTrue(low.deep_gemm(output([0.0] * 8 + rows[8:], rows)), "8 / 8184 = 0.00098")
+        self.assertFalse(low.deep_gemm(output([0.0] * 9 + rows[9:], rows)), "9 / 8183 = 0.0011")
+
+    def test_sol_exec_bench(self):
+        check, ones = low.sol_exec_bench, [1.0] * 99
+        self.assertTrue(check(output([1.019], [1.0])))
+        self.assertFalse(check(output([1.021], [1.0])))
+        self.assertTrue(check(output([7.0, *ones], [1.0, *ones])), "99 of 100")
+        self.assertFalse(check(output([7.0, *ones[1:]], [1.0, *ones[1:]])))
+        self.assertFalse(check(output([INF, *ones], [INF, *ones])))
+        self.assertFalse(check(output([0.0], [1e-3])), "zeros for what is not zero")
+        self.assertTrue(check(output([0.0], [0.0])))
+
+    def test_torchao(self):
+        # 20 log10(1 / 0.056) = 25.04; 20 log10(1 / 0.057) = 24.9; 2^-14 is 84.3 dB, 2^-13 78.3 dB.
+        self.assertEqual([low.torchao_quantized(output([x], [1.0])) for x in (1.056, 1.057)], [True, False])
+        self.assertEqual([low.torchao_same_codes(output([1 + 2.0 ** -n], [1.0])) for n in (14, 13)], [True, False])
+        self.assertTrue(low.torchao_same_codes(output([1.0], [1.0])))
+        self.assertTrue(low.torchao_same_codes(output([0.0], [0.0])))
+        self.assertFalse(low.torchao_quantized(output([NAN], [NAN])))
+        self.assertTrue(low.torchao_quantized(output([100, 1], [100, 2], dtype=torch.int8)), "codes are numbers: 40 dB")
+        self.assertFalse(low.torchao_quantized(output([100, 1], [100, 2], dtype=torch.int32)))
+
+
 class Results(unittest.TestCase):
+    def test_numbers_of_codes(self):
+        types = {"a": "f4e2m1[3]", "b": "s4[2]", "c": "f8e4m3[2]", "d": "f8e8m0[2]", "p": "f32[3,3]"}
+        nodes = [{"name": "p", "op": "matmul", "inputs": ["a", "a"]}]
+        tensors = [{"role": "input", "step": 0, "name": name, "type": types[name]} for name in "abcd"]
+        header = {"compile": {"graph": {"inputs": [], "nodes": nodes, "outputs": []}, "types": types},
+                  "tensors": tensors}
+        case = results.Case(header, bytes([1, 7, 10, 7, 8, 0x7E, 0x81, 127, 126]))
+        self.assertEqual([case.numbers("input", 0, name).tolist() for name in "abcd"],
+                         [[0.5, 6, -1], [7, -8], [448, -(2.0 ** -9)], [1, 0.5]])
+        self.assertEqual(results.fp4_operands(case.graph), 2)
+        self.assertEqual(results.size_of_change(torch.tensor([7.0]), torch.tensor([6.0]), "f4e2m1"), 1 / 3)
+
     def test_makers_look_through_moves(self):
         nodes = [{"name": "p", "op": "matmul", "inputs": ["x", "x"]}, {"name": "r", "op": "reshape", "inputs": ["p"]},
                  {"name": "c", "op": "concat", "inputs": ["r", "s"]}, {"name": "s", "op": "softmax", "inputs": ["p"]}]
@@ -249,6 +350,14 @@ class Counting(unittest.TestCase):
         entry, _ = counting.counted_fault({"name": "f", "pattern": "p"}, [crash], {0: row(0)})
         self.assertEqual(set(entry["flagged"].values()), {1})
 
+    def test_a_mix_selects_cases_and_faults(self):
+        mix, graph = MIXES["low_precision"], {"inputs": [{"name": "x", "type": "f32[2]"}], "nodes": []}
+        self.assertFalse(mix.selects({"graph": graph}))
+        self.assertTrue(MIXES["all"].selects({"graph": graph}))
+        self.assertTrue(has_quantized({"graph": {**graph, "nodes": [{"op": "cast", "dtype": "s8"}]}}))
+        self.assertTrue(has_quantized({"graph": {**graph, "inputs": [{"name": "x", "type": "f8e4m3[2]"}]}}))
+        self.assertEqual([mix.has_fault({"pattern": name}) for name in ("quantize", "sdpa")], [True, False])
+
     def test_percent_does_not_round_to_all_or_nothing(self):
         self.assertEqual([pages.percent(part, 20000) for part in (0, 1, 30, 12000, 19999, 20000)],
                          ["0 %", "0.005 %", "0.15 %", "60 %", "99.995 %", "100 %"])
@@ -274,6 +383,17 @@ class Trial(unittest.TestCase):
         self.assertEqual(trial["clean"]["alarms"]["fusesmith"], 0)
         self.assertIn("| equal bits |", pages.tables(trial))
         self.assertIn("<circle", picture.svg(trial))
+
+    def test_a_trial_of_quantized_values(self):
+        clean = Subject("clean", "clean", "cpu", "cpu_fused", (), 20)
+        place = dataclasses.replace(self.place, mix="low_precision")
+        self.assertTrue(measuring.run(place, [clean], 1, 0))
+        rows = measuring.rows_of(place, clean)
+        self.assertTrue(0 < len(rows) < 20)
+        self.assertFalse([entry for entry in rows if entry["finding"] or "problem" in entry])
+        trial = counting.counted(place, clean, [], [])
+        self.assertEqual(trial["oracles"][-1], "torchao_80")
+        self.assertIn("| DeepGEMM", pages.tables(trial))
 
     def test_a_variant_and_other_programs(self):
         variant = Subject("plans", "variant", "cpu", "cpu_fused", ("--skip_patterns=sdpa",), 20)
