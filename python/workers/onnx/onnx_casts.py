@@ -12,10 +12,10 @@ def in_f32(b, name, kind):
     return name if kind.dtype == "f32" else b.cast(name, "f32")
 
 
-def to_s8(b, node, x):
-    row = DTYPES["s8"]
-    limits = [b.number(row[key], "f32") for key in ("lowest", "max_finite")]
-    return b.cast(b.node("Clip", [b.node(ROUND[node["rounding"]], [x]), *limits]), "s8")
+def to_integer(b, node, x):
+    name = node["dtype"]
+    limits = [b.number(DTYPES[name][key], "f32") for key in ("lowest", "max_finite")]
+    return b.cast(b.node("Clip", [b.node(ROUND[node["rounding"]], [x]), *limits]), name)
 
 
 def to_f8e8m0(b, node, x):
@@ -33,8 +33,8 @@ def cast(b, node, names, types, _dtype):
     name = node["dtype"]
     if name in FLOATS:
         return [b.cast(names[0], name)]
-    if name == "s8":
-        return [to_s8(b, node, in_f32(b, names[0], types[0]))]
+    if name in ("s8", "s4"):
+        return [to_integer(b, node, in_f32(b, names[0], types[0]))]
     if name == "f8e8m0":
         if types[0].dtype == "i32":
             raise Unsupported("f8e8m0 of i32 would be rounded to f32 first")

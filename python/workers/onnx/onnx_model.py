@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import onnx_ops
+import onnx_quantized
 from onnx import TensorProto, helper
 from protocol import Unsupported
 
@@ -12,7 +13,8 @@ OPSET_OF_F8E8M0 = 24  # the first one with this dtype; known files and reports a
 IR_VERSION = 11
 OUR_DOMAIN = "fusesmith"  # of functions for ops that are several operators
 NAMES = {"f32": "FLOAT", "f16": "FLOAT16", "bf16": "BFLOAT16", "i32": "INT32", "bool": "BOOL",
-         "f8e4m3": "FLOAT8E4M3FN", "f8e5m2": "FLOAT8E5M2", "f8e8m0": "FLOAT8E8M0", "s8": "INT8"}
+         "f8e4m3": "FLOAT8E4M3FN", "f8e5m2": "FLOAT8E5M2", "f8e8m0": "FLOAT8E8M0", "s8": "INT8",
+         "s4": "INT8"}  # values of s4: hardly any operator has INT4
 # Old versions of onnx lack some.
 ONNX_TYPES = {dtype: TensorProto.DataType.Value(name) for dtype, name in NAMES.items()
               if name in TensorProto.DataType.keys()}  # noqa: SIM118 (no dict)
@@ -33,11 +35,17 @@ def stored(values, dtype):
 
 
 class Builder:
-    """Collects nodes and constants. Names that it makes contain a colon, which no name of a case does."""
+    """Collects nodes and constants. Names that it makes contain a colon, which no name of a case does.
 
-    def __init__(self):
+    `constants`: arrays of inputs of the case that are no inputs of the model.
+    """
+
+    int4 = TensorProto.INT4
+
+    def __init__(self, constants=None):
         self.made = []  # [op, inputs, outputs, attributes, name of the node]
         self.initializers = []
+        self.constants = constants or {}
         self.owner = ""  # the node of the case that is being lowered
 
     def nodes(self, op, inputs, count, **attributes):
@@ -125,8 +133,8 @@ def opset_of(graph):
 
 def check_dtypes(graph):
     for kind in graph.types.values():
-        if kind.dtype in ("f4e2m1", "s4"):
-            raise Unsupported(f"ONNX has two elements of {kind.dtype} in a byte")
+        if kind.dtype == "f4e2m1":
+            raise Unsupported("ONNX has two elements of f4e2m1 in a byte")
         if kind.dtype not in ONNX_TYPES:
             raise Unsupported(f"this version of onnx has no {kind.dtype}")
 
@@ -171,22 +179,43 @@ def with_functions(graph, nodes, in_f32):
     return made, functions, constants
 
 
-def build(graph, nodes, inputs, results, in_f32, functions=False):
-    """A model of these nodes of the graph. With `functions`, each of its nodes is one of the case."""
+def lower_all(b, graph, nodes, results, in_f32, with_pairs):
+    """Adds all nodes, and the constants that they read as they are."""
+    pairs = onnx_quantized.Finder(graph, nodes, results).pairs() if with_pairs else {}
+    inner = {name for pair in pairs.values() for name in pair.inner}
+    for node in nodes:
+        if node["name"] in pairs:
+            onnx_quantized.lower(b, graph, pairs, pairs[node["name"]])
+        elif node["name"] not in inner:
+            lower(b, graph, node, in_f32)
+    read = {name for made in b.made for name in made[1]}
+    for name, array in b.constants.items():
+        if name in read:
+            kind = graph.types[name]
+            b.initializers.append(helper.make_tensor(name, ONNX_TYPES[kind.dtype], kind.shape, array.tobytes(),
+                                                     raw=True))
+
+
+def build(graph, nodes, inputs, results, in_f32, functions=False, with_pairs=True, constants=None):
+    """A model of these nodes of the graph. With `functions`, each of its nodes is one of the case.
+
+    `with_pairs`: quantized values are those of QuantizeLinear and DequantizeLinear (onnx_quantized.py), but not with
+    `functions`. `constants`: arrays for the inputs that are initializers.
+    """
     check_dtypes(graph)
     if functions:
-        made, called, constants = with_functions(graph, nodes, in_f32)
+        made, called, initializers = with_functions(graph, nodes, in_f32)
     else:
-        b = Builder()
-        for node in nodes:
-            lower(b, graph, node, in_f32)
-        made, called, constants = made_nodes(b), [], b.initializers
+        b = Builder(constants)
+        lower_all(b, graph, nodes, results, in_f32, with_pairs)
+        made, called, initializers = made_nodes(b), [], b.initializers
 
     def described(names):
         return [helper.make_tensor_value_info(name, ONNX_TYPES[graph.types[name].dtype], graph.types[name].shape)
                 for name in names]
 
+    inputs = [name for name in inputs if name not in (constants or {})]
     inner = described([name for name in graph.all_values() if name not in results] if functions else [])
-    body = helper.make_graph(made, "case", described(inputs), described(results), constants, value_info=inner)
+    body = helper.make_graph(made, "case", described(inputs), described(results), initializers, value_info=inner)
     opsets = [helper.make_opsetid("", opset_of(graph)), *([helper.make_opsetid(OUR_DOMAIN, 1)] if called else [])]
     return helper.make_model(body, opset_imports=opsets, ir_version=IR_VERSION, functions=called)

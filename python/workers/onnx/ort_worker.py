@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
-"""ONNX Runtime as a worker, on its CPU provider: ort_worker.py LEVEL[-OPTIMIZER...]
+"""ONNX Runtime as a worker, on its CPU provider: ort_worker.py LEVEL[-OPTIMIZER...][+constants[+int8_products]]
 
 LEVEL is a graph optimization level: off, basic, extended or all; or op_by_op, which runs every node of the graph as a
 model of its own, without optimizations. OPTIMIZER names an optimizer to leave out, as `disabled_optimizers` of
 InferenceSession takes it (all-GeluFusionL2).
+
+With `constants`, inputs of quantized dtypes and their scales are initializers of the model, from which ONNX Runtime
+makes operators of quantized weights. They compute as accurately as the session can ask for; with `int8_products`, as
+they do by default: MatMulNBits rounds its other operand to integers of 8 bits, and without VNNI instructions, products
+of 8-bit integers are added in 16 bits, which saturates.
 
 Where ONNX or the provider has no bf16 kernel of an op, the model casts to f32 and back; for f16, ONNX Runtime inserts
 such casts itself, and removes pairs of them between nodes: even with `off`, roundings to f16 are dropped, also of
@@ -50,6 +55,30 @@ WITHOUT_NUMPY = ("bf16", "f8e4m3", "f8e5m2", "f8e8m0")
 VARIANCES = {"layer_norm": "welford", "var_mean": "two_pass", "group_norm": "moments"}
 
 
+# What makes products of quantized weights accurate.
+ACCURATE = {"session.qdq_matmulnbits_accuracy_level": "1", "session.x64quantprecision": "1"}
+SWITCHES = ("constants", "int8_products")
+MODE = re.compile(r"(?P<level>\w+)(?P<rest>([-+]\w+)*)")
+
+
+def parse_mode(text):
+    """(level, optimizers to leave out, switches)"""
+    found = MODE.fullmatch(text)
+    level = found["level"] if found else text
+    if level not in LEVELS:
+        raise Unavailable(f'unknown level "{level}", expected one of {", ".join(LEVELS)}')
+    rest = re.findall(r"([-+])(\w+)", found["rest"])
+    switches = {word for sign, word in rest if sign == "+"}
+    for word in sorted(switches):
+        if word not in SWITCHES:
+            raise Unavailable(f'unknown switch "+{word}", expected one of {", ".join(SWITCHES)}')
+    if level == "op_by_op" and switches:
+        raise Unavailable("op_by_op has no switches, because each node is a model of its own")
+    if switches == {"int8_products"}:
+        raise Unavailable('the switch "+int8_products" needs "+constants"')
+    return level, [word for sign, word in rest if sign == "-"], switches
+
+
 def own_variance(node, _types):
     return {"variance": VARIANCES[node["op"]]} if node["op"] in VARIANCES else {}
 
@@ -57,24 +86,29 @@ def own_variance(node, _types):
 class OrtExecutor(Executor):
     def __init__(self, text):
         super().__init__()
-        level, *disabled = text.split("-")
-        if level not in LEVELS:
-            raise Unavailable(f'unknown level "{level}", expected one of {", ".join(LEVELS)}')
+        level, self.disabled, switches = parse_mode(text)
         self.name = f"ort:{text}"
         self.by_node = level == "op_by_op"
-        self.disabled = disabled
+        self.with_constants = "constants" in switches
         import onnx_model
+        import onnx_quantized
         import onnxruntime
 
-        self.ort, self.onnx_model = onnxruntime, onnx_model
+        self.ort, self.onnx_model, self.onnx_quantized = onnxruntime, onnx_model, onnx_quantized
         self.session_options = onnxruntime.SessionOptions()
         self.session_options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVELS[level])
         self.session_options.log_severity_level = 3
         # Idle threads that spin take the processor from other workers; no result depends on it.
         self.session_options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        if switches == {"constants"}:
+            for key, value in ACCURATE.items():
+                self.session_options.add_session_config_entry(key, value)
         self.in_f32 = {(op, "bf16") for op in REPLACED_WITHOUT_KERNEL}  # (op, dtype) that no kernel has
+        self.with_pairs = True  # False where a pair of quantized nodes has no kernel
         self.graph = None
         self.sessions = []  # (session, names of its inputs, names of its results), in the order to run them
+        self.constants = []  # names of the inputs that are initializers
+        self.remembered = {}  # bits of the constants -> session
 
     def versions(self):
         import onnx
@@ -82,10 +116,12 @@ class OrtExecutor(Executor):
         return {**super().versions(), "onnxruntime": self.ort.__version__, "onnx": onnx.__version__}
 
     def compile(self, graph):
-        self.graph = graph
+        self.graph, self.with_pairs, self.remembered = graph, True, {}
+        self.constants = self.onnx_quantized.constant_inputs(graph) if self.with_constants else []
         arithmetic = measured_arithmetic("onnxruntime")
         if not self.by_node:
-            self.sessions = [self.make_session(graph.nodes, graph.inputs, graph.results())]
+            ones = {name: np.ones(graph.types[name].shape, graph.types[name].storage) for name in self.constants}
+            self.sessions = [self.make_session(graph.nodes, graph.inputs, graph.results(), ones)]
             return opaque_plan(arithmetic, arithmetic_of=arithmetic_by_op(graph, own_variance))
         self.sessions = []
         for node in graph.nodes:
@@ -93,15 +129,16 @@ class OrtExecutor(Executor):
             self.sessions.append(self.make_session([node], inputs, graph.outputs_of(node)))
         return node_plan(graph, arithmetic, own_variance)
 
-    def make_session(self, nodes, inputs, results):
-        """Tries again with an op in f32 for each (op, dtype) that has no kernel."""
+    def make_session(self, nodes, inputs, results, constants=None):
+        """Tries again with an op in f32 for each (op, dtype) that has no kernel. `constants`: arrays by name."""
         while True:
-            model = self.onnx_model.build(self.graph, nodes, inputs, results, self.in_f32)
+            model = self.onnx_model.build(self.graph, nodes, inputs, results, self.in_f32, with_pairs=self.with_pairs,
+                                          constants=constants)
             try:
                 session = self.ort.InferenceSession(model.SerializeToString(), self.session_options,
                                                     providers=["CPUExecutionProvider"],
                                                     disabled_optimizers=self.disabled)
-                return session, inputs, results
+                return session, [given.name for given in session.get_inputs()], results
             except Exception as error:
                 self.note_missing_kernel(error)
 
@@ -109,6 +146,9 @@ class OrtExecutor(Executor):
         found = NO_KERNEL.search(str(error)) or NO_TYPE.search(str(error))
         if not found:
             raise error
+        if found["op"] in ("DequantizeLinear", "QuantizeLinear") and self.with_pairs:
+            self.with_pairs = False
+            return
         node = next(node for node in self.graph.nodes if node["name"] == found["node"])
         dtypes = [self.graph.types[name].dtype for name in node.get("inputs", [])]
         narrow = next((dtype for dtype in dtypes if dtype in NARROW), None)
@@ -118,6 +158,8 @@ class OrtExecutor(Executor):
 
     def run(self, loaded):
         """Outputs are read from ONNX Runtime's own memory: numpy has no bf16 to return them in."""
+        if self.constants:
+            self.sessions = [self.session_of({name: self.held(name, loaded[name]) for name in self.constants})]
         values = {name: self.to_ort(name, loaded[name]) for name in self.graph.inputs}
         made = {}
         for session, inputs, results in self.sessions:
@@ -126,9 +168,23 @@ class OrtExecutor(Executor):
             values.update(made)
         return {name: self.to_numpy(name, value) for name, value in made.items()}
 
+    def session_of(self, constants):
+        """That of the last runs with these bits, or another one."""
+        bits = tuple(array.tobytes() for array in constants.values())
+        if bits not in self.remembered:
+            while len(self.remembered) > 1:
+                del self.remembered[next(iter(self.remembered))]
+            graph = self.graph
+            self.remembered[bits] = self.make_session(graph.nodes, graph.inputs, graph.results(), constants)
+        return self.remembered[bits]
+
+    def held(self, name, array):
+        """As the model holds the value: s4 as integers of 8 bits."""
+        return (array.view(np.int8) ^ 8) - 8 if self.graph.types[name].dtype == "s4" else array
+
     def to_ort(self, name, array):
-        """Shares memory with the buffer."""
-        kind = self.graph.types[name]
+        """Shares memory with the buffer, but for s4."""
+        kind, array = self.graph.types[name], self.held(name, array)
         if kind.dtype not in WITHOUT_NUMPY:
             return self.ort.OrtValue.ortvalue_from_numpy(array)
         onnx_type = self.onnx_model.ONNX_TYPES[kind.dtype]
@@ -136,6 +192,8 @@ class OrtExecutor(Executor):
 
     def to_numpy(self, name, value):
         kind = self.graph.types[name]
+        if kind.dtype == "s4":
+            return np.asarray(value.numpy()).view(np.uint8) & 15
         if kind.dtype not in WITHOUT_NUMPY:
             return np.asarray(value.numpy())
         shape = tuple(value.shape())
