@@ -40,7 +40,7 @@ const std::vector<WorkerModes>& worker_modes() {
 }
 
 // The optimizers of ONNX Runtime (1.31) that `disabled_optimizers` of a session can leave out and that may
-// change a graph of floats on the CPU, by the order in which they run.
+// change a graph of ours on the CPU, by the order in which they run; those of quantized values last.
 constexpr std::string_view kOrt = "ort:";
 constexpr std::string_view kOrtOptimizers[] = {
     "EliminateIdentity",
@@ -91,6 +91,12 @@ constexpr std::string_view kOrtOptimizers[] = {
     "ConvActivationFusion",
     "ConvAddActivationFusion",
     "FuseFp16InitializerToFp32NodeTransformer",
+    "EnsureUniqueDQForNodeUnit",
+    "QDQPropagationTransformer",
+    "QDQS8ToU8Transformer",
+    "QDQSelectorActionTransformer",
+    "DQMatMulNBitsFusion",
+    "QDQFinalCleanupTransformer",
 };
 
 // Nothing if `stop` says true before, or ends the trial.

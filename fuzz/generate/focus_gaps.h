@@ -13,7 +13,7 @@ struct FocusGap {
 };
 
 // clang-format off
-inline constexpr std::array<FocusGap, 118> kFocusGaps = {{
+inline constexpr std::array<FocusGap, 119> kFocusGaps = {{
     {"op einsum", 2},
     {"op matmul", 1},
     {"op linear", 2},
@@ -118,6 +118,7 @@ inline constexpr std::array<FocusGap, 118> kFocusGaps = {{
     {"piece pattern", 0},
     {"piece pointwise", 0},
     {"piece projection", 0},
+    {"piece quantized_layer", 2},
     {"piece quantized_product", 1},
     {"piece quantized_value", 1},
     {"piece quantized_weight", 1},

@@ -110,6 +110,26 @@ Value as_result(Scene& s, Value y, Value x) {
   return s.type(x).dtype == Dtype::f32 ? y : s.op(Cast{s.type(x).dtype}, {y});
 }
 
+// What is left of f32 values after they were integers of 8 bits, with one scale that is given.
+Value through_s8(Scene& s, Value x) {
+  const Value scale = given_scale(s, x, Granularity::tensor, Dtype::s8);
+  const Value codes = s.op(Cast{Dtype::s8, Overflow::saturate}, {s.op(Div{}, {x, scale})});
+  return s.op(Mul{}, {s.op(Cast{Dtype::f32}, {codes}), scale});
+}
+
+// Codes and scales of each block of a row as they are stored: [n, k] in the dtype. The scales are such that
+// sums of k products are about as large as what the weight is multiplied by.
+Value stored_weight(Scene& s, Dtype dtype, Dtype format, int64_t n, int64_t k, int64_t block) {
+  const double largest = format == Dtype::f8e4m3 ? 4 : max_finite(format);
+  const double unit = 1 / (largest * static_cast<double>(root_exponent(k) + 1));
+  const Value codes =
+      s.sketch.input("codes", {format, {n, k / block, block}}, Fill(Uniform{-largest, largest}));
+  const Value scale = s.sketch.input("scale", {dtype, {n, k / block, 1}}, Uniform{0.5 * unit, 2 * unit});
+  // Exact in each dtype, so that only the product rounds.
+  const Value weight = s.op(Mul{}, {s.op(Cast{dtype}, {codes}), scale});
+  return s.op(Reshape{{n, k}}, {weight});
+}
+
 Value as_rows(Scene& s, Value x) {
   const int64_t k = s.shape(x).back();
   const Shape rows = {element_count(s.type(x)) / k, k};
@@ -143,14 +163,7 @@ bool add_quantized_weight(Scene& s) {
   const int64_t k = s.shape(x).back(), n = s.dim();
   const int64_t drawn = draw_block(s, k), block = drawn > 0 ? drawn : k;
   const Dtype format = s.choices.pick({Dtype::s4, Dtype::s4, Dtype::s8, Dtype::f4e2m1, Dtype::f8e4m3});
-  const double largest = format == Dtype::f8e4m3 ? 4 : max_finite(format);
-  const Fill codes = Uniform{-largest, largest};
-  const Value stored = s.sketch.input("codes", {format, {n, k / block, block}}, codes);
-  const double unit = 1 / (largest * static_cast<double>(root_exponent(k) + 1));
-  const Value scale = s.sketch.input("scale", {dtype, {n, k / block, 1}}, Uniform{0.5 * unit, 2 * unit});
-  // Exact in each dtype, so that only the product rounds.
-  const Value weight = s.op(Mul{}, {s.op(Cast{dtype}, {stored}), scale});
-  s.keep(s.op(Linear{}, {x, s.op(Reshape{{n, k}}, {weight})}));
+  s.keep(s.op(Linear{}, {x, stored_weight(s, dtype, format, n, k, block)}));
   return true;
 }
 
@@ -165,6 +178,32 @@ bool add_quantized_value(Scene& s) {
   const Value y = s.op(Mul{}, {s.op(Cast{Dtype::f32}, {codes.codes}), codes.scale});
   const Value back = s.type(x).dtype == Dtype::f32 ? y : s.op(Cast{s.type(x).dtype}, {y});
   s.keep(block > 0 ? s.op(Reshape{s.shape(x)}, {back}) : back);
+  return true;
+}
+
+// A layer between quantized and dequantized values with given scales, as exporters write it, for which
+// compilers have operators of integers.
+bool add_quantized_layer(Scene& s) {
+  const Value source = s.any(1, 4);
+  const Value x = through_s8(s, widened(s, source));
+  const int64_t k = s.shape(x).back();
+  Value y;
+  switch (s.choices.below(6)) {
+    case 0:
+      y = activate(s, x);
+      break;
+    case 1:
+      y = add_either_way(s, x, through_s8(s, s.activation(s.type(x))));
+      break;
+    case 2:
+      y = s.flip() ? s.op(random_permute(s, s.shape(x)), {x}) : s.op(random_reshape(s, s.shape(x)), {x});
+      break;
+    default:
+      y = s.op(Linear{}, {x, stored_weight(s, Dtype::f32, Dtype::s8, s.dim(), k, k)});
+      if (s.flip(0.3)) y = activate(s, y);
+  }
+  if (s.flip(0.75)) y = through_s8(s, y);
+  s.keep(s.type(source).dtype == Dtype::f32 ? y : s.op(Cast{s.type(source).dtype}, {y}));
   return true;
 }
 
