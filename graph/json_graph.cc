@@ -71,12 +71,18 @@ std::optional<MemoryLayout> read_layout(const Place& source) {
   return layout;
 }
 
+std::string names_of_dtypes() {
+  std::string names;
+  for (const Dtype dtype : kDtypes) names += (names.empty() ? "" : ", ") + std::string(name(dtype));
+  return names;
+}
+
 TensorType read_type(const Place& place) {
   std::string text;
   place.read(text);
   const auto type = text.size() > 256 ? std::nullopt : parse_tensor_type(text);
   if (!type)
-    place.fail("expected a type like \"f32[4,16]\" (dtypes: f32, f16, bf16, i32, bool), got \"" +
+    place.fail("expected a type like \"f32[4,16]\" (dtypes: " + names_of_dtypes() + "), got \"" +
                shortened(text) + "\"");
   return type.value_or(TensorType{});
 }

@@ -1,5 +1,6 @@
 #include "minimizer/minimize.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <unordered_set>
@@ -95,11 +96,20 @@ class Engine {
     }
   }
 
+  // One that changes the type as well holds the same data.
+  bool replaces_kept_data(const Edit& edit) const {
+    const auto* fill = std::get_if<SetFill>(&edit);
+    return fill && !fill->type &&
+           std::ranges::find(options_.keep_data, fill->source) != options_.keep_data.end();
+  }
+
   bool reduce(const Reduction& reduction) {
     if (result_.exhausted) return false;
     const std::vector<Edits> proposals = reduction.propose({case_, probe_});
     bool smaller = false;
-    for (const Edits& edits : proposals) {
+    for (Edits edits : proposals) {
+      std::erase_if(edits, [&](const Edit& edit) { return replaces_kept_data(edit); });
+      if (edits.empty()) continue;
       auto candidate = apply_edits(case_, edits);
       if (candidate && take(reduction.name, to_string(edits), std::move(*candidate))) smaller = true;
       if (result_.exhausted) break;

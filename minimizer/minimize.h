@@ -32,6 +32,8 @@ struct MinimizeOptions {
   double max_seconds = 600;
   // Only reductions that keep the graph: what fails computes this one, whatever graph it is given.
   bool fixed_graph = false;
+  // Inputs and states whose data is not replaced by simpler one, since only such data is meant.
+  std::vector<std::string> keep_data = {};
   std::function<void(const Progress&)> on_progress = nullptr;  // after every edit taken
   // Once for each other signature met on the way, with the first case that showed it: a finding of its own.
   std::function<void(const std::string& signature, const Case& test_case)> on_other = nullptr;

@@ -80,6 +80,24 @@ TEST(Minimize, AFixedGraphKeepsNodesAttributesAndNames) {
   EXPECT_EQ(minimize(start, fails).test_case.graph.nodes().size(), 1u);  // without it, less is left
 }
 
+TEST(Minimize, KeepsTheDataThatIsMeant) {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {4, 8}}, Normal{}),
+                scale = b.input("scale", {Dtype::f32, {1}}, Constant{0.25});
+  b.output(b.node(Mul{}, {x, scale}, "y"));
+  const Predicate fails = [](const Case& test_case) -> std::optional<Probe> {
+    return failing(test_case, "any");
+  };
+  MinimizeOptions options;
+  options.fixed_graph = true;
+  options.keep_data = {"scale"};
+  const Case start = case_of(b), smallest = minimize(start, fails, options).test_case;
+  EXPECT_EQ(smallest.graph.inputs()[1].fill, Fill(Constant{0.25}));
+  EXPECT_NE(smallest.graph.inputs()[0].fill, Fill(Normal{}));
+  options.keep_data.clear();
+  EXPECT_NE(minimize(start, fails, options).test_case.graph.inputs()[1].fill, Fill(Constant{0.25}));
+}
+
 TEST(Minimize, LeavesThePatternAndOnes) {
   const MinimizeResult result = minimize(transformer_block(), tail_bug);
   ASSERT_TRUE(result.fails);

@@ -25,6 +25,7 @@ struct MinimizeFlags {
   std::string output;  // empty: CASE.min.json
   double max_seconds = 600;
   int64_t max_queries = 10000;
+  std::vector<std::string> keep_data;
   bool json = false;
   std::vector<std::string> files;
 
@@ -114,6 +115,7 @@ Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const
   MinimizeOptions options;
   options.max_seconds = flags.max_seconds;
   options.max_queries = flags.max_queries;
+  options.keep_data = flags.keep_data;
   options.on_other = [&](const std::string& signature, const Case&) { others.push_back(signature); };
   const Stop stop = [] { return Signals::interrupted(); };
   const Reproduction seen = reproduce(wanted, {}, judging, kFirstTrials, stop);
@@ -195,6 +197,11 @@ FlagTable MinimizeFlags::table() {
                          .doc = "Stop minimizing a case after judging this many candidates, and write the "
                                 "smallest case so far.",
                          .lo = 2});
+  table.flags.push_back({.name = "keep_data",
+                         .target = &keep_data,
+                         .value = "A,B",
+                         .doc = "Do not replace the data of these inputs by simpler data, because the "
+                                "program is only meant for such data."});
   judge.add_to(table.flags);
   table.flags.push_back({.name = "json",
                          .target = &json,

@@ -1,5 +1,7 @@
 #include "fuzz/order/sum_spec.h"
 
+#include "fuzz/order/sum_kernel.h"
+
 namespace fusesmith::fuzz {
 namespace {
 
@@ -29,7 +31,7 @@ ValueId add_product(const SumSpec& spec, Builder& builder) {
   if (spec.op == "linear") {
     std::vector<ValueId> inputs = {input("x", batched(spec.batch, spec.m, spec.k)),
                                    input("w", {spec.n, spec.k})};
-    if (spec.bias) inputs.push_back(input("bias", {spec.n}));
+    if (spec.bias) inputs.push_back(builder.input("bias", {result_dtype(spec.dtype), {spec.n}}, Normal{}));
     return builder.node(Linear{}, std::move(inputs), "y");
   }
   const ValueId x = input("x", spec.n > 1 ? Shape{spec.m, spec.k, spec.n} : Shape{spec.m, spec.k});

@@ -10,6 +10,7 @@ from . import replay
 from .arguments import check_arguments
 from .cases import check_dtypes, subject_of, write_cases
 from .errors import Error, JudgedAtImport
+from .graph import Graph
 from .kernel import Plugin, find_kernel
 from .layouts import KINDS
 from .program import binary, check_interpreter
@@ -62,6 +63,8 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
     if not isinstance(kernel, Plugin):
         check_interpreter()
     subject = subject_of(graph_or_case_or_op, attributes, kernel, inputs)
+    if isinstance(graph_or_case_or_op, Graph):
+        how = replace(how, kept=tuple(sorted(graph_or_case_or_op.chosen_fills)))
     if rank is not None:
         subject = of_one_rank(subject, rank)
     drawn = Drawn(dtypes, shapes, runs, seed, fills, *((0, ()) if isinstance(kernel, Plugin) else (repeat, KINDS)))

@@ -42,6 +42,7 @@ class How:
     repeat_from: int = 0  # after so many cases of one process
     required: tuple = ()  # those of INVARIANCES that are required of the function
     folders: tuple = ()  # where the worker finds the modules that the kernel's file imports
+    kept: tuple = ()  # inputs whose data the caller described: smaller cases have it, too
 
     @property
     def repeat_seconds(self):
@@ -161,8 +162,9 @@ def parsed(out, err, status):
 def minimized(path, how, output, seconds):
     """The smallest case that fails like that of `path`, in the file `output`: what `minimize --json` says of it. None
     if the case does not fail when it is judged alone, or if the program had to be ended."""
-    command = [binary(), "minimize", *how.arguments(path)[1:], f"--output={output}", f"--max_seconds={seconds:g}",
-               "--json"]
+    kept = [f"--keep_data={','.join(how.kept)}"] if how.kept else []
+    command = [binary(), "minimize", *how.arguments(path)[1:], *kept, f"--output={output}",
+               f"--max_seconds={seconds:g}", "--json"]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                text=True, env=how.environment(), start_new_session=True)
     try:
