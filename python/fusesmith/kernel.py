@@ -16,13 +16,15 @@ IN_A_FILE = "write it as a function at the top level of a .py file"
 @dataclass(frozen=True)
 class Kernel:
     """FILE.py and the name in it. `required` and `most` are the numbers of positional arguments it takes (most: None
-    if any number); both None if that is not known. `identity`: of the object, where it was given and not its name."""
+    if any number); both None if that is not known. `identity`: of the object, where it was given and not its name.
+    `parameters`: the names of those arguments, where there are no others."""
 
     path: str
     name: str
     required: int | None = None
     most: int | None = None
     identity: str | None = None
+    parameters: tuple = ()
 
     @property
     def candidate(self):
@@ -71,7 +73,7 @@ def find_kernel(function):
     if not bound_once(path, name.partition(".")[0]):
         raise Error(f"{path} binds {name} more than once or in a loop, so a child process cannot tell which one is "
                     "meant: bind each kernel to a name of its own at top level")
-    return Kernel(os.path.abspath(path), name, *arguments_of(function), identity_of(function))
+    return Kernel(os.path.abspath(path), name, *arguments_of(function), identity_of(function), parameters_of(function))
 
 
 def plugin_of_path(path):
@@ -125,6 +127,16 @@ def arguments_of(function):
     return sum(p.default is p.empty for p in positional), None if varied else len(positional)
 
 
+def parameters_of(function):
+    """The names of its positional arguments, as the worker reads them; empty where it takes any number."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    by_place = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    return () if any(p.kind == p.VAR_POSITIONAL for p in parameters) else by_place
+
+
 def kernel_of_text(text):
     path, _, name = text.rpartition(":")
     if not path or not name:
@@ -146,7 +158,8 @@ def kernel_of_text(text):
         return Kernel(os.path.abspath(path), name)
     positional = len(found.args.posonlyargs) + len(found.args.args)
     required = positional - len(found.args.defaults)
-    return Kernel(os.path.abspath(path), name, required, None if found.args.vararg else positional)
+    names = () if found.args.vararg else tuple(a.arg for a in (*found.args.posonlyargs, *found.args.args))
+    return Kernel(os.path.abspath(path), name, required, None if found.args.vararg else positional, parameters=names)
 
 
 def counted(count, noun):

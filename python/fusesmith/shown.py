@@ -8,7 +8,7 @@ import tempfile
 from . import replay
 from .program import shell_command
 from .report import CORRECT
-from .snippet import shown_snippet
+from .snippet import as_called, shown_snippet
 
 MINIMIZE_SECONDS = 5
 CALLS = 5  # of the kernel, for one case
@@ -96,8 +96,8 @@ def take_smallest(result, shown, how, kernel):
     judged = smallest["judged"]
     add_evidence(result, {**judged, "regions": judged["candidate"]["regions"],
                           "baseline_regions": judged["baseline"]["regions"]})
-    result.snippet = shown_snippet(smallest["snippet"].rstrip(), result, smallest["flaky"],
-                                   (os.path.dirname(kernel.path), *kernel.folders))
+    result.snippet = shown_snippet(as_called(smallest["snippet"].rstrip(), kernel.parameters), result,
+                                   smallest["flaky"], (os.path.dirname(kernel.path), *kernel.folders))
     return True
 
 

@@ -11,6 +11,15 @@ USED_AGAIN, OTHER_BITS = "returns memory that it uses again", "on the same input
 NEIGHBOURS = "depends on elements that it is not computed from"
 
 
+def as_called(snippet, parameters):
+    """The lines with a call that gives a function of fewer parameters the inputs that these name, as workers do."""
+    call = PRINTED.search(snippet)
+    given = call[2].split(", ") if call else []
+    if not parameters or len(parameters) >= len(given) or not set(parameters) <= set(given):
+        return snippet
+    return f"{snippet[:call.start()]}print({call[1]}({', '.join(parameters)})){snippet[call.end():]}"
+
+
 def shown_snippet(snippet, result, flaky, folders):
     """The lines, such that their output shows the failure; empty where one call, or two, cannot."""
     call = PRINTED.search(snippet)

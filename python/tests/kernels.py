@@ -291,3 +291,7 @@ def sum_by_number_of_rows(x):
     """From six rows on, from the last element to the first."""
     x = np.asarray(x, np.float32)
     return np.add.accumulate(x[:, ::-1] if len(x) > 5 else x, axis=-1)[:, -1]
+
+
+def half(x):
+    return x / 2

@@ -38,6 +38,16 @@ class Snippets(unittest.TestCase):
         for name in ("first_answer", "seldom_wrong"):
             self.assertEqual(self.judged(name, dtypes="f32").snippet, "")
 
+    def test_data_that_a_graph_declares_and_inputs_that_a_function_leaves_out(self):
+        graph = fusesmith.Graph()
+        x = graph.input("x", "f32[N]")
+        scale = graph.input("scale", "f32[1]", fill={"constant": {"value": 0.25}})
+        graph.output(graph.mul(x, scale))
+        result = self.judged("half", graph)
+        self.assertIn("scale f32[1], constant(value 0.25)", result.inputs)
+        self.assertIn("\nprint(half(x))", result.snippet)
+        self.printed(result)
+
     def test_inputs_that_are_not_contiguous(self):
         result = self.judged("relu_that_ignores_strides", "relu", runs=100, dtypes="f32")
         self.assertEqual(result.rule.splitlines()[0], "Passes if all inputs are contiguous and aligned.")
