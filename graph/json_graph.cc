@@ -153,7 +153,7 @@ void read_sources(const Place& graph, const DataFiles& data, Builder& builder) {
 std::vector<Place> read_states(const Place& graph, const DataFiles& data, Builder& builder) {
   const auto states = graph.member("states");
   if (!states) return {};
-  const std::vector<Place> places = states->elements(kMaxNodes);
+  std::vector<Place> places = states->elements(kMaxNodes);
   for (const Place& place : places) {
     if (!place.has_keys(kStateKeys)) break;
     State state{read_string(place.at("name")), read_type(place.at("type")), read_fill(place.at("fill")), -1,

@@ -11,7 +11,6 @@
 namespace fusesmith::graph {
 namespace {
 
-using testing::HasSubstr;
 using testing::StartsWith;
 
 constexpr double kJsonInfinity = std::numeric_limits<double>::infinity();

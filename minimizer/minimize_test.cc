@@ -11,8 +11,6 @@
 namespace fusesmith::minimizer {
 namespace {
 
-using testing::ElementsAre;
-
 Probe failing(const Case& test_case, std::string signature, std::vector<int> failing_nodes = {}) {
   return {std::move(signature), some_bits(test_case.graph), std::move(failing_nodes)};
 }
