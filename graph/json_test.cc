@@ -208,8 +208,7 @@ const Edit kSourceEdits[] = {
     {"f32[4,16]", "f32[4,-16]", "graph.inputs[0].type: expected a type like \"f32[4,16]\""},
     {"f32[4,16]", "f33[4,16]",
      "graph.inputs[0].type: expected a type like \"f32[4,16]\" (dtypes: f32, f16, bf16, i32, bool, f8e4m3, "
-     "f8e5m2, "
-     "f8e8m0, f4e2m1, s8, s4), got \"f33[4,16]\""},
+     "f8e5m2, f8e8m0, f4e2m1, s8, s4), got \"f33[4,16]\""},
     {"f32[4,16]", "f32[4,0]", "graph.inputs[0]: x: expected dimensions of 1 or more, got f32[4,0]"},
     {"f32[4,16]", "f32[4000000000,4000000000]",
      "graph.inputs[0]: x: expected at most 2^27 elements, got f32[4000000000,4000000000]"},

@@ -105,9 +105,9 @@ class Engine {
 
   bool reduce(const Reduction& reduction) {
     if (result_.exhausted) return false;
-    const std::vector<Edits> proposals = reduction.propose({case_, probe_});
+    std::vector<Edits> proposals = reduction.propose({case_, probe_});
     bool smaller = false;
-    for (Edits edits : proposals) {
+    for (Edits& edits : proposals) {
       std::erase_if(edits, [&](const Edit& edit) { return replaces_kept_data(edit); });
       if (edits.empty()) continue;
       auto candidate = apply_edits(case_, edits);

@@ -240,6 +240,7 @@ class Search {
       return outcome == Outcome::fails;
     };
     for (const Input& input : graph_.inputs()) {
+      if (std::ranges::find(options_.keep_data, input.name) != options_.keep_data.end()) continue;
       if (auto rule = find_magnitude(case_, input.name, fails))
         result_.magnitudes.push_back(std::move(*rule));
     }

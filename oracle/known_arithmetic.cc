@@ -240,21 +240,20 @@ Grant accumulator(const Accumulator& unit) {
 }
 
 // Hopper's groups of 32 were measured (docs/results/fp8.md), Ada's of 16 are those of MMA-Sim (arXiv
-// 2511.10909).
+// 2511.10909). CUTLASS promotes after 4 instructions of 32 terms, or as many as mma_promotion_interval says.
 void add_accumulators(std::vector<KnownArithmetic>& all) {
   const auto add = [&](const std::string& name, int group, int promote_every, const char* who) {
     const Accumulator unit{group, 13, 13, promote_every};
-    const std::string how = promote_every > 0
-                                ? "accumulators of 13 fraction bits, which are added in f32 after "
-                                  "every " +
-                                      std::to_string(promote_every) + " terms"
-                                : "one accumulator of 13 fraction bits";
+    std::string how = "one accumulator of 13 fraction bits";
+    if (promote_every > 0)
+      how = "accumulators of 13 fraction bits, which are added in f32 after every " +
+            std::to_string(promote_every) + " terms";
     all.push_back(customary("accumulator." + name, "products of 8-bit floats are added in " + how, who,
                             "arithmetic = {\"accumulator\": " + to_json(unit) + "}", accumulator(unit)));
   };
   add("promoted", 32, 128, "DeepGEMM and cuBLAS do on Hopper");
-  add("promoted_every_64", 32, 64, "kernels with tiles of 64 terms do on Hopper");
-  add("promoted_every_32", 32, 32, "kernels that promote every instruction do on Hopper");
+  add("promoted_every_64", 32, 64, "CUTLASS with mma_promotion_interval = 2 does on Hopper");
+  add("promoted_every_32", 32, 32, "CUTLASS with mma_promotion_interval = 1 does on Hopper");
   add("not_promoted", 32, 0, "tensor cores of Hopper do, and cuBLAS with fast accumulation");
   add("of_ada", 16, 0, "tensor cores of Ada do");
 }

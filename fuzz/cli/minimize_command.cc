@@ -84,10 +84,11 @@ std::string text_of(const Shrunk& shrunk, const Neighbours& neighbours, const st
 }
 
 // The result is written by now: an interrupt only ends this search.
-Neighbours neighbours_within(const Shrunk& shrunk, const Judging& judging, double max_seconds,
+Neighbours neighbours_within(const Shrunk& shrunk, const Judging& judging, const MinimizeFlags& flags,
                              const Stop& stop) {
   NeighbourOptions options;
-  options.max_seconds = std::min(options.max_seconds, max_seconds);
+  options.max_seconds = std::min(options.max_seconds, flags.max_seconds);
+  options.keep_data = flags.keep_data;
   try {
     return neighbours_of(shrunk.result.test_case, shrunk.seen, judging, stop, options);
   } catch (const Interrupted&) {
@@ -132,7 +133,7 @@ Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const
   if (stop()) throw Interrupted{};
   if (const auto problem = write_case_file(output, result.test_case))
     return {kCannotWrite, {}, problem->what};
-  const Neighbours neighbours = neighbours_within(shrunk, judging, flags.max_seconds, stop);
+  const Neighbours neighbours = neighbours_within(shrunk, judging, flags, stop);
   Json json = json_of(shrunk, file, output, others, neighbours);
   if (flags.json) json.update(judged_result(shrunk, output, judging, console.commit));
   return {kFindings, std::move(json), text_of(shrunk, neighbours, output, flags, console)};

@@ -32,6 +32,22 @@ struct RevealFlags {
   void add_sum(std::vector<Flag>& rows);
 };
 
+std::vector<std::string> dtype_names() {
+  std::vector<std::string> names;
+  for (const Dtype dtype : kProbeDtypes) names.emplace_back(name(dtype));
+  return names;
+}
+
+// "f32|f16".
+const std::string& dtype_choices() {
+  static const std::string text = [] {
+    std::string all;
+    for (const std::string& name : dtype_names()) all += (all.empty() ? "" : "|") + name;
+    return all;
+  }();
+  return text;
+}
+
 void RevealFlags::add_sum(std::vector<Flag>& rows) {
   rows.push_back(
       {.name = "op",
@@ -41,9 +57,9 @@ void RevealFlags::add_sum(std::vector<Flag>& rows) {
        .choices = {std::begin(kSumOps), std::end(kSumOps)}});
   rows.push_back({.name = "dtype",
                   .target = &dtype,
-                  .value = "f32|f16|bf16|f8e4m3|f8e5m2",
+                  .value = dtype_choices(),
                   .doc = "Of the operands and of the result, which is f32 if the operands are 8-bit floats.",
-                  .choices = {"f32", "f16", "bf16", "f8e4m3", "f8e5m2"}});
+                  .choices = dtype_names()});
   const auto size = [&](std::string_view flag, int64_t& target, std::string_view doc) {
     rows.push_back({.name = flag, .target = &target, .value = "N", .doc = doc, .lo = 1, .hi = 1 << 20});
   };

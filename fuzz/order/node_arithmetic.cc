@@ -10,27 +10,25 @@ using Reads = NodeArithmetic::Operands;
 // Turing (MMA-Sim, arXiv 2511.10909); the others are for what is not known yet.
 constexpr int kFractionBits[] = {25, 24, 23, 26, 27, 28, 22, 21, 13};
 
-// Products of 8-bit floats: (13, 13) on Hopper and Ada, (25, 23) on Blackwell (MMA-Sim). On Hopper, subnormal
-// operands are not normalised (docs/results/fp8.md).
-std::vector<NodeArithmetic> of_8_bit_floats() {
+struct Bits {
+  int fraction, out;
+};
+// Of products of 8-bit floats: the first is that of Hopper and Ada, the second that of Blackwell (MMA-Sim);
+// the others are for what is not known yet.
+constexpr Bits kBitsOf8BitFloats[] = {{13, 13}, {25, 23}, {13, 23}, {14, 14}, {14, 13}, {13, 14},
+                                      {12, 12}, {24, 23}, {23, 23}, {26, 23}, {34, 23}, {35, 23}};
+
+// Hopper does not normalise subnormal operands (docs/results/fp8.md).
+std::vector<NodeArithmetic> arithmetic_of_8_bit_floats(const SumTree& tree) {
   std::vector<NodeArithmetic> all;
+  if (tree.is_binary()) all.push_back({.kind = Kind::f32});
   for (const bool to_nearest : {false, true}) {
     for (const bool normalises : {false, true}) {
-      for (const auto& [bits, out_bits] : {std::pair(13, 13),
-                                           {25, 23},
-                                           {13, 23},
-                                           {14, 14},
-                                           {14, 13},
-                                           {13, 14},
-                                           {12, 12},
-                                           {24, 23},
-                                           {23, 23},
-                                           {26, 23},
-                                           {34, 23},
-                                           {35, 23}})
-        all.push_back({Kind::tensor_core, bits, to_nearest, Reads::kept, out_bits, normalises});
+      for (const Bits& bits : kBitsOf8BitFloats)
+        all.push_back({Kind::tensor_core, bits.fraction, to_nearest, Reads::kept, bits.out, normalises});
     }
   }
+  all.push_back({.kind = Kind::f64});
   return all;
 }
 
@@ -64,14 +62,8 @@ std::string to_string(const NodeArithmetic& arithmetic) {
 }
 
 std::vector<NodeArithmetic> possible_arithmetic(const SumTree& tree, graph::Dtype operands, bool tf32) {
+  if (graph::is_quantized(operands)) return arithmetic_of_8_bit_floats(tree);
   std::vector<NodeArithmetic> all;
-  if (graph::is_quantized(operands)) {
-    if (tree.is_binary()) all.push_back({.kind = Kind::f32});
-    const std::vector<NodeArithmetic> more = of_8_bit_floats();
-    all.insert(all.end(), more.begin(), more.end());
-    all.push_back({.kind = Kind::f64});
-    return all;
-  }
   const bool is_narrow = graph::is_narrow(operands);
   std::vector<Reads> reads = {Reads::kept};
   if (tf32 && !is_narrow) {

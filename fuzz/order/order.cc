@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "fuzz/order/declared_accumulator.h"
 #include "fuzz/order/emulate.h"
 #include "fuzz/order/reveal.h"
 
@@ -144,6 +145,11 @@ class Finding {
     return false;
   }
 
+  void trust() {
+    report_.state = OrderReport::State::trusted;
+    if (graph::is_quantized(kernel_.dtype())) report_.accumulator = accumulator_of(report_.order);
+  }
+
   // Some kinds of arithmetic differ in one result of 100,000 only: where the one that was taken fails, the
   // next one is held against all products so far.
   void compare_all() {
@@ -163,7 +169,7 @@ class Finding {
       report_.equal_elements += equal;
     }
     if (report_.equal_products == options_.products)
-      report_.state = OrderReport::State::trusted;
+      trust();
     else if (report_.products < options_.products)
       fail(OrderReport::State::unequal, "stopped before all random products were compared");
     else

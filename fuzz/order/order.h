@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "fuzz/order/node_arithmetic.h"
 #include "fuzz/order/sum_kernel.h"
 #include "fuzz/order/sum_tree.h"
+#include "oracle/contract.h"
 
 namespace fusesmith::fuzz {
 
@@ -37,6 +39,8 @@ struct OrderReport {
   int64_t probes = 0, calls = 0;
   int64_t products = 0, equal_products = 0;  // random ones with that arithmetic
   int64_t elements = 0, equal_elements = 0;
+  // Of a trusted order of 8-bit floats that the contract key `accumulator` describes.
+  std::optional<oracle::Accumulator> accumulator = {};
 };
 
 // Reveals the tree twice, with other probes; looks for the arithmetic on some random products; and holds both

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "fuzz/order/declared_accumulator.h"
 #include "graph/json_strict.h"
 #include "oracle/arithmetic_keys.h"
 
@@ -113,8 +112,7 @@ Json part_json(const PartOrder& part) {
   json["sentence"] = to_string(report.order.tree);
   json["height"] = report.order.tree.height();
   json["arithmetic"] = arithmetic_json(report.order.arithmetic);
-  if (const auto accumulator = accumulator_of(report.order))
-    json["accumulator"] = Json::parse(to_json(*accumulator));
+  if (report.accumulator) json["accumulator"] = Json::parse(to_json(*report.accumulator));
   json["products"] = report.products;
   json["equal_products"] = report.equal_products;
   json["elements"] = report.elements;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "fuzz/base/table.h"
-#include "fuzz/order/declared_accumulator.h"
 #include "oracle/arithmetic_keys.h"
 
 namespace fusesmith::fuzz {
@@ -36,9 +35,7 @@ std::string part_text(const OrderReport& report, double declared_height) {
   if (report.order.tree.nodes.empty()) return line("not known", report.reason);
   std::string text = line("tree", to_string(report.order.tree));
   text += line("arithmetic", to_string(report.order.arithmetic) + products_text(report.order));
-  if (const auto accumulator = accumulator_of(report.order);
-      accumulator && report.state == OrderReport::State::trusted && accumulator->out_bits != 23)
-    text += line("contract", "\"accumulator\": " + to_json(*accumulator));
+  if (report.accumulator) text += line("contract", "\"accumulator\": " + to_json(*report.accumulator));
   text += line("height",
                counted(report.order.tree.height(), "addition") +
                    (declared_height > 0 ? "; the contract allows " + short_number(declared_height) : ""));

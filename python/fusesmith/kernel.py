@@ -23,8 +23,8 @@ class Kernel:
     name: str
     required: int | None = None
     most: int | None = None
-    identity: str | None = None
     parameters: tuple = ()
+    identity: str | None = None
 
     @property
     def candidate(self):
@@ -73,7 +73,7 @@ def find_kernel(function):
     if not bound_once(path, name.partition(".")[0]):
         raise Error(f"{path} binds {name} more than once or in a loop, so a child process cannot tell which one is "
                     "meant: bind each kernel to a name of its own at top level")
-    return Kernel(os.path.abspath(path), name, *arguments_of(function), identity_of(function), parameters_of(function))
+    return Kernel(os.path.abspath(path), name, *arguments_of(function), identity_of(function))
 
 
 def plugin_of_path(path):
@@ -118,23 +118,16 @@ def is_installed(module):
 
 
 def arguments_of(function):
+    """`required`, `most` and `parameters` of a Kernel."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return None, None
+        return None, None, ()
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    varied = any(p.kind == p.VAR_POSITIONAL for p in parameters)
-    return sum(p.default is p.empty for p in positional), None if varied else len(positional)
-
-
-def parameters_of(function):
-    """The names of its positional arguments, as the worker reads them; empty where it takes any number."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return ()
-    by_place = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
-    return () if any(p.kind == p.VAR_POSITIONAL for p in parameters) else by_place
+    required = sum(p.default is p.empty for p in positional)
+    if any(p.kind == p.VAR_POSITIONAL for p in parameters):
+        return required, None, ()
+    return required, len(positional), tuple(p.name for p in positional)
 
 
 def kernel_of_text(text):
@@ -158,8 +151,10 @@ def kernel_of_text(text):
         return Kernel(os.path.abspath(path), name)
     positional = len(found.args.posonlyargs) + len(found.args.args)
     required = positional - len(found.args.defaults)
-    names = () if found.args.vararg else tuple(a.arg for a in (*found.args.posonlyargs, *found.args.args))
-    return Kernel(os.path.abspath(path), name, required, None if found.args.vararg else positional, parameters=names)
+    if found.args.vararg:
+        return Kernel(os.path.abspath(path), name, required)
+    names = tuple(argument.arg for argument in (*found.args.posonlyargs, *found.args.args))
+    return Kernel(os.path.abspath(path), name, required, positional, names)
 
 
 def counted(count, noun):

@@ -56,6 +56,10 @@ class How:
         return ["replay", path, f"--baseline={self.baseline}", f"--candidate={self.candidate}", *timeout, *sample,
                 *strict]
 
+    def minimize_arguments(self, path):
+        kept = [f"--keep_data={','.join(self.kept)}"] if self.kept else []
+        return ["minimize", *self.arguments(path)[1:], *kept]
+
     def environment(self):
         return {**environment(self.folders), "FUSESMITH_JUDGING": "1", "FUSESMITH_CALLER": str(os.getpid()),
                 **({VARIABLE: self.identity} if self.identity else {}),
@@ -162,9 +166,7 @@ def parsed(out, err, status):
 def minimized(path, how, output, seconds):
     """The smallest case that fails like that of `path`, in the file `output`: what `minimize --json` says of it. None
     if the case does not fail when it is judged alone, or if the program had to be ended."""
-    kept = [f"--keep_data={','.join(how.kept)}"] if how.kept else []
-    command = [binary(), "minimize", *how.arguments(path)[1:], *kept, f"--output={output}",
-               f"--max_seconds={seconds:g}", "--json"]
+    command = [binary(), *how.minimize_arguments(path), f"--output={output}", f"--max_seconds={seconds:g}", "--json"]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                text=True, env=how.environment(), start_new_session=True)
     try:

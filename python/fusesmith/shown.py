@@ -42,8 +42,7 @@ def show_case(result, kernel, shown, keep, how):
     arguments = how.arguments(result.case)
     repeated = f"FUSESMITH_REPEAT={how.repeat} " if how.repeat else ""
     result.repro = repeated + shell_command(arguments, kernel.folders)
-    kept = [f"--keep_data={','.join(how.kept)}"] if how.kept else []
-    result.reduce = shell_command(["minimize", *arguments[1:], *kept], kernel.folders)
+    result.reduce = shell_command(how.minimize_arguments(result.case), kernel.folders)
 
 
 def judged_with(path, change, how):
