@@ -11,10 +11,11 @@ training.py writes a step of training as programs that `fusesmith import` reads.
 """
 
 from .adapters import judge_against, kernelbench
+from .backward import judge_backward
 from .errors import Error
 from .graph import Graph
 from .judge import judge
 from .result import Result
 from .training import training_programs
 
-__all__ = ["Error", "Graph", "Result", "judge", "judge_against", "kernelbench", "training_programs"]
+__all__ = ["Error", "Graph", "Result", "judge", "judge_against", "judge_backward", "kernelbench", "training_programs"]

@@ -6,11 +6,13 @@ step is one of theirs also where terms cancel.
 
 import math
 
+from .. import definitions
 from .moves import limits, padded
 from .sums import attention
 from .table import Given, lowers, only
 
 BETA, KAPPA = math.sqrt(2 / math.pi), 0.044715  # of the form tanh of gelu
+SHORT = 2.0**-8  # its third power, divided by 15, is below 2^-25
 
 
 # --- of one element
@@ -38,8 +40,11 @@ def sigmoid_backward(g, given, dy, y):
 
 @rounded_gradient("gelu_backward")
 def gelu_backward(g, given, dy, x):
+    return (tanh_gelu_backward if given.approximate == "tanh" else erf_gelu_backward)(g, dy, x)
+
+
+def tanh_gelu_backward(g, dy, x):
     """dy ((1 + t) / 2 + x / 2 (1 - t t) u'), where t = tanh(u) and u = beta (x + kappa x^3)"""
-    only(given, approximate="tanh")  # the other form needs erf
     one = g.number_like(1, x)
     square = g.op("mul", x, x)
     inner = g.op("add", x, g.op("scale", g.op("mul", square, x), factor=KAPPA))
@@ -49,6 +54,18 @@ def gelu_backward(g, given, dy, x):
     flat = g.op("sub", one, g.op("mul", t, t))
     right = g.op("mul", g.op("mul", g.op("scale", x, factor=0.5), flat), slope)
     return g.op("mul", dy, g.op("add", left, right))
+
+
+def erf_gelu_backward(g, dy, x):
+    """dy (c + x exp(-x^2 / 2) / sqrt(2 pi)), where c = (1 + erf(x / sqrt(2))) / 2. There is no op erf, but gelu(a) is
+    a c(a): with a = max(|x|, SHORT), c is 1/2 + x / a (gelu(a) / a - 1/2), below SHORT up to a term of third order."""
+    half = g.number_like(0.5, x)
+    away = g.op("maximum", definitions.absolute(g, x), g.number_like(SHORT, x))
+    c = g.op("sub", g.op("div", g.op("gelu", away, form="erf"), away), half)
+    c = g.op("add", half, g.op("mul", g.op("div", x, away), c))
+    density = g.op("exp", g.op("scale", g.op("mul", x, x), factor=-0.5))
+    density = g.op("scale", density, factor=1 / math.sqrt(2 * math.pi))
+    return g.op("mul", dy, g.op("add", c, g.op("mul", x, density)))
 
 
 # --- of softmax
@@ -66,6 +83,30 @@ def log_softmax_backward(g, given):
     dy, y = g.wide(given.grad_output), g.wide(given.output)
     total = g.op("reduce_sum", dy, axes=[given.dim], keepdims=True)
     return g.promoted(g.op("sub", dy, g.op("mul", g.op("exp", y), total)))
+
+
+# --- of norms
+
+@lowers("native_layer_norm_backward")
+def layer_norm_backward(g, given):
+    """rstd (v - mean(v) - n mean(v n)), where n = (x - mean) rstd and v = dy weight; sums over rows of dy n and dy."""
+    shape, count = g.shape_of(given.input), len(given.normalized_shape)
+    dtype, wanted = g.dtype_of(given.input), given.output_mask
+    inner, rows = list(range(len(shape) - count, len(shape))), list(range(len(shape) - count))
+    dy, rstd = g.wide(given.grad_out), g.wide(given.rstd)
+    normed = g.op("mul", g.op("sub", g.wide(given.input), g.wide(given.mean)), rstd)
+    made = [None, None, None]
+    if wanted[0]:
+        v = dy if given.weight is None else g.op("mul", dy, g.wide(given.weight))
+        mean, slope = (g.op("reduce_mean", x, axes=inner, keepdims=True) for x in (v, g.op("mul", v, normed)))
+        v = g.op("sub", g.op("sub", v, mean), g.op("mul", normed, slope))
+        made[0] = g.promoted(g.op("mul", rstd, v), dtype)
+    for i in (1, 2):
+        if wanted[i]:
+            x = g.op("mul", dy, normed) if i == 1 else dy
+            x = g.op("reduce_sum", x, axes=rows, keepdims=False) if rows else x
+            made[i] = g.promoted(x, g.dtype_of(given.weight if i == 1 or given.bias is None else given.bias))
+    return tuple(made)
 
 
 # --- of views: zeros where nothing was read
