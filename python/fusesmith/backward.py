@@ -3,6 +3,7 @@
 import copy
 import functools
 import inspect
+import json
 import os
 import sys
 import tempfile
@@ -31,6 +32,8 @@ class JointSubject(GraphSubject):
         super().__init__(graphs, name, is_op)
         for graph in graphs:
             graph.has_gradients = True
+        self.note = None  # the file of the traces that a reduced case may have
+        self.traces, self.structures = [], set()
         self.traced = functools.cache(lambda names, texts, fills: traced_joint(reference, names, texts,
                                                                                fills=dict(fills), **how))
 
@@ -40,9 +43,24 @@ class JointSubject(GraphSubject):
                            tuple(concrete(given["type"], sizes, dtype) for given in graph.inputs), Fills(fills))
 
     def concrete(self, graph, sizes, dtype):
-        made = copy.deepcopy(self.joint(graph, sizes, dtype).graph)
+        joint = self.joint(graph, sizes, dtype)
+        made = copy.deepcopy(joint.graph)
         graph.chosen_fills |= made.chosen_fills  # data of indices are not drawn again
+        self.structures.add((graph.variant, dtype, structure_of(made)))
+        # With other sizes, the graph of a trace is that of the reference if it does not depend on them otherwise.
+        one_each = len({one[:2] for one in self.structures}) == len(self.structures)
+        self.traces.append([[Type(given["type"]).dims for given in made.inputs], made.nodes])
+        with open(self.note, "w", encoding="utf-8") as file:
+            json.dump({"traces": None if one_each and not joint.roles else self.traces}, file)
         return made
+
+
+SIZES = {"shape", "count", "rows", "cols", "start", "stop"}  # attributes that reductions change with the sizes
+
+
+def structure_of(graph):
+    """What does not depend on sizes."""
+    return json.dumps([{key: value for key, value in node.items() if key not in SIZES} for node in graph.nodes])
 
 
 class Fills(dict):
@@ -91,8 +109,9 @@ def judge_backward(fn, reference, inputs=None, *, wrt=None, forward=True, **argu
     known = first_joint(subject, arguments)
     folder = arguments.get("keep") or tempfile.mkdtemp(prefix="fusesmith-backward-")
     os.makedirs(folder, exist_ok=True)
-    return judge(gradient_kernel(spec, subject.graphs, known, forward, folder), subject,
-                 **{**arguments, "keep": folder})
+    kernel = gradient_kernel(spec, subject.graphs, known, forward, folder)
+    subject.note = kernel.note
+    return judge(kernel, subject, **{**arguments, "keep": folder})
 
 
 def typed_graph(types):

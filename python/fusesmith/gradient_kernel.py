@@ -6,6 +6,7 @@ file alone.
 
 import importlib.util
 import inspect
+import json
 import os
 import re
 import sys
@@ -82,6 +83,11 @@ class GradientKernel(Kernel):
     own_folders: tuple = ()
 
     @property
+    def note(self):
+        """The file that says which of the kernel's graphs are those of the reference."""
+        return self.path.removesuffix(".py") + ".json"
+
+    @property
     def folders(self):
         return tuple(dict.fromkeys((*self.own_folders, *super().folders)))
 
@@ -108,6 +114,7 @@ def gradient_kernel(spec, graphs, joint, forward, folder):
              "results": list(joint.results), "with_results": forward, "longs": spec.longs,
              "ignored": {key: role.ignored for key, role in joint.roles.items() if role.ignored is not None}}
     path = os.path.join(os.path.abspath(folder), f"{name}.py")
+    given["note"] = path.removesuffix(".py") + ".json"
     with open(path, "w", encoding="utf-8") as file:
         file.write(FILE.format(shown=spec.shown, name=name, spec=given))
     folders = tuple(dict.fromkeys(os.path.dirname(path) for path, _ in filter(None, (spec.forward, spec.backward))))
@@ -202,12 +209,29 @@ def load_gradients(given):
                for value in vars(module).values() if inspect.ismodule(value)}
     run.takes = "torch" if not backward else next((name for name in ("torch", "jax", "numpy") if name in tensors),
                                                   "torch")
+    run.why_not = lambda graph: why_not(given["note"], graph)
     for function in (given["forward"] and forward, backward):
         owner = getattr(function, "__self__", function)
         for key in KEPT:
             if hasattr(owner, key):
                 setattr(run, key, getattr(owner, key))
     return run
+
+
+def why_not(note, graph):
+    """Reductions of a case change its sizes: not all graphs that they make are those of the reference."""
+    with open(note, encoding="utf-8") as file:
+        traces = json.load(file)["traces"]
+    shapes = [list(graph.types[name].shape) for name in graph.inputs]
+    if traces is None or any(given == shapes and is_same(nodes, graph.nodes) for given, nodes in traces):
+        return None
+    return "the reference was not traced so"
+
+
+def is_same(nodes, others):
+    return len(nodes) == len(others) and all(
+        other.get(key) == value for node, other in zip(nodes, others, strict=True) for key, value in node.items()
+        if key != "dtype")
 
 
 def restored(given, values):

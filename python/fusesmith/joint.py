@@ -56,8 +56,9 @@ class JointLowering(Lowering):
 
     own = OWN
 
-    def __init__(self, torch, roles):
+    def __init__(self, torch, roles, narrow):
         super().__init__(torch)
+        self.narrow = narrow  # the dtype of values that follow from indices alone
         self.roles, self.compared = roles, {}
         self.source = {name: name for name in roles}  # input by what is moved from it
 
@@ -213,7 +214,8 @@ def recorded_joint(torch, reference, names, tensors, wanted, is_named):
 def lowered_joint(torch, module, given, made, wanted, forward, fills, seed):
     (names, types), (results, gradients, result_texts) = given, made
     roles = roles_of(module, [*names, *gradients])
-    lowering = JointLowering(torch, roles)
+    floats = [Type(text).dtype for text in types if Type(text).dtype in FLOATS]
+    lowering = JointLowering(torch, roles, floats[0] if len(set(floats)) == 1 else "f32")
     fills = {**dict(fills), **{name: fill_of(role, types[names.index(name)], seed) for name, role in roles.items()}}
     values = lower(lowering, module, [*names, *gradients], [*types, *result_texts], fills)
     dtypes = [Type(text).dtype for text in (*result_texts, *(types[names.index(name)] for name in wanted))]

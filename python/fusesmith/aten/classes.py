@@ -43,10 +43,10 @@ def rows_of(g, given):
     return g.shape_of(given.self)
 
 
-def counted(g, mask, like="f32"):
+def counted(g, mask):
     """How many elements are false."""
     size = g.shape_of(mask)[0]
-    ones = g.op("broadcast_to", g.number(1.0, like), shape=[size])
+    ones = g.op("broadcast_to", g.number(1.0, g.narrow), shape=[size])
     return g.op("reduce_sum", g.op("masked_fill", ones, mask, value=0), axes=[0], keepdims=False)
 
 

@@ -12,7 +12,6 @@ from .sums import attention
 from .table import Given, lowers, only
 
 BETA, KAPPA = math.sqrt(2 / math.pi), 0.044715  # of the form tanh of gelu
-SHORT = 2.0**-8  # its third power, divided by 15, is below 2^-25
 
 
 # --- of one element
@@ -58,9 +57,9 @@ def tanh_gelu_backward(g, dy, x):
 
 def erf_gelu_backward(g, dy, x):
     """dy (c + x exp(-x^2 / 2) / sqrt(2 pi)), where c = (1 + erf(x / sqrt(2))) / 2. There is no op erf, but gelu(a) is
-    a c(a): with a = max(|x|, SHORT), c is 1/2 + x / a (gelu(a) / a - 1/2), below SHORT up to a term of third order."""
-    half = g.number_like(0.5, x)
-    away = g.op("maximum", definitions.absolute(g, x), g.number_like(SHORT, x))
+    a c(a): with a = max(|x|, s), c is 1/2 + x / a (gelu(a) / a - 1/2), below s up to a term of third order."""
+    half, short = g.number_like(0.5, x), g.number_like(2.0**-8 if g.dtype_of(x) == "f16" else 2.0**-60, x)
+    away = g.op("maximum", definitions.absolute(g, x), short)
     c = g.op("sub", g.op("div", g.op("gelu", away, form="erf"), away), half)
     c = g.op("add", half, g.op("mul", g.op("div", x, away), c))
     density = g.op("exp", g.op("scale", g.op("mul", x, x), factor=-0.5))
