@@ -12,10 +12,10 @@ from . import ops
 from .adapters import TRACED, named_types
 from .cases import GraphSubject, Shapes, check_dtypes
 from .errors import Error, did_you_mean
-from .graph import Graph, Type, concrete
 from .gradient_kernel import Spec, gradient_kernel
+from .graph import Graph, Type, concrete
 from .joint import traced_joint
-from .judge import judge
+from .judge import judge, refuse_at_import
 from .kernel import input_count
 from .program import workers
 from .sizes import Draw
@@ -85,6 +85,7 @@ def judge_backward(fn, reference, inputs=None, *, wrt=None, forward=True, **argu
 
     Other arguments are those of `judge`. Indices of a loss or a table are drawn in its range.
     """
+    refuse_at_import()
     attributes = {key: value for key, value in arguments.items() if key not in inspect.signature(judge).parameters}
     arguments = {key: value for key, value in arguments.items() if key not in attributes}
     spec = Spec.of(fn)

@@ -44,13 +44,11 @@ class Spec:
         if isinstance(fn, str) or not is_function_class(owner := getattr(fn, "__self__", fn)):
             found = find_kernel(fn)
             return cls((found.path, found.name), None, found.required, found.most)
-        if not hasattr(owner, "setup_context") or owner.forward.__code__.co_argcount < 1:
-            raise Error(f"{owner.__name__} defines no forward")
         found = find_kernel(owner)
         taken = arguments_of(owner.forward)
         if not has_own_setup(owner):  # the first argument is ctx
             taken = tuple(count and count - 1 for count in taken[:2])
-        return cls((found.path, found.name), None, *taken[:2])
+        return cls((found.path, f"{found.name}.apply"), None, *taken[:2])
 
     @property
     def name(self):
@@ -129,11 +127,7 @@ def imported(path, name):
 
 
 def call_of(found, arguments):
-    name = f"{found[1]}.apply" if found[1] in APPLIED.get(found[0], ()) else found[1]
-    return f"{name}({', '.join(arguments)})"
-
-
-APPLIED = {}  # names of classes by file
+    return f"{found[1]}({', '.join(arguments)})"
 
 
 def lines_of(name, given, gradients):
@@ -155,7 +149,7 @@ def lines_of(name, given, gradients):
         made = "gradients if isinstance(gradients, (tuple, list)) else (gradients,)"
         lines.append(f"    return {results}, *({made})" if given["with_results"] else "    return gradients")
     else:
-        lines.append(f"    {', '.join(wanted)} = (x.detach().requires_grad_() for x in ({', '.join(wanted)},))"
+        lines.append(f"    {', '.join(wanted)} = (x.detach().requires_grad_() for x in ({', '.join(wanted)}))"
                      if len(wanted) > 1 else f"    {wanted[0]} = {wanted[0]}.detach().requires_grad_()")
         lines.append(f"    {results} = {call_of(given['forward'], names)}")
         call = f"torch.autograd.grad([{results}], [{', '.join(wanted)}], [{', '.join(gradients)}], allow_unused=True)"
@@ -205,12 +199,11 @@ def load_gradients(given):
     forward, module = loaded(given["forward"]) if given["forward"] else (None, None)
     backward, module = loaded(given["backward"]) if given["backward"] else (None, module)
     run = explicit(given, forward, backward) if backward else differentiated(given, forward)
-    tensors = {type(value).__name__ and getattr(value, "__name__", "").partition(".")[0]
-               for value in vars(module).values() if inspect.ismodule(value)}
+    tensors = {value.__name__.partition(".")[0] for value in vars(module).values() if inspect.ismodule(value)}
     run.takes = "torch" if not backward else next((name for name in ("torch", "jax", "numpy") if name in tensors),
                                                   "torch")
     run.why_not = lambda graph: why_not(given["note"], graph)
-    for function in (given["forward"] and forward, backward):
+    for function in (forward, backward):
         owner = getattr(function, "__self__", function)
         for key in KEPT:
             if hasattr(owner, key):
@@ -291,7 +284,7 @@ def check_results(given, made, upstream):
 def check_gradient(name, gradient, value):
     expected = type_text(value)
     if gradient is None:
-        raise wrong(f"the gradient of {name} is None, expected {expected}")
+        raise wrong(f"the function returned None as the gradient of {name}, which the reference has")
     if not hasattr(gradient, "shape"):
         raise wrong(f"the gradient of {name} is {type(gradient).__name__}, expected {expected}")
     if type_text(gradient) != expected:

@@ -196,7 +196,7 @@ def recorded_joint(torch, reference, names, tensors, wanted, is_named):
             made = tuple_of(reference(*inputs))
         pairs = [(result, dy) for result, dy in zip(made, values[len(names):], strict=True) if result.requires_grad]
         if not pairs:
-            raise Error("no result of the reference depends on a float input: there is no gradient")
+            raise Error(f"the reference has no gradient of {', '.join(wanted)}")
         found = torch.autograd.grad([result for result, _ in pairs], [inputs[names.index(name)] for name in wanted],
                                     [dy for _, dy in pairs], allow_unused=True)
         have[:] = [name for name, gradient in zip(wanted, found, strict=True) if gradient is not None]
