@@ -1,15 +1,17 @@
 """Judges a function against a reference function of torch, and a solution of a KernelBench problem."""
 
+import contextlib
 import copy
 import functools
 import importlib.util
 import inspect
 import os
+import shutil
 import sys
 import tempfile
 
 from .cases import GraphSubject
-from .errors import Error
+from .errors import Error, JudgedAtImport
 from .graph import Graph, concrete
 from .judge import judge
 from .kernel import Kernel
@@ -64,7 +66,7 @@ def judge_against(fn, reference, inputs, **arguments):
 
 
 def loaded_file(path, *names):
-    """The module of a file, which has to define these names."""
+    """The module of a file, which has to define these names. What the file itself judges is defined by then."""
     if not os.path.isfile(path):
         raise Error(f"{path}: no such file")
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
@@ -72,7 +74,8 @@ def loaded_file(path, *names):
     spec = importlib.util.spec_from_file_location(module_name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    spec.loader.exec_module(module)
+    with contextlib.suppress(JudgedAtImport):
+        spec.loader.exec_module(module)
     for name in names:
         if not hasattr(module, name):
             raise Error(f"{path} does not define {name}")
@@ -127,13 +130,29 @@ def kernelbench(problem, solution, get_inputs=None, dtypes=("f32",), runs=20, ke
         inputs, parameters = values[:len(tensors)], values[len(tensors):]
         return functional_call(model, dict(zip(state, parameters, strict=True)), inputs)
 
-    folder = keep or tempfile.mkdtemp(prefix="fusesmith-kernelbench-")
-    os.makedirs(folder, exist_ok=True)
-    path = os.path.join(os.path.abspath(folder), "kernel.py")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(KERNEL_FILE.format(problem=problem, solution=solution, parameters=list(state)))
     subject = TracedSubject(reference, types, os.path.basename(problem), fills)
-    return judge(Kernel(path, "kernel"), subject, dtypes, runs=runs, keep=folder, **arguments)
+
+    def judged(folder):
+        path = os.path.join(folder, "kernel.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(KERNEL_FILE.format(problem=problem, solution=solution, parameters=list(state)))
+        return judge(Kernel(path, "kernel"), subject, dtypes, runs=runs, keep=folder, **arguments)
+
+    return in_folder(keep, "fusesmith-kernelbench-", judged)
+
+
+def in_folder(keep, prefix, judged):
+    """The Result of judged(folder), which writes a kernel to the folder: `keep`, or a new one that is removed if no
+    failing case is kept in it."""
+    folder = os.path.abspath(keep or tempfile.mkdtemp(prefix=prefix))
+    os.makedirs(folder, exist_ok=True)
+    result = None
+    try:
+        result = judged(folder)
+        return result
+    finally:
+        if not keep and (result is None or not result.case):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def solution_kernel(problem, solution, parameters):

@@ -6,15 +6,14 @@ import inspect
 import json
 import os
 import sys
-import tempfile
 
 from . import ops
-from .adapters import TRACED, named_types
+from .adapters import TRACED, in_folder, named_types
 from .cases import GraphSubject, Shapes, check_dtypes
 from .errors import Error, did_you_mean
 from .gradient_kernel import Spec, gradient_kernel
 from .graph import Graph, Type, concrete
-from .joint import traced_joint
+from .joint import traced_joint, typed
 from .judge import judge, refuse_at_import
 from .kernel import input_count
 from .program import workers
@@ -32,26 +31,37 @@ class JointSubject(GraphSubject):
         super().__init__(graphs, name, is_op)
         for graph in graphs:
             graph.has_gradients = True
+        self.reference, self.how = reference, how
         self.note = None  # the file of the traces that a reduced case may have
-        self.traces, self.structures = [], set()
-        self.traced = functools.cache(lambda names, texts, fills: traced_joint(reference, names, texts,
-                                                                               fills=dict(fills), **how))
+        self.traces, self.structures, self.has_roles = [], set(), False
+        self.traced = functools.cache(self.trace)
 
     def joint(self, graph, sizes, dtype):
         fills = {given["name"]: given["fill"] for given in graph.inputs if given["name"] in graph.chosen_fills}
-        return self.traced(tuple(given["name"] for given in graph.inputs),
-                           tuple(concrete(given["type"], sizes, dtype) for given in graph.inputs), Fills(fills))
+        return self.traced(graph.variant, dtype, tuple(given["name"] for given in graph.inputs),
+                           tuple(concrete(given["type"], sizes, dtype) for given in graph.inputs), json.dumps(fills))
 
-    def concrete(self, graph, sizes, dtype):
-        joint = self.joint(graph, sizes, dtype)
-        made = copy.deepcopy(joint.graph)
-        graph.chosen_fills |= made.chosen_fills  # data of indices are not drawn again
-        self.structures.add((graph.variant, dtype, structure_of(made)))
+    def trace(self, variant, dtype, names, texts, fills):
+        joint = traced_joint(self.reference, names, texts, fills=json.loads(fills), **self.how)
+        self.structures.add((variant, dtype, structure_of(joint.graph)))
+        self.traces.append([[Type(given["type"]).dims for given in joint.graph.inputs], joint.graph.nodes])
+        self.has_roles = self.has_roles or bool(joint.roles)
+        self.write_note(self.note)
+        return joint
+
+    def write_note(self, path):
+        """Writes the traces to this file, also those to come."""
+        self.note = path
+        if path is None:
+            return
         # With other sizes, the graph of a trace is that of the reference if it does not depend on them otherwise.
         one_each = len({one[:2] for one in self.structures}) == len(self.structures)
-        self.traces.append([[Type(given["type"]).dims for given in made.inputs], made.nodes])
-        with open(self.note, "w", encoding="utf-8") as file:
-            json.dump({"traces": None if one_each and not joint.roles else self.traces}, file)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traces": None if one_each and not self.has_roles else self.traces}, file)
+
+    def concrete(self, graph, sizes, dtype):
+        made = copy.deepcopy(self.joint(graph, sizes, dtype).graph)  # the case gives it data and layouts of its own
+        graph.chosen_fills |= made.chosen_fills  # data of indices are not drawn again
         return made
 
 
@@ -61,13 +71,6 @@ SIZES = {"shape", "count", "rows", "cols", "start", "stop"}  # attributes that r
 def structure_of(graph):
     """What does not depend on sizes."""
     return json.dumps([{key: value for key, value in node.items() if key not in SIZES} for node in graph.nodes])
-
-
-class Fills(dict):
-    """The same for every trace of a graph."""
-
-    def __hash__(self):
-        return hash(repr(self))
 
 
 def judge_backward(fn, reference, inputs=None, *, wrt=None, forward=True, **arguments):
@@ -108,11 +111,13 @@ def judge_backward(fn, reference, inputs=None, *, wrt=None, forward=True, **argu
         spec.longs = list(longs)
     check_wrt(wrt, subject.graphs)
     known = first_joint(subject, arguments)
-    folder = arguments.get("keep") or tempfile.mkdtemp(prefix="fusesmith-backward-")
-    os.makedirs(folder, exist_ok=True)
-    kernel = gradient_kernel(spec, subject.graphs, known, forward, folder)
-    subject.note = kernel.note
-    return judge(kernel, subject, **{**arguments, "keep": folder})
+
+    def judged(folder):
+        kernel = gradient_kernel(spec, subject.graphs, known, forward, folder)
+        subject.write_note(kernel.note)
+        return judge(kernel, subject, **{**arguments, "keep": folder})
+
+    return in_folder(arguments.get("keep"), "fusesmith-backward-", judged)
 
 
 def typed_graph(types):
@@ -146,6 +151,7 @@ def op_reference(op, attributes):
     sys.path[:0] = [os.path.join(folder, name) for name in ("torch", "protocol")]
     try:
         import torch_ops
+        from protocol import Type as OperandType
         from torch_tensors import DTYPES
     except ImportError as error:
         raise Error(f"tracing an op needs torch: {error}") from None
@@ -158,14 +164,9 @@ def op_reference(op, attributes):
     names = {dtype: name for name, dtype in DTYPES.items()}
 
     def reference(*tensors):
-        return torch_ops.LOWERINGS[op](node, [OperandType(names[x.dtype], tuple(x.shape)) for x in tensors])(*tensors)
+        return torch_ops.LOWERINGS[op](node, [OperandType(typed(x, names)) for x in tensors])(*tensors)
 
     return reference
-
-
-class OperandType:
-    def __init__(self, dtype, shape):
-        self.dtype, self.shape = dtype, shape
 
 
 def check_wrt(wrt, graphs):

@@ -4,7 +4,6 @@ The worker loads it from a file that `judge_backward` writes; the lines that a r
 file alone.
 """
 
-import importlib.util
 import inspect
 import json
 import os
@@ -12,8 +11,9 @@ import re
 import sys
 from dataclasses import dataclass, field
 
+from .adapters import loaded_file
 from .errors import Error
-from .kernel import IN_A_FILE, Kernel, arguments_of, find_kernel
+from .kernel import IN_A_FILE, Kernel, arguments_of, default_tensors, find_kernel
 
 FILE = '''"""{shown} as a function that returns its gradients; made by fusesmith.judge_backward."""
 from fusesmith.gradient_kernel import load_gradients
@@ -159,29 +159,15 @@ def lines_of(name, given, gradients):
 
 # --- in the worker
 
-def loaded(found):
-    """The function, or the `apply` of a class of torch.autograd.Function, and whether what it takes is torch's."""
+def function_of(modules, found):
+    """The function, or the `apply` of a class of torch.autograd.Function."""
     path, name = found
-    folder = os.path.dirname(path)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    module_name = os.path.splitext(os.path.basename(path))[0]
-    module = sys.modules.get(module_name)
-    if getattr(module, "__file__", None) != path:
-        spec = importlib.util.spec_from_file_location(module_name, path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[module_name] = module
-        try:
-            spec.loader.exec_module(module)
-        except Exception as stopped:
-            if type(stopped).__name__ != "JudgedAtImport":
-                raise
-    function = module
+    function = modules[path]
     for part in name.split("."):
         function = getattr(function, part, None)
     if function is None:
         raise Error(f"{path} has no {name}: put calls of fusesmith under if __name__ == \"__main__\"")
-    return (function.apply if is_function_class(function) else function), module
+    return function.apply if is_function_class(function) else function
 
 
 def wrong(text):
@@ -196,12 +182,10 @@ def type_text(tensor):
 
 def load_gradients(given):
     """The kernel that judge_backward judges, from what it wrote to the kernel's file."""
-    forward, module = loaded(given["forward"]) if given["forward"] else (None, None)
-    backward, module = loaded(given["backward"]) if given["backward"] else (None, module)
+    modules = {path: loaded_file(path) for path in {one[0] for one in (given["forward"], given["backward"]) if one}}
+    forward, backward = (one and function_of(modules, one) for one in (given["forward"], given["backward"]))
     run = explicit(given, forward, backward) if backward else differentiated(given, forward)
-    tensors = {value.__name__.partition(".")[0] for value in vars(module).values() if inspect.ismodule(value)}
-    run.takes = "torch" if not backward else next((name for name in ("torch", "jax", "numpy") if name in tensors),
-                                                  "torch")
+    run.takes = default_tensors(modules[given["backward"][0]]) if backward else "torch"
     run.why_not = lambda graph: why_not(given["note"], graph)
     for function in (forward, backward):
         owner = getattr(function, "__self__", function)

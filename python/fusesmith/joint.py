@@ -13,12 +13,12 @@ from .errors import Error
 from .graph import Graph, Type
 from .trace import (
     LARGEST_FACTOR,
-    PLAIN,
     Lowering,
     example_tensors,
     imported_torch,
     lower,
     short_name,
+    torch_dtypes,
     traced_errors,
 )
 from .training import default_decompositions
@@ -26,7 +26,6 @@ from .vocabulary import FLOATS
 
 MOVES = ("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "expand", "slice", "select", "permute", "transpose",
          "t", "detach", "alias", "clone", "contiguous", "_to_copy", "lift_fresh_copy")
-TABLES = {"embedding": (1, 0, 0), "index_select": (2, 0, None), "embedding_dense_backward": (1, None, None)}
 SHARE_IGNORED = 0.2
 
 
@@ -104,7 +103,7 @@ def roles_of(module, names):
         if found is None:
             continue
         index, role = found
-        while short_name(index.target) in MOVES if index.op == "call_function" else False:
+        while index.op == "call_function" and short_name(index.target) in MOVES:
             index = index.args[0]
         name = inputs.get(index)
         if name and roles.setdefault(name, role) != role:
@@ -130,11 +129,8 @@ def fill_of(role, text, seed):
     count = role.count if role.ignored is None else drawn_classes(role.count)
     if role.ignored is None or drawn.random() < 0.3:
         return {"tokens": {"count": count}}
-    size = 1
-    for dim in Type(text).dims:
-        size *= dim
     values = [0 if drawn.random() < SHARE_IGNORED else drawn.choice((drawn.randrange(1, count), count - 1, 1))
-              for _ in range(size)]
+              for _ in range(math.prod(Type(text).dims))]
     return {"literal": {"bits": "".join(f"{value:08x}" for value in values)}}
 
 
@@ -150,7 +146,7 @@ def result_types(torch, reference, tensors):
     """Types of the results of the reference, which is not run."""
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    known = {getattr(torch, torch_name): name for name, torch_name in PLAIN.items()}
+    known = {dtype: name for name, dtype in torch_dtypes(torch).items()}
     mode = FakeTensorMode()
     with mode, torch.no_grad():
         made = tuple_of(reference(*(mode.from_tensor(tensor) for tensor in tensors)))

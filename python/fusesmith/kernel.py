@@ -1,6 +1,7 @@
 """Finds a function in its file: the worker process imports it from there, by the name that it has at top level."""
 
 import ast
+import importlib.util
 import inspect
 import os
 import sys
@@ -132,6 +133,13 @@ def arguments_of(function):
     if any(p.kind == p.VAR_POSITIONAL for p in parameters):
         return required, None, ()
     return required, len(positional), tuple(p.name for p in positional)
+
+
+def default_tensors(module):
+    """What the file imports says what its functions take."""
+    imported = {value.__name__.partition(".")[0] for value in vars(module).values() if inspect.ismodule(value)}
+    otherwise = "torch" if importlib.util.find_spec("torch") else "numpy"
+    return next((name for name in ("torch", "jax", "numpy") if name in imported), otherwise)
 
 
 def kernel_of_text(text):

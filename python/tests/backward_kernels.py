@@ -1,6 +1,7 @@
 """Fused kernels with hand-written gradients in torch, which compute in f32 and round once, and planted mistakes."""
 
 import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -47,24 +48,11 @@ def layer_norm_backward_of_any_rank(dy, x, w, b):
     return dx.reshape(x.shape), dw, db
 
 
-def layer_norm_of_row_0(dy, x, w, b):
-    return layer_norm_backward(dy, x, w, b, "row 0 for all rows")
-
-
-def layer_norm_without_eps(dy, x, w, b):
-    return layer_norm_backward(dy, x, w, b, "no eps")
-
-
-def layer_norm_without_mean(dy, x, w, b):
-    return layer_norm_backward(dy, x, w, b, "no mean")
-
-
-def layer_norm_without_last_row(dy, x, w, b):
-    return layer_norm_backward(dy, x, w, b, "last row lost")
-
-
-def layer_norm_with_dw_of_x(dy, x, w, b):
-    return layer_norm_backward(dy, x, w, b, "dw of x")
+layer_norm_of_row_0 = partial(layer_norm_backward, mistake="row 0 for all rows")
+layer_norm_without_eps = partial(layer_norm_backward, mistake="no eps")
+layer_norm_without_mean = partial(layer_norm_backward, mistake="no mean")
+layer_norm_without_last_row = partial(layer_norm_backward, mistake="last row lost")
+layer_norm_with_dw_of_x = partial(layer_norm_backward, mistake="dw of x")
 
 
 def layer_norm_of_dense_dy(dy, x, w, b):
@@ -118,12 +106,8 @@ def rms_norm_backward(dy, x, w, mistake=""):
     return like(of, r * (v - projection), (dy * x * r).sum(0))
 
 
-def rms_norm_without_weight(dy, x, w):
-    return rms_norm_backward(dy, x, w, "no weight")
-
-
-def rms_norm_without_projection(dy, x, w):
-    return rms_norm_backward(dy, x, w, "no projection")
+rms_norm_without_weight = partial(rms_norm_backward, mistake="no weight")
+rms_norm_without_projection = partial(rms_norm_backward, mistake="no projection")
 
 
 def add_rms_norm(x, residual, w):
@@ -201,16 +185,11 @@ def cross_entropy_backward(dy, x, target, mistake="", smoothing=0.0):
     return (dx / (len(target) if mistake == "mean of all rows" else kept.sum())).to(x.dtype)
 
 
-def cross_entropy_of_all_rows(dy, x, target):
-    return cross_entropy_backward(dy, x, target, "mean of all rows")
+cross_entropy_of_all_rows = partial(cross_entropy_backward, mistake="mean of all rows")
+cross_entropy_of_ignored_rows = partial(cross_entropy_backward, mistake="ignored rows")
 
 
-def cross_entropy_of_ignored_rows(dy, x, target):
-    return cross_entropy_backward(dy, x, target, "ignored rows")
-
-
-def smooth_cross_entropy_backward(dy, x, target):
-    return cross_entropy_backward(dy, x, target, smoothing=0.1)
+smooth_cross_entropy_backward = partial(cross_entropy_backward, smoothing=0.1)
 
 
 # --- activations and products
@@ -323,21 +302,10 @@ def attention_backward(dy, q, k, v, mistake="", narrow=False):
     return like(of, dq, dk, dv.sum(2))
 
 
-def narrow_attention_backward(dy, q, k, v):
-    return attention_backward(dy, q, k, v, narrow=True)
+narrow_attention_backward = partial(attention_backward, narrow=True)
 
 
-def attention_without_mask(dy, q, k, v):
-    return attention_backward(dy, q, k, v, "no mask")
-
-
-def attention_without_delta(dy, q, k, v):
-    return attention_backward(dy, q, k, v, "no delta")
-
-
-def attention_scaled_twice(dy, q, k, v):
-    return attention_backward(dy, q, k, v, "scaled twice")
-
-
-def attention_of_one_head(dy, q, k, v):
-    return attention_backward(dy, q, k, v, "one head")
+attention_without_mask = partial(attention_backward, mistake="no mask")
+attention_without_delta = partial(attention_backward, mistake="no delta")
+attention_scaled_twice = partial(attention_backward, mistake="scaled twice")
+attention_of_one_head = partial(attention_backward, mistake="one head")

@@ -4,6 +4,8 @@ Of a loss, the index 0 stands for a row that is ignored, and c + 1 for the class
 larger numbers are not drawn, so that the mask of every class stays small.
 """
 
+import math
+
 from .. import definitions
 from ..errors import Error
 from .losses import reduced
@@ -81,9 +83,7 @@ def embedding_dense_backward(g, given):
     only(given, padding_idx=-1, scale_grad_by_freq=False)
     rows, width = g.shape
     shape = g.shape_of(given.indices)
-    count = 1
-    for size in shape:
-        count *= size
+    count = math.prod(shape)
     if count * rows * width > MOST_SUMMED:
         raise Error(f"the gradient of {rows} rows of {width} of which {count} are read has no counterpart")
     index = g.op("reshape", given.indices, shape=[count])

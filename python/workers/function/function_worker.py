@@ -42,12 +42,12 @@ import inspect
 import os
 import sys
 import time
-from types import ModuleType
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "protocol"))
 
 import package  # noqa: F401
 from fusesmith import identity
+from fusesmith.kernel import default_tensors
 from protocol import (
     QUANTIZED,
     Executor,
@@ -101,13 +101,6 @@ def load_function(text):
         raise Unavailable(f"{path}: {name} is another object than the one that is to be judged: bind each kernel to a "
                           "name of its own at top level")
     return function, default_tensors(module)
-
-
-def default_tensors(module):
-    """What the file imports says what its functions take."""
-    imported = {value.__name__.partition(".")[0] for value in vars(module).values() if isinstance(value, ModuleType)}
-    otherwise = "torch" if importlib.util.find_spec("torch") else "numpy"
-    return next((name for name in ("torch", "jax", "numpy") if name in imported), otherwise)
 
 
 def wanted_inputs(function, names):
