@@ -92,6 +92,9 @@ struct Arithmetic {
   bool tf32x3 = false;
   // A softmax of a row of -inf alone, as of a query whose keys are all hidden, is 0 and not NaN.
   bool empty_rows_are_zero = false;
+  // A product of several factors may be taken in any order, so that each of its products rounds, also those
+  // that are exact in the order of the graph.
+  bool products_in_any_order = false;
   // A mean may be a running mean, m += (x - m) / k for the k-th term.
   bool running_means = false;
   // A quotient by a zero, or the reciprocal root of one, may be an infinity of either sign.
@@ -111,6 +114,9 @@ struct Arithmetic {
   // own. 0: the order is unknown.
   double sum_height = 0;
   Accumulator accumulator = {};  // of products of quantized factors
+  // Operands of products in f32 are dequantized ones: a kernel adds the products of their codes in the
+  // accumulator, and multiplies by the scales afterwards.
+  bool accumulates_dequantized = false;
   RowSums row_sums = {};
   // The error of one addition of a sum, in units of u: of partial sums that are stored in 16 bits, 2^16 for
   // bf16 and 2^13 for f16.

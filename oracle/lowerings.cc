@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/expand.h"
-#include "graph/formula.h"
+#include "graph/formula_nodes.h"
 
 namespace fusesmith::oracle {
 namespace {
@@ -181,6 +181,13 @@ std::optional<Graph> rms_norm_backward_of_normalised(const Op& op, TypeSpan inpu
   });
 }
 
+// As fused kernels of cross entropy, which keep one number for each row.
+std::optional<Graph> log_softmax_of_logsumexp(const Op& op, TypeSpan inputs) {
+  return by_formula<LogSoftmax>(op, inputs, [](const LogSoftmax& own, const Vars& in) -> Vars {
+    return {in[0] - apply(LogSumExp{{own.axis}, true}, {in[0]})};
+  });
+}
+
 constexpr Lowering kLowerings[] = {
     {"einsum.sum_first", "axes of one operand alone are summed, and the sums rounded, before the product",
      einsum_sum_first, false, "PyTorch"},
@@ -203,6 +210,8 @@ constexpr Lowering kLowerings[] = {
      sdpa_scale_on_q, false, "OPT in Hugging Face's transformers"},
     {"rms_norm_backward.of_normalised", "the projection is that on x r, and not on x",
      rms_norm_backward_of_normalised, false, "Apex"},
+    {"log_softmax.of_logsumexp", "the difference of x and its logsumexp, which is rounded to f32",
+     log_softmax_of_logsumexp, false, "Liger's cross entropy"},
     {"softmax.of_parts", "differences, exponentials and their sum are rounded", softmax_of_parts, false,
      "code of an array library"},
 };

@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "graph/formula.h"
 #include "graph/philox.h"
+#include "oracle/lowerings.h"
 #include "oracle/reference.h"
 
 namespace fusesmith::oracle::testing_support {
@@ -163,5 +165,15 @@ struct Shares {
     return buffer;
   }
 };
+
+// Whether it is of an op that a formula defines.
+inline bool is_formula(const Lowering& lowering) {
+  const std::string_view name = lowering.name, op = name.substr(0, name.find('.'));
+  bool found = false;
+  graph::for_each_op([&]<class T>(std::type_identity<T>) {
+    if (graph::DefinedOp<T> && T::info.name == op) found = true;
+  });
+  return found;
+}
 
 }  // namespace fusesmith::oracle::testing_support

@@ -82,12 +82,7 @@ def default_decompositions():
     import torch
 
     core = torch._decomp.core_aten_decompositions()
-    gelu = torch.ops.aten.gelu_backward.default
-
-    def gelu_backward(*args, approximate="none"):  # of the form that has a counterpart, it stays one operator
-        return NotImplemented if approximate == "tanh" else core[gelu](*args, approximate=approximate)
-
-    return {**{op: made for op, made in core.items() if short_name(op) not in LOWERINGS}, gelu: gelu_backward}
+    return {op: made for op, made in core.items() if short_name(op) not in LOWERINGS}
 
 
 class Recorder:
