@@ -36,10 +36,12 @@ struct RowSums {
 // How a unit adds products of quantized factors, as tensor cores do with those of 8 bits: `group` of them, in
 // the order of k, and the accumulator are cut to multiples of 2^(E - fraction_bits), E being the largest
 // exponent among them, and added; the sum is cut to `out_bits` fraction bits. After each `promote_every`
-// products, the accumulator is added to a sum in f32, and starts again at 0; if that is 0, at the end alone.
+// products, the accumulator is added to a sum in f32, and starts again at 0; if that is 0, at the end alone;
+// if it is kAnywhere, after any products, as of kernels that split them.
 // The exponent of a product is the sum of its factors'; that of a subnormal factor is the smallest normal
 // one. `group` 0: products are added in f32, as others are.
 struct Accumulator {
+  static constexpr int kAnywhere = -1;
   int group = 0, fraction_bits = 0, out_bits = 0, promote_every = 0;
   bool operator==(const Accumulator&) const = default;
 };

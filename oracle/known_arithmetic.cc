@@ -283,7 +283,9 @@ void add_accumulators(std::vector<KnownArithmetic>& all) {
   const auto add = [&](const std::string& name, int group, int promote_every, const char* who) {
     const Accumulator unit{group, 13, 13, promote_every};
     std::string how = "one accumulator of 13 fraction bits";
-    if (promote_every > 0)
+    if (promote_every == Accumulator::kAnywhere)
+      how = "accumulators of 13 fraction bits, each of some of the terms";
+    else if (promote_every > 0)
       how = "accumulators of 13 fraction bits, which are added in f32 after every " +
             std::to_string(promote_every) + " terms";
     const std::string key = "\"accumulator\": " + to_json(unit);
@@ -298,6 +300,7 @@ void add_accumulators(std::vector<KnownArithmetic>& all) {
   add("promoted_every_32", 32, 32, "CUTLASS with mma_promotion_interval = 1 does on Hopper");
   add("not_promoted", 32, 0, "tensor cores of Hopper do, and cuBLAS with fast accumulation");
   add("of_ada", 16, 0, "tensor cores of Ada do");
+  add("of_parts", 32, Accumulator::kAnywhere, "kernels that split K do on Hopper");
 }
 
 void add_losses(std::vector<KnownArithmetic>& all) {

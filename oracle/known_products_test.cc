@@ -108,6 +108,42 @@ TEST(KnownProducts, AccumulatorsOf8BitFloatsAreNamed) {
   EXPECT_EQ(name(verdict_on(op, {wide, other}, product_on_hopper(wide, other, 512, 128)).verdict), "defect");
 }
 
+// The two halves of K are added apart without promotion, and their sum is far smaller than each.
+TEST(KnownProducts, SplitAccumulatorsAreNamed) {
+  Rng random(23);
+  const auto half = [&](double sign) { return sign * (1 + random.uniform()); };
+  const auto data = [&](int64_t rows, bool cancels) {
+    return make_tensor({Dtype::f8e4m3, {rows, 512}}, [&](int64_t i) {
+      return round_to(Dtype::f8e4m3, half(cancels && i % 512 >= 236 ? -1 : 1));
+    });
+  };
+  const Tensor a = data(6, true), b = data(7, false);
+  const std::vector<float> x = to_f32(a), w = to_f32(b);
+  const auto split_at = [&](size_t middle, size_t end) {
+    std::vector<float> y;
+    for (size_t i = 0; i < x.size(); i += 512) {
+      for (size_t j = 0; j < w.size(); j += 512) {
+        const auto part = [&](size_t first, size_t last) {
+          float sum = 0;
+          std::vector<float> left(512, 0), right(512, 0);  // groups begin at the part's first term
+          std::copy(&x[i + first], &x[i + last], left.begin());
+          std::copy(&w[j + first], &w[j + last], right.begin());
+          std::replace(left.begin(), left.end(), 0.0F, 0x1p-40F);
+          std::replace(right.begin(), right.end(), 0.0F, 0x1p-40F);
+          sum = sum_on_hopper(left.data(), right.data(), 512, 0);
+          return sum;
+        };
+        y.push_back(part(0, middle) + part(middle, end));
+      }
+    }
+    return y;
+  };
+  const RegionVerdict verdict = verdict_on(Matmul{false, true}, {a, b}, split_at(240, 512), kCoarsest);
+  EXPECT_EQ(names(verdict), "accumulator.of_parts");
+  EXPECT_EQ(verdict.symptom, Symptom::none);
+  EXPECT_EQ(name(verdict_on(Matmul{false, true}, {a, b}, split_at(240, 480)).verdict), "defect");
+}
+
 // A graph that dequantizes rows with scales first; the kernel multiplies by the scales last.
 TEST(KnownProducts, AccumulatorsOfDequantizedOperandsAreNamed) {
   Rng random(17);

@@ -205,6 +205,7 @@ double added_in_f32(const Factors& p) {
   const auto k = static_cast<double>(element_count(p.view.k.sizes));
   if (!accumulates(p.a, p.arithmetic)) return k;
   const int every = p.arithmetic.accumulator.promote_every;
+  if (every == Accumulator::kAnywhere) return std::ceil(k / p.arithmetic.accumulator.group);
   return every > 0 ? std::ceil(k / every) : 1;
 }
 
