@@ -19,8 +19,9 @@ using Results = std::vector<Rows>;
 struct Form {
   const char* lowering;
   Op op;
-  size_t width;                                   // of the operands [kRows, width] and [width]
-  size_t operands;                                // two of [kRows, width], then [width]
+  size_t width;     // of the operands [kRows, width] and [width]
+  size_t operands;  // two of [kRows, width], then [width]
+  Dtype dtype;
   double (*draw)(Rng& random);                    // an element
   Results (*computed)(const std::vector<Rows>&);  // in f32
 };
@@ -65,13 +66,30 @@ Results log_of_logsumexp(const std::vector<Rows>& in) {
   return {y};
 }
 
+float to_bf16(float x) { return static_cast<float>(store(Dtype::bf16, x)); }
+
+Results log_of_rounded_sum(const std::vector<Rows>& in) {
+  const size_t width = width_of(in);
+  Rows y;
+  for (size_t row = 0; row < kRows; ++row) {
+    const float* x = &in[0][row * width];
+    const float max = *std::max_element(x, x + width);
+    const float sum = to_bf16(sum_of(width, [&](size_t i) { return std::exp(x[i] - max); }));
+    for (size_t i = 0; i < width; ++i) y.push_back(x[i] - max - to_bf16(std::log(sum)));
+  }
+  return {y};
+}
+
+double wide(Rng& random) { return 4 * random.normal(); }
 double far_from_zero(Rng& random) { return 1000 + random.normal(); }
 
 double small_integer(Rng& random) { return static_cast<double>(random.below(5)) - 2; }
 
 const Form kForms[] = {
-    {"rms_norm_backward.of_normalised", RmsNormBackward{}, 16, 3, small_integer, rms_of_normalised},
-    {"log_softmax.of_logsumexp", LogSoftmax{-1}, 16, 1, far_from_zero, log_of_logsumexp},
+    {"rms_norm_backward.of_normalised", RmsNormBackward{}, 16, 3, Dtype::f32, small_integer,
+     rms_of_normalised},
+    {"log_softmax.of_logsumexp", LogSoftmax{-1}, 16, 1, Dtype::f32, far_from_zero, log_of_logsumexp},
+    {"log_softmax.of_rounded_sum", LogSoftmax{-1}, 16, 1, Dtype::bf16, wide, log_of_rounded_sum},
 };
 
 TEST(FormulaLowerings, EachHasAForm) {
@@ -96,7 +114,7 @@ struct Computed {
     const auto width = static_cast<int64_t>(form.width);
     for (size_t i = 0; i < form.operands; ++i) {
       const Shape shape = i < 2 ? Shape{kRows, width} : Shape{width};
-      const Tensor x = make_tensor({Dtype::f32, shape}, [&](int64_t) { return form.draw(random); });
+      const Tensor x = make_tensor({form.dtype, shape}, [&](int64_t) { return form.draw(random); });
       ids.push_back(b.input("x" + std::to_string(i), x.type, Normal{}));
       trace.values.push_back(std::make_shared<Tensor>(x));
       values.push_back(to_f32(x));

@@ -188,6 +188,17 @@ std::optional<Graph> log_softmax_of_logsumexp(const Op& op, TypeSpan inputs) {
   });
 }
 
+// As PyTorch's kernel for the last axis on a CPU, which keeps both in the dtype of its operand.
+std::optional<Graph> log_softmax_of_rounded_sum(const Op& op, TypeSpan inputs) {
+  const Dtype dtype = inputs[0].dtype;
+  if (!is_narrow(dtype)) return std::nullopt;
+  return by_formula<LogSoftmax>(op, inputs, [&](const LogSoftmax& own, const Vars& in) -> Vars {
+    const auto rounded = [&](graph::Var x) { return apply(Cast{Dtype::f32}, {apply(Cast{dtype}, {x})}); };
+    const graph::Var shifted = in[0] - largest(in[0], own.axis);
+    return {shifted - rounded(log(rounded(sum(exp(shifted), own.axis))))};
+  });
+}
+
 constexpr Lowering kLowerings[] = {
     {"einsum.sum_first", "axes of one operand alone are summed, and the sums rounded, before the product",
      einsum_sum_first, false, "PyTorch"},
@@ -212,6 +223,8 @@ constexpr Lowering kLowerings[] = {
      rms_norm_backward_of_normalised, false, "Apex"},
     {"log_softmax.of_logsumexp", "the difference of x and its logsumexp, which is rounded to f32",
      log_softmax_of_logsumexp, false, "Liger's cross entropy"},
+    {"log_softmax.of_rounded_sum", "the sum of exponentials and its logarithm are rounded",
+     log_softmax_of_rounded_sum, false, "PyTorch"},
     {"softmax.of_parts", "differences, exponentials and their sum are rounded", softmax_of_parts, false,
      "code of an array library"},
 };

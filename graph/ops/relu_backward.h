@@ -8,7 +8,7 @@ namespace fusesmith::graph {
 struct ReluBackward {
   static constexpr OpInfo info{"relu_backward",
                                "dy where x is above 0 or NaN, else 0, of dy and x, broadcasting.", 2, 2,
-                               OpClass::select};
+                               OpClass::pointwise};
   static constexpr auto fields() { return std::tuple{}; }
   bool operator==(const ReluBackward&) const = default;
 
