@@ -7,14 +7,16 @@ judge.py goes through what `judge` does: arguments.py checks the call, kernel.py
 graph.py make graphs, sizes.py and layouts.py draw sizes, data and layouts, cases.py writes case files, replay.py runs
 the program on them, which starts python/workers/function/, and result.py and report.py say what it found. Verdicts are
 the program's (oracle/). aten/, vocabulary.py and trace.py, which relate ops to PyTorch, serve import and workers too.
+backward.py judges gradients: joint.py traces a reference with its backward pass, gradient_kernel.py calls the function.
 training.py writes a step of training as programs that `fusesmith import` reads.
 """
 
 from .adapters import judge_against, kernelbench
+from .backward import judge_backward
 from .errors import Error
 from .graph import Graph
 from .judge import judge
 from .result import Result
 from .training import training_programs
 
-__all__ = ["Error", "Graph", "Result", "judge", "judge_against", "kernelbench", "training_programs"]
+__all__ = ["Error", "Graph", "Result", "judge", "judge_against", "judge_backward", "kernelbench", "training_programs"]

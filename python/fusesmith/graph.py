@@ -70,6 +70,7 @@ class Graph:
         self._values = set()
         self.chosen_fills = set()  # inputs whose data the caller described
         self.variant = ""  # what distinguishes it from other graphs of one op
+        self.has_gradients = False  # among its outputs, which `judge_backward` adds
 
     def _define(self, name):
         if not isinstance(name, str) or not NAME.match(name):

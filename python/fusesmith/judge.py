@@ -49,8 +49,7 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
     sample                "auto": of large results, a sample of the elements is judged; "off": always all; a number of
                           indices along each axis
     """
-    if os.environ.get("FUSESMITH_JUDGING"):
-        raise JudgedAtImport('this process imports the kernel: call judge under if __name__ == "__main__"')
+    refuse_at_import()
     check_arguments(policy=policy, runs=runs, sample=sample, repeat=repeat, seed=seed, dtypes=dtypes, fills=fills,
                     inputs=inputs, rank=rank, batch_invariant=batch_invariant, position_invariant=position_invariant,
                     run_timeout=run_timeout, time_limit=time_limit, baseline=baseline, keep=keep)
@@ -69,6 +68,11 @@ def judge(fn, graph_or_case_or_op, dtypes=("f32", "f16", "bf16"), shapes="fuzz",
         subject = of_one_rank(subject, rank)
     drawn = Drawn(dtypes, shapes, runs, seed, fills, *((0, ()) if isinstance(kernel, Plugin) else (repeat, KINDS)))
     return judge_what_it_takes(kernel, subject, drawn, how, time_limit, keep)
+
+
+def refuse_at_import():
+    if os.environ.get("FUSESMITH_JUDGING"):
+        raise JudgedAtImport('this process imports the kernel: call judge under if __name__ == "__main__"')
 
 
 def judge_what_it_takes(kernel, subject, drawn, how, time_limit, keep):

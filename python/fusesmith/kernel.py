@@ -39,6 +39,10 @@ class Kernel:
     def text(self):
         return f"{os.path.relpath(self.path)}:{self.name}"
 
+    def rewritten(self, snippet):
+        """The lines of a report as a reader has them."""
+        return snippet
+
 
 class Plugin(Kernel):
     """A shared library with the C functions of fusesmith/plugin.h."""

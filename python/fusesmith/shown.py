@@ -95,8 +95,8 @@ def take_smallest(result, shown, how, kernel):
     judged = smallest["judged"]
     add_evidence(result, {**judged, "regions": judged["candidate"]["regions"],
                           "baseline_regions": judged["baseline"]["regions"]})
-    result.snippet = shown_snippet(as_called(smallest["snippet"].rstrip(), kernel.parameters), result,
-                                   smallest["flaky"], (os.path.dirname(kernel.path), *kernel.folders))
+    result.snippet = shown_snippet(kernel.rewritten(as_called(smallest["snippet"].rstrip(), kernel.parameters)),
+                                   result, smallest["flaky"], (os.path.dirname(kernel.path), *kernel.folders))
     return True
 
 

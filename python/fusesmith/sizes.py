@@ -46,18 +46,24 @@ FILLS = {
 MASKS = [0.5, 0.5, 0.5, 0.03, 0.97]
 
 
-# Gradients of norms: terms cancel, and in half of such data so far that the bounds decide nothing.
+# Gradients: terms cancel, and in half of such data so far that the bounds decide nothing.
 CANCELS = {"normal": 2, "uniform": 2, "lattice": 2, "large_mean": 0.3, "constant": 0.2, "infinities": 0.1}
+# Those of attention: where one key has nearly all of the weight, gradients of queries and keys are what is left of
+# differences.
+ATTENDS = {"normal": 3, "uniform": 2, "lattice": 0.2, "large_mean": 0.05, "wide": 0.05, "constant": 0.1, "one_hot": 0.2,
+           "special": 0.2, "infinities": 0.05}
 REDRAWS = 10
 
 
 def cancels(graph):
-    return any(node["op"].endswith("norm_backward") for node in graph.nodes)
+    return graph.has_gradients or any(node["op"].endswith("norm_backward") for node in graph.nodes)
 
 
 def may_decide(graph, sizes):
-    """Gradients of norms: dx of rows of few elements is nearly 0, and sums over many rows or long ones cancel."""
+    """Gradients: dx of rows of few elements is nearly 0, and sums over many rows or long ones cancel."""
     dims = Type(concrete(graph.inputs[0]["type"], sizes, "f32")).dims
+    if graph.has_gradients and len(dims) > 2:
+        return dims[-2] >= 4 and dims[-1] >= 4
     return not dims or (4 <= dims[-1] <= 8192 and math.prod(dims[:-1]) <= 2048)
 
 
@@ -167,7 +173,8 @@ class Draw:
     def fill_inputs(self, graph, chosen):
         """Gives `graph` new data in the inputs but those of `chosen`; returns the name of the data. The first float
         input has the drawn data, others have it as often as normal data, so that not every sum overflows."""
-        weights = [FILLS[name][0] * (CANCELS.get(name, 0.5) if cancels(graph) else 1) for name in self.fills]
+        shares = ATTENDS if cancels(graph) and is_attention(graph) else CANCELS if cancels(graph) else {}
+        weights = [FILLS[name][0] * shares.get(name, 0.5 if shares else 1) for name in self.fills]
         name = self.random.choices(self.fills, weights)[0]
         drawn = [given for given in graph.inputs
                  if given["name"] not in chosen and given["type"].partition("[")[0] not in ("i32", "bool")]

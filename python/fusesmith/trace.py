@@ -25,6 +25,8 @@ def torch_dtypes(torch):
 class Lowering:
     """Appends the ops of one call after the other to a Graph. The tensors of a trace are known by their fx nodes."""
 
+    own = {}  # functions of operators that come before those of LOWERINGS
+
     def __init__(self, torch):
         self.torch, self.graph, self.values, self.metas = torch, Graph(), {}, {}
         self.names = {dtype: name for name, dtype in torch_dtypes(torch).items()}
@@ -170,30 +172,32 @@ def lower_call(lowering, node):
     lowering.enter(node)
     if name is None and getattr(node.target, "__name__", "") == "getitem":
         return lowering.values[node.args[0]][node.args[1]]
-    if name not in LOWERINGS:
+    function = lowering.own.get(name) or LOWERINGS.get(name)
+    if function is None:
         raise Error(f"the reference calls {node.target}, which no op of fusesmith stands for")
     try:
-        return LOWERINGS[name](lowering, arguments(node, lowering.values))
+        return function(lowering, arguments(node, lowering.values))
     except Error as error:
         raise Error(f"the reference calls {node.target}: {error}") from None
 
 
-def recorded(reference, names, types):
-    """The fx graph of `reference`, with the metadata of every value; nothing is computed."""
-    try:
-        import torch
-        from torch.fx.experimental.proxy_tensor import make_fx
-    except ImportError as error:
-        raise Error(f"tracing a reference needs torch: {error}") from None
+def example_tensors(torch, names, types):
+    """Tensors of these types, whose data do not matter."""
     dtypes = torch_dtypes(torch)
     for name, text in zip(names, types, strict=True):
         if Type(text).dtype not in dtypes:
             raise Error(f"the reference cannot be traced with {name} {text}: it may have inputs of {', '.join(PLAIN)}")
-    tensors = [torch.zeros(Type(text).dims, dtype=dtypes[Type(text).dtype]) for text in types]
+    return [torch.zeros(Type(text).dims, dtype=dtypes[Type(text).dtype]) for text in types]
+
+
+@contextlib.contextmanager
+def traced_errors(names, types):
+    """What torch raises becomes one line."""
     logging.disable(logging.ERROR)  # torch logs what it raises, too
     try:
-        with torch.no_grad():
-            return torch, make_fx(reference, pre_dispatch=True, tracing_mode="fake")(*tensors)
+        yield
+    except Error:
+        raise
     except Exception as error:
         shapes = ", ".join(f"{name} {text}" for name, text in zip(names, types, strict=True))
         line = (str(error).strip() or type(error).__name__).partition("\n")[0]
@@ -202,10 +206,33 @@ def recorded(reference, names, types):
         logging.disable(logging.NOTSET)
 
 
+def imported_torch():
+    try:
+        import torch
+    except ImportError as error:
+        raise Error(f"tracing a reference needs torch: {error}") from None
+    return torch
+
+
+def recorded(torch, reference, names, types):
+    """The fx graph of `reference`, with the metadata of every value; nothing is computed."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    tensors = example_tensors(torch, names, types)
+    with traced_errors(names, types), torch.no_grad():
+        return make_fx(reference, pre_dispatch=True, tracing_mode="fake")(*tensors)
+
+
 def trace(reference, names, types, fills=()):
     """A Graph with inputs of these names and concrete types that computes what `reference` does."""
-    torch, module = recorded(reference, names, types)
-    lowering = Lowering(torch)
+    torch = imported_torch()
+    module, lowering = recorded(torch, reference, names, types), Lowering(torch)
+    lowering.graph.output(*lower(lowering, module, names, types, fills))
+    return lowering.graph
+
+
+def lower(lowering, module, names, types, fills=()):
+    """Adds what an fx graph computes to the graph of `lowering`; returns the values of its results."""
     given = iter(zip(names, types, strict=True))
     for node in module.graph.nodes:
         if node.op == "placeholder":
@@ -215,14 +242,11 @@ def trace(reference, names, types, fills=()):
             made = lower_call(lowering, node)
         elif node.op == "output":
             results = node.args[0] if isinstance(node.args[0], (list, tuple)) else [node.args[0]]
-            lowering.graph.output(*(lowering.values[result] for result in results))
-            break
+            return [lowering.values[result] for result in results]
         else:
             raise Error(f"the reference has a constant tensor ({node.target}): make it an input")
         lowering.values[node] = made
         with contextlib.suppress(KeyError):
             if isinstance(made, str):
                 lowering.metas.setdefault(made, node.meta["val"])
-    return lowering.graph
-
-
+    raise Error("the reference returns nothing")

@@ -37,6 +37,30 @@ def softmax_backward(g, given):
     return g.promoted(g.op(op, *one_dtype(g, given.grad_output, given.output), axis=given.dim))
 
 
+# --- of norms
+
+@lowers("native_layer_norm_backward")
+def layer_norm_backward(g, given):
+    """rstd (v - mean(v) - n mean(v n)), where n = (x - mean) rstd and v = dy weight; sums over rows of dy n and dy."""
+    shape, count = g.shape_of(given.input), len(given.normalized_shape)
+    dtype, wanted = g.dtype_of(given.input), given.output_mask
+    inner, rows = list(range(len(shape) - count, len(shape))), list(range(len(shape) - count))
+    dy, rstd = g.wide(given.grad_out), g.wide(given.rstd)
+    normed = g.op("mul", g.op("sub", g.wide(given.input), g.wide(given.mean)), rstd)
+    made = [None, None, None]
+    if wanted[0]:
+        v = dy if given.weight is None else g.op("mul", dy, g.wide(given.weight))
+        mean, slope = (g.op("reduce_mean", x, axes=inner, keepdims=True) for x in (v, g.op("mul", v, normed)))
+        v = g.op("sub", g.op("sub", v, mean), g.op("mul", normed, slope))
+        made[0] = g.promoted(g.op("mul", rstd, v), dtype)
+    for i in (1, 2):
+        if wanted[i]:
+            x = g.op("mul", dy, normed) if i == 1 else dy
+            x = g.op("reduce_sum", x, axes=rows, keepdims=False) if rows else x
+            made[i] = g.promoted(x, g.dtype_of(given.weight if i == 1 or given.bias is None else given.bias))
+    return tuple(made)
+
+
 # --- of views: zeros where nothing was read
 
 @lowers("slice_backward")

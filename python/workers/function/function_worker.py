@@ -16,6 +16,9 @@ numpy's bf16 is ml_dtypes.bfloat16, and so are its quantized dtypes; torch has f
 place of f4e2m1 and s4. The function gets fresh copies, which it must not change. FUNCTION may be a dotted
 name.
 
+If it has the attribute `why_not`, that is called with each graph, and returns why the function has nothing
+for it, or None.
+
 What the function may do that the graph does not say: leave out any implicit rounding, and the ARITHMETIC below;
 attributes change it:
 
@@ -268,6 +271,9 @@ class FunctionExecutor(Executor):
         for name in graph.inputs:
             zeros = np.zeros(graph.types[name].shape, graph.types[name].storage)
             self.tensors.make(self.tensors.held(zeros, graph.types[name]), graph.types[name])
+        why = getattr(self.function, "why_not", None)
+        if why and (text := why(graph)):
+            raise Unsupported(text)
         more = {key: getattr(self.function, key) for key in CONTRACT_KEYS if hasattr(self.function, key)}
         return opaque_plan({**ARITHMETIC, **getattr(self.function, "arithmetic", {})}, **more)
 

@@ -1,0 +1,343 @@
+"""Fused kernels with hand-written gradients in torch, which compute in f32 and round once, and planted mistakes."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+EPS = 1e-5
+
+
+def wide(*tensors):
+    return [x.float() for x in tensors]
+
+
+def like(x, *tensors):
+    return tuple(value.to(x.dtype) for value in tensors)
+
+
+# --- layer norm and RMS norm
+
+def layer_norm(x, w, b):
+    return F.layer_norm(x, x.shape[-1:], w, b, EPS)
+
+
+def layer_norm_forward(x, w, b):
+    return layer_norm(*wide(x, w, b)).to(x.dtype)
+
+
+def layer_norm_backward(dy, x, w, b, mistake=""):
+    of, (dy, x, w) = x, wide(dy, x, w)
+    if mistake == "row 0 for all rows":
+        dy = dy[:1].expand_as(dy)
+    centred = x - x.mean(-1, keepdim=True)
+    eps = 0 if mistake == "no eps" else EPS
+    rstd = (centred.square().mean(-1, keepdim=True) + eps).rsqrt()
+    normed, v = centred * rstd, dy * w
+    mean = 0 if mistake == "no mean" else v.mean(-1, keepdim=True)
+    dx = rstd * (v - mean - normed * (v * normed).mean(-1, keepdim=True))
+    rows = slice(None, -1 if mistake == "last row lost" and len(dy) > 1 else None)
+    dw = (dy * (x if mistake == "dw of x" else normed))[rows].sum(0)
+    return like(of, dx, dw, dy[rows].sum(0))
+
+
+def layer_norm_backward_of_any_rank(dy, x, w, b):
+    width = x.shape[-1]
+    dx, dw, db = layer_norm_backward(dy.reshape(-1, width), x.reshape(-1, width), w, b)
+    return dx.reshape(x.shape), dw, db
+
+
+def layer_norm_of_row_0(dy, x, w, b):
+    return layer_norm_backward(dy, x, w, b, "row 0 for all rows")
+
+
+def layer_norm_without_eps(dy, x, w, b):
+    return layer_norm_backward(dy, x, w, b, "no eps")
+
+
+def layer_norm_without_mean(dy, x, w, b):
+    return layer_norm_backward(dy, x, w, b, "no mean")
+
+
+def layer_norm_without_last_row(dy, x, w, b):
+    return layer_norm_backward(dy, x, w, b, "last row lost")
+
+
+def layer_norm_with_dw_of_x(dy, x, w, b):
+    return layer_norm_backward(dy, x, w, b, "dw of x")
+
+
+def layer_norm_of_dense_dy(dy, x, w, b):
+    """Reads the memory of dy as if its rows followed each other."""
+    dense = dy.t().reshape(dy.shape) if dy.stride(0) < dy.stride(1) else dy
+    return layer_norm_backward(dense, x, w, b)
+
+
+def layer_norm_of_none(dy, x, w, b):
+    dx, _, db = layer_norm_backward(dy, x, w, b)
+    return dx, None, db
+
+
+def layer_norm_of_other_shape(dy, x, w, b):
+    dx, dw, db = layer_norm_backward(dy, x, w, b)
+    return dx, dw[None], db
+
+
+def layer_norm_of_other_dtype(dy, x, w, b):
+    dx, dw, db = layer_norm_backward(dy, x, w, b)
+    return dx, dw.double(), db
+
+
+class LayerNorm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w, b):
+        ctx.save_for_backward(x, w, b)
+        return layer_norm_forward(x, w, b)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return layer_norm_backward_of_any_rank(dy, *ctx.saved_tensors)
+
+
+class LayerNormWithoutDw(LayerNorm):
+    @staticmethod
+    def backward(ctx, dy):
+        dx, _, db = layer_norm_backward_of_any_rank(dy, *ctx.saved_tensors)
+        return dx, None, db
+
+
+def rms_norm(x, w):
+    return F.rms_norm(x, x.shape[-1:], w, EPS)
+
+
+def rms_norm_backward(dy, x, w, mistake=""):
+    of, (dy, x, w) = x, wide(dy, x, w)
+    r = (x.square().mean(-1, keepdim=True) + EPS).rsqrt()
+    v = dy if mistake == "no weight" else dy * w
+    projection = 0 if mistake == "no projection" else x * r * (v * x * r).mean(-1, keepdim=True)
+    return like(of, r * (v - projection), (dy * x * r).sum(0))
+
+
+def rms_norm_without_weight(dy, x, w):
+    return rms_norm_backward(dy, x, w, "no weight")
+
+
+def rms_norm_without_projection(dy, x, w):
+    return rms_norm_backward(dy, x, w, "no projection")
+
+
+def add_rms_norm(x, residual, w):
+    h = x + residual
+    return h, rms_norm(h, w)
+
+
+def add_rms_norm_backward(dh, dy, x, residual, w):
+    h, (dh_wide,) = x.float() + residual.float(), wide(dh)
+    dx, dw = rms_norm_backward(dy.float(), h, w.float())
+    return *like(x, dx + dh_wide, dx + dh_wide), dw.to(x.dtype)
+
+
+def add_rms_norm_without_dh(dh, dy, x, residual, w):
+    return add_rms_norm_backward(torch.zeros_like(dh), dy, x, residual, w)
+
+
+# --- softmax and losses
+
+def softmax(x):
+    return F.softmax(x, -1)
+
+
+def softmax_backward(dy, x):
+    y, dy = F.softmax(x.float(), -1), dy.float()
+    return (y * (dy - (y * dy).sum(-1, keepdim=True))).to(x.dtype)
+
+
+def softmax_without_sum(dy, x):
+    return (F.softmax(x.float(), -1) * dy.float()).to(x.dtype)
+
+
+def log_softmax(x):
+    return F.log_softmax(x, -1)
+
+
+def log_softmax_backward(dy, x):
+    dy = dy.float()
+    return (dy - F.softmax(x.float(), -1) * dy.sum(-1, keepdim=True)).to(x.dtype)
+
+
+def log_softmax_of_columns(dy, x):
+    dy = dy.float()
+    return (dy - F.softmax(x.float(), -1) * dy.sum(0, keepdim=True)).to(x.dtype)
+
+
+def cross_entropy(x, target):
+    return F.cross_entropy(x, target)
+
+
+def smooth_cross_entropy(x, target):
+    return F.cross_entropy(x, target, label_smoothing=0.1)
+
+
+def cross_entropy_forward(x, target):
+    return F.cross_entropy(x.float(), target).to(x.dtype)
+
+
+def smooth_cross_entropy_forward(x, target):
+    return F.cross_entropy(x.float(), target, label_smoothing=0.1).to(x.dtype)
+
+
+def cross_entropy_unshifted(x, target):
+    """Overflows."""
+    x, kept = x.float(), target != -100
+    losses = x.exp().sum(-1).log() - x.gather(1, target.clamp(min=0)[:, None])[:, 0]
+    return (losses[kept].sum() / kept.sum()).to(x.dtype)
+
+
+def cross_entropy_backward(dy, x, target, mistake="", smoothing=0.0):
+    kept = target != -100
+    goal = F.one_hot(target.clamp(min=0), x.shape[1]) * (1 - smoothing) + smoothing / x.shape[1]
+    dx = (F.softmax(x.float(), -1) - goal) * dy.float()
+    dx = dx if mistake == "ignored rows" else dx * kept[:, None]
+    return (dx / (len(target) if mistake == "mean of all rows" else kept.sum())).to(x.dtype)
+
+
+def cross_entropy_of_all_rows(dy, x, target):
+    return cross_entropy_backward(dy, x, target, "mean of all rows")
+
+
+def cross_entropy_of_ignored_rows(dy, x, target):
+    return cross_entropy_backward(dy, x, target, "ignored rows")
+
+
+def smooth_cross_entropy_backward(dy, x, target):
+    return cross_entropy_backward(dy, x, target, smoothing=0.1)
+
+
+# --- activations and products
+
+def swiglu(gate, x):
+    return F.silu(gate) * x
+
+
+def swiglu_backward(dy, gate, x):
+    of, (dy, gate, x) = x, wide(dy, gate, x)
+    s = torch.sigmoid(gate)
+    return like(of, dy * x * s * (1 + gate * (1 - s)), dy * gate * s)
+
+
+def swiglu_of_sigmoid(dy, gate, x):
+    of, (dy, gate, x) = x, wide(dy, gate, x)
+    s = torch.sigmoid(gate)
+    return like(of, dy * x * s, dy * gate * s)
+
+
+def gelu(x):
+    return F.gelu(x)
+
+
+def gelu_backward(dy, x):
+    of, (dy, x) = x, wide(dy, x)
+    density = torch.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    return (dy * ((1 + torch.erf(x / math.sqrt(2))) / 2 + x * density)).to(of.dtype)
+
+
+def gelu_without_density(dy, x):
+    of, (dy, x) = x, wide(dy, x)
+    return (dy * (1 + torch.erf(x / math.sqrt(2))) / 2).to(of.dtype)
+
+
+def softcap(x):
+    return 30 * torch.tanh(x / 30)
+
+
+def softcap_backward(dy, x):
+    t = torch.tanh(x.float() / 30)
+    return (dy.float() * (1 - t * t)).to(x.dtype)
+
+
+def softcap_without_factor(dy, x):
+    return dy.clone()
+
+
+def linear(x, w, b):
+    return F.linear(x, w, b)
+
+
+def linear_backward(dy, x, w, b):
+    of, (dy, x, w) = x, wide(dy, x, w)
+    return like(of, dy @ w, dy.t() @ x, dy.sum(0))
+
+
+def linear_with_mean_of_db(dy, x, w, b):
+    dx, dw, db = linear_backward(dy, x, w, b)
+    return dx, dw, db / len(x)
+
+
+BUFFER = {}
+
+
+def linear_that_accumulates(dy, x, w, b):
+    """Adds to what the call before left in a buffer."""
+    dx, dw, db = linear_backward(dy, x, w, b)
+    BUFFER[w.shape, w.dtype] = dw + BUFFER.get((w.shape, w.dtype), 0)
+    return dx, BUFFER[w.shape, w.dtype].clone(), db
+
+
+def embedding(tokens, table):
+    return F.embedding(tokens, table)
+
+
+def embedding_backward(dy, tokens, table):
+    made = torch.zeros(table.shape)
+    return made.index_add_(0, tokens, dy.float()).to(table.dtype)
+
+
+def embedding_that_overwrites(dy, tokens, table):
+    made = torch.zeros_like(table)
+    made[tokens] = dy
+    return made
+
+
+# --- attention
+
+def attention(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+
+def attention_backward(dy, q, k, v, mistake="", narrow=False):
+    """With `narrow`, probabilities and their gradients are rounded before they are multiplied, as on tensor cores."""
+    of, size, (dy, q, k, v) = q, q.shape[1] // k.shape[1], wide(dy, q, k, v)
+    k, v = k.repeat_interleave(size, 1), v.repeat_interleave(size, 1)
+    scale, heads = q.shape[-1] ** -0.5, (len(q), -1, size, *k.shape[-2:])
+    scores = q @ k.mT * scale
+    if mistake != "no mask":
+        scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1).bool(), -math.inf)
+    p = scores.softmax(-1)
+    dp = dy @ v.mT
+    ds = p * (dp - (0 if mistake == "no delta" else (p * dp).sum(-1, keepdim=True))) * scale
+    if narrow:
+        p, ds = p.to(of.dtype).float(), ds.to(of.dtype).float()
+    dq, dk, dv = ds @ k * (scale if mistake == "scaled twice" else 1), ds.mT @ q, p.mT @ dy
+    dk, dv = dk.reshape(heads), dv.reshape(heads)
+    dk = dk[:, :, 0] if mistake == "one head" else dk.sum(2)
+    return like(of, dq, dk, dv.sum(2))
+
+
+def narrow_attention_backward(dy, q, k, v):
+    return attention_backward(dy, q, k, v, narrow=True)
+
+
+def attention_without_mask(dy, q, k, v):
+    return attention_backward(dy, q, k, v, "no mask")
+
+
+def attention_without_delta(dy, q, k, v):
+    return attention_backward(dy, q, k, v, "no delta")
+
+
+def attention_scaled_twice(dy, q, k, v):
+    return attention_backward(dy, q, k, v, "scaled twice")
+
+
+def attention_of_one_head(dy, q, k, v):
+    return attention_backward(dy, q, k, v, "one head")

@@ -1,0 +1,54 @@
+"""Judges the gradients of a list of kernels of backward_kernels.py: python judge_gradients.py right|wrong; one JSON
+line for each kernel."""
+
+import json
+import os
+import sys
+
+import backward_kernels as kernels
+import fusesmith
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NORM, ROWS = ["T[N,D]", "T[D]", "T[D]"], ["T[N,D]"]
+LOSS, HEADS = ["T[N,V]", "i64[N]"], ["T[B,2*H,R,D]", "T[B,H,R,D]", "T[B,H,R,D]"]
+# Reference -> types of its inputs, right gradients, wrong ones.
+FAMILIES = {
+    "layer_norm": (NORM, ["layer_norm_backward"], [
+        "layer_norm_of_row_0", "layer_norm_without_eps", "layer_norm_without_mean", "layer_norm_without_last_row",
+        "layer_norm_with_dw_of_x", "layer_norm_of_dense_dy"]),
+    "rms_norm": (NORM[:2], ["rms_norm_backward"], ["rms_norm_without_weight", "rms_norm_without_projection"]),
+    "add_rms_norm": (["T[N,D]", "T[N,D]", "T[D]"], ["add_rms_norm_backward"], ["add_rms_norm_without_dh"]),
+    "softmax": (ROWS, ["softmax_backward"], ["softmax_without_sum"]),
+    "log_softmax": (ROWS, ["log_softmax_backward"], ["log_softmax_of_columns"]),
+    "cross_entropy": (LOSS, ["cross_entropy_backward"], [
+        "cross_entropy_of_all_rows", "cross_entropy_of_ignored_rows",
+        "cross_entropy_unshifted/cross_entropy_backward"]),
+    "smooth_cross_entropy": (LOSS, ["smooth_cross_entropy_backward"], ["cross_entropy_backward"]),
+    "swiglu": (ROWS * 2, ["swiglu_backward"], ["swiglu_of_sigmoid"]),
+    "gelu": (ROWS, ["gelu_backward"], ["gelu_without_density"]),
+    "softcap": (ROWS, ["softcap_backward"], ["softcap_without_factor"]),
+    "linear": (["T[N,K]", "T[M,K]", "T[M]"], ["linear_backward"], ["linear_with_mean_of_db",
+                                                                   "linear_that_accumulates"]),
+    "embedding": (["i64[N]", "T[M,D]"], ["embedding_backward"], ["embedding_that_overwrites"]),
+    "attention": (HEADS, ["attention_backward", "narrow_attention_backward"], [
+        "attention_without_mask", "attention_without_delta", "attention_scaled_twice", "attention_of_one_head"]),
+}
+SIZES = {"attention": {"B": [1, 2], "H": [1, 2], "R": [17, 33], "D": [8, 16]}}
+FILLS = {"attention": ["normal", "uniform"]}
+RUNS = {"right": 6, "wrong": 4, "layer_norm_of_dense_dy": 40, "embedding_that_overwrites": 12}
+
+
+def judged(name, reference, types, kind):
+    forward, _, backward = name.rpartition("/")
+    pair = tuple(text and f"{HERE}/backward_kernels.py:{text}" for text in (forward or None, backward))
+    return fusesmith.judge_backward(pair, getattr(kernels, reference), types, runs=RUNS.get(name, RUNS[kind]), repeat=0,
+                                    shapes=SIZES.get(reference, "fuzz"), fills=FILLS.get(reference),
+                                    dtypes=("f32", "f16", "bf16") if kind == "right" else ("f32",))
+
+
+if __name__ == "__main__":
+    sys.modules["fusesmith.result"].show_case = lambda *_: None  # which takes longer than all cases
+    for reference, (types, right, wrong) in FAMILIES.items():
+        for name in right if sys.argv[1] == "right" else wrong:
+            result = judged(name, reference, types, sys.argv[1])
+            print(json.dumps([name, reference, result.ok, result.findings, str(result)]), flush=True)
