@@ -80,6 +80,13 @@ Results log_of_rounded_sum(const std::vector<Rows>& in) {
   return {y};
 }
 
+Results sigmoid_of_parts(const std::vector<Rows>& in) {
+  Rows dx;
+  for (size_t i = 0; i < in[0].size(); ++i)
+    dx.push_back(to_bf16(in[0][i] * to_bf16(1 - in[1][i])) * in[1][i]);
+  return {dx};
+}
+
 double wide(Rng& random) { return 4 * random.normal(); }
 double far_from_zero(Rng& random) { return 1000 + random.normal(); }
 
@@ -90,6 +97,7 @@ const Form kForms[] = {
      rms_of_normalised},
     {"log_softmax.of_logsumexp", LogSoftmax{-1}, 16, 1, Dtype::f32, far_from_zero, log_of_logsumexp},
     {"log_softmax.of_rounded_sum", LogSoftmax{-1}, 16, 1, Dtype::bf16, wide, log_of_rounded_sum},
+    {"sigmoid_backward.of_parts", SigmoidBackward{}, 16, 2, Dtype::bf16, wide, sigmoid_of_parts},
 };
 
 TEST(FormulaLowerings, EachHasAForm) {
