@@ -37,12 +37,6 @@ RegionVerdict verdict_on(const Op& op, const std::vector<Tensor>& operands, cons
   return judge_region(graph, plan, 0, trace, options);
 }
 
-std::string names(const RegionVerdict& verdict) {
-  std::string text;
-  for (const Diagnosis& one : verdict.arithmetic) text += (text.empty() ? "" : " ") + one.name;
-  return text;
-}
-
 constexpr int64_t kRows = 6, kWidth = 64;
 
 Tensor normal_data(Dtype dtype, double mean, uint64_t seed = 3) {

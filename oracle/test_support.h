@@ -14,6 +14,7 @@
 #include "graph/philox.h"
 #include "oracle/lowerings.h"
 #include "oracle/reference.h"
+#include "oracle/region_judge.h"
 
 namespace fusesmith::oracle::testing_support {
 
@@ -165,6 +166,13 @@ struct Shares {
     return buffer;
   }
 };
+
+// Of the arithmetics that the judge names.
+inline std::string names(const RegionVerdict& verdict) {
+  std::string text;
+  for (const Diagnosis& one : verdict.arithmetic) text += (text.empty() ? "" : " ") + one.name;
+  return text;
+}
 
 // Whether it is of an op that a formula defines.
 inline bool is_formula(const Lowering& lowering) {

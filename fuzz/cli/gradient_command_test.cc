@@ -40,7 +40,7 @@ TEST_F(GradientCommand, WritesACaseThatReplayJudges) {
   const auto json = nlohmann::json::parse(ran.out);
   EXPECT_EQ(json["gradients"].size(), 2U);
   const Ran shown = fusesmith_command({"show", file("backward.json")});
-  EXPECT_THAT(shown.out, HasSubstr("d_y = normal()"));
+  EXPECT_THAT(shown.out, HasSubstr("d_y = normal("));
   const Ran judged =
       fusesmith_command({"replay", file("backward.json"), "--baseline=cpu", "--candidate=cpu_fused"});
   EXPECT_EQ(judged.code, kClean) << judged.out;

@@ -30,7 +30,7 @@ std::vector<Function> functions() {
       {"log",
        Log{},
        {[](float x) { return std::log(x); }},
-       [](float x) { return std::log2(x) * 0.6931471f; }},
+       [](float x) { return std::log(x) * (1 + 0x1p-21f); }},
       {"softcap",
        Softcap{30},
        {[](float x) { return 30 * std::tanh(x / 30); },
