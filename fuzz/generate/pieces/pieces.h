@@ -54,7 +54,7 @@ struct Piece {
   X(wide, 2, nothing) \
   X(block, 2, nothing) \
   X(triangle, 2, nothing) \
-  X(free_op, 30, nothing) \
+  X(free_op, 34, nothing) \
   X(pattern, 14, nothing) \
   X(near_miss, 10, nothing) \
   X(quantized_product, 4, nothing) \
