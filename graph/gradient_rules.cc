@@ -126,7 +126,8 @@ Var along(Var reduced, const Shape& axes, Var x) {
 }
 
 double terms(const ForwardNode& n) {
-  return static_cast<double>(element_count(n.in[0].shape()) / element_count(n.out[0].shape()));
+  const int64_t count = element_count(n.in[0].shape()) / element_count(n.out[0].shape());
+  return static_cast<double>(count);
 }
 
 Rule of(const ReduceSum& op, const ForwardNode& n) { return InputGradients{along(n.dy(), op.axes, n.in[0])}; }
