@@ -36,7 +36,9 @@ Var operator/(double a, Var b) { return constant(b.builder(), a) / b; }
 Var operator-(Var x) { return x * -1; }
 Var maximum(Var a, double b) { return apply(Maximum{}, {a, constant(a.builder(), b)}); }
 Var minimum(Var a, double b) { return -maximum(-a, -b); }
+Var erf(Var x) { return apply(Erf{}, {x}); }
 Var exp(Var x) { return apply(Exp{}, {x}); }
+Var log(Var x) { return apply(Log{}, {x}); }
 Var rsqrt(Var x) { return apply(Rsqrt{}, {x}); }
 Var sigmoid(Var x) { return apply(Sigmoid{}, {x}); }
 Var sqrt(Var x) { return apply(Sqrt{}, {x}); }
@@ -44,6 +46,7 @@ Var tanh(Var x) { return apply(Tanh{}, {x}); }
 
 Var mean(Var x, int64_t axis) { return apply(ReduceMean{{axis}, true}, {x}); }
 Var sum(Var x, int64_t axis) { return apply(ReduceSum{{axis}, true}, {x}); }
+Var largest(Var x, int64_t axis) { return apply(ReduceMax{{axis}, true}, {x}); }
 
 Var sum_of_rows(Var x) {
   if (x.rank() < 2) return x;

@@ -53,7 +53,9 @@ Var operator/(double a, Var b);
 Var operator-(Var x);
 Var maximum(Var a, double b);
 Var minimum(Var a, double b);
+Var erf(Var x);
 Var exp(Var x);
+Var log(Var x);
 Var rsqrt(Var x);
 Var sigmoid(Var x);
 Var sqrt(Var x);
@@ -62,6 +64,7 @@ Var tanh(Var x);
 // Along an axis, which stays, with one element; a negative axis counts from the last one.
 Var mean(Var x, int64_t axis);
 Var sum(Var x, int64_t axis);
+Var largest(Var x, int64_t axis);
 // Over all axes but the last one: of x [..., n] the sums [n].
 Var sum_of_rows(Var x);
 

@@ -10,7 +10,7 @@ namespace fusesmith::graph {
 // are added to the builder of these values, which are f32. `output_gradients` are one for each output, with
 // its shape. What an output does not depend on has the gradient 0. Where a function has no derivative: relu
 // and maximum(x, number) have 0, maximum(a, b) gives all to b, and equal maxima of a reduction share equally.
-// The problem names an op without a rule (gelu with erf, gather) or with attributes that have none.
+// The problem names an op without a rule (gather) or with attributes that have none.
 Result<Vars> gradients(const Vars& outputs, const Vars& output_gradients, const Vars& of);
 
 // The graph of a backward pass: the inputs of `graph`, then one input "d_<name>" for each output, and as

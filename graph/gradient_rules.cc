@@ -4,6 +4,7 @@
 #include "graph/gradient_rules.h"
 
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 #include "graph/gradient_products.h"
@@ -31,8 +32,7 @@ Var sum_to(Var x, const Shape& shape) {
   return reshape(sum_over(x, axes), shape);
 }
 
-// Two factors, since the smallest subnormal times 1e30 is below 1.
-Var step(Var x) { return minimum(maximum(x, 0) * 1e30 * 1e30, 1); }
+Var step(Var x) { return apply(ReluBackward{}, {constant(x.builder(), 1), x}); }
 
 }  // namespace gradient_parts
 
@@ -67,8 +67,19 @@ Rule of(const Cast&, const ForwardNode& n) {
   return InputGradients{apply(Cast{dtype}, {n.dy()})};
 }
 Rule of(const Dropout& op, const ForwardNode& n) { return InputGradients{apply(op, {n.dy()})}; }
-Rule of(const Relu&, const ForwardNode& n) { return InputGradients{n.dy() * step(n.in[0])}; }
+Rule of(const Relu&, const ForwardNode& n) {
+  return InputGradients{apply(ReluBackward{}, {n.dy(), n.in[0]})};
+}
+Rule of(const ReluBackward& op, const ForwardNode& n) {
+  return InputGradients{sum_to(apply(op, {n.dy(), n.in[1]}), n.in[0].shape()),
+                        zeros(n.dy().builder(), n.in[1].shape())};
+}
+Rule of(const Erf&, const ForwardNode& n) {
+  const Var x = n.in[0];
+  return InputGradients{n.dy() * (exp(x * x * -1) * (2 * std::numbers::inv_sqrtpi))};
+}
 Rule of(const Exp&, const ForwardNode& n) { return InputGradients{n.dy() * n.out[0]}; }
+Rule of(const Log&, const ForwardNode& n) { return InputGradients{n.dy() / n.in[0]}; }
 Rule of(const Sqrt&, const ForwardNode& n) { return InputGradients{n.dy() * 0.5 / n.out[0]}; }
 Rule of(const Rsqrt&, const ForwardNode& n) { return InputGradients{n.dy() * (n.out[0] / n.in[0]) * -0.5}; }
 Rule of(const Sigmoid&, const ForwardNode& n) { return InputGradients{n.dy() * (n.out[0] * (1 - n.out[0]))}; }
@@ -82,9 +93,13 @@ Rule of(const Softcap& op, const ForwardNode& n) {
   return InputGradients{n.dy() * (1 - share * share)};
 }
 Rule of(const Gelu& op, const ForwardNode& n) {
-  if (op.form == Gelu::Form::erf) return Problem{"the form erf has no gradient: no op computes erf alone"};
+  const Var x = n.in[0];
+  if (op.form == Gelu::Form::erf) {
+    const Var share = (1 + erf(x * std::sqrt(0.5))) * 0.5;
+    return InputGradients{n.dy() * (share + x * exp(x * x * -0.5) * std::sqrt(0.5 / M_PI))};
+  }
   const double scale = std::sqrt(2 / M_PI), cubic = 0.044715;
-  const Var x = n.in[0], square = x * x, t = tanh(x * (1 + square * cubic) * scale);
+  const Var square = x * x, t = tanh(x * (1 + square * cubic) * scale);
   const Var inner = (1 + square * (3 * cubic)) * scale;
   return InputGradients{n.dy() * ((1 + t) * 0.5 + x * (1 - t * t) * inner * 0.5)};
 }
@@ -111,7 +126,8 @@ Var along(Var reduced, const Shape& axes, Var x) {
 }
 
 double terms(const ForwardNode& n) {
-  return static_cast<double>(element_count(n.in[0].shape()) / element_count(n.out[0].shape()));
+  const int64_t count = element_count(n.in[0].shape()) / element_count(n.out[0].shape());
+  return static_cast<double>(count);
 }
 
 Rule of(const ReduceSum& op, const ForwardNode& n) { return InputGradients{along(n.dy(), op.axes, n.in[0])}; }

@@ -18,7 +18,9 @@ TEST(Nearest, OneEditOfAnyOpIsThatOp) {
     std::swap(swapped[1], swapped[2]);
     for (const std::string& text : {std::string(op.substr(1)), std::string(op) + "s", swapped}) {
       const bool another = std::find(ops.begin(), ops.end(), text) != ops.end();  // rsqrt, sqrt
-      if (text.size() <= 3 || another) continue;
+      const auto ends = [&](std::string_view other) { return other.size() > 1 && other.substr(1) == text; };
+      const bool shared = std::count_if(ops.begin(), ops.end(), ends) > 1;  // gelu_backward, relu_backward
+      if (text.size() <= 3 || another || shared) continue;
       EXPECT_EQ(nearest(text, ops), op) << text;
     }
   }

@@ -13,16 +13,21 @@
 #include "graph/ops/div.h"
 #include "graph/ops/dropout.h"
 #include "graph/ops/einsum.h"
+#include "graph/ops/erf.h"
 #include "graph/ops/exp.h"
 #include "graph/ops/flip.h"
 #include "graph/ops/gather.h"
 #include "graph/ops/gelu.h"
+#include "graph/ops/gelu_backward.h"
 #include "graph/ops/group_norm.h"
 #include "graph/ops/hardswish.h"
 #include "graph/ops/index_copy.h"
 #include "graph/ops/layer_norm.h"
 #include "graph/ops/layer_norm_backward.h"
 #include "graph/ops/linear.h"
+#include "graph/ops/log.h"
+#include "graph/ops/log_softmax.h"
+#include "graph/ops/log_softmax_backward.h"
 #include "graph/ops/logsumexp.h"
 #include "graph/ops/masked_fill.h"
 #include "graph/ops/matmul.h"
@@ -34,6 +39,7 @@
 #include "graph/ops/reduce_mean.h"
 #include "graph/ops/reduce_sum.h"
 #include "graph/ops/relu.h"
+#include "graph/ops/relu_backward.h"
 #include "graph/ops/reshape.h"
 #include "graph/ops/rms_norm.h"
 #include "graph/ops/rms_norm_backward.h"
@@ -43,6 +49,7 @@
 #include "graph/ops/scale.h"
 #include "graph/ops/sdpa.h"
 #include "graph/ops/sigmoid.h"
+#include "graph/ops/sigmoid_backward.h"
 #include "graph/ops/silu.h"
 #include "graph/ops/silu_backward.h"
 #include "graph/ops/slice.h"
@@ -53,6 +60,7 @@
 #include "graph/ops/squeeze.h"
 #include "graph/ops/sub.h"
 #include "graph/ops/tanh.h"
+#include "graph/ops/tanh_backward.h"
 #include "graph/ops/unsqueeze.h"
 #include "graph/ops/var_mean.h"
 #include "graph/ops/where.h"
@@ -112,5 +120,13 @@
   X(SoftmaxBackward) \
   X(LayerNormBackward) \
   X(RmsNormBackward) \
-  X(Hardswish)
+  X(Hardswish) \
+  X(Erf) \
+  X(Log) \
+  X(ReluBackward) \
+  X(SigmoidBackward) \
+  X(TanhBackward) \
+  X(GeluBackward) \
+  X(LogSoftmax) \
+  X(LogSoftmaxBackward)
 // clang-format on

@@ -31,6 +31,8 @@ const std::map<std::string, bool Arithmetic::*>& arithmetic_flags() {
       {"tf32x3", &Arithmetic::tf32x3},
       {"empty_rows_are_zero", &Arithmetic::empty_rows_are_zero},
       {"hidden_keys_left_out", &Arithmetic::hidden_keys_left_out},
+      {"products_in_any_order", &Arithmetic::products_in_any_order},
+      {"accumulates_dequantized", &Arithmetic::accumulates_dequantized},
       {"running_means", &Arithmetic::running_means},
       {"zero_signs_lost", &Arithmetic::zero_signs_lost},
       {"merged_logsumexp", &Arithmetic::merged_logsumexp},

@@ -36,10 +36,12 @@ struct RowSums {
 // How a unit adds products of quantized factors, as tensor cores do with those of 8 bits: `group` of them, in
 // the order of k, and the accumulator are cut to multiples of 2^(E - fraction_bits), E being the largest
 // exponent among them, and added; the sum is cut to `out_bits` fraction bits. After each `promote_every`
-// products, the accumulator is added to a sum in f32, and starts again at 0; if that is 0, at the end alone.
+// products, the accumulator is added to a sum in f32, and starts again at 0; if that is 0, at the end alone;
+// if it is kAnywhere, after any products, as of kernels that split them.
 // The exponent of a product is the sum of its factors'; that of a subnormal factor is the smallest normal
 // one. `group` 0: products are added in f32, as others are.
 struct Accumulator {
+  static constexpr int kAnywhere = -1;
   int group = 0, fraction_bits = 0, out_bits = 0, promote_every = 0;
   bool operator==(const Accumulator&) const = default;
 };
@@ -92,6 +94,9 @@ struct Arithmetic {
   bool tf32x3 = false;
   // A softmax of a row of -inf alone, as of a query whose keys are all hidden, is 0 and not NaN.
   bool empty_rows_are_zero = false;
+  // A product of several factors may be taken in any order, so that each of its products rounds, also those
+  // that are exact in the order of the graph.
+  bool products_in_any_order = false;
   // A mean may be a running mean, m += (x - m) / k for the k-th term.
   bool running_means = false;
   // A quotient by a zero, or the reciprocal root of one, may be an infinity of either sign.
@@ -111,6 +116,9 @@ struct Arithmetic {
   // own. 0: the order is unknown.
   double sum_height = 0;
   Accumulator accumulator = {};  // of products of quantized factors
+  // Operands of products in f32 are dequantized ones: a kernel adds the products of their codes in the
+  // accumulator, and multiplies by the scales afterwards.
+  bool accumulates_dequantized = false;
   RowSums row_sums = {};
   // The error of one addition of a sum, in units of u: of partial sums that are stored in 16 bits, 2^16 for
   // bf16 and 2^13 for f16.

@@ -1,6 +1,6 @@
-// Gradients by other formulas: what they compute is called wrong where terms of one formula cancel exactly
-// and those of the other do not, and passes where the contract names the lowering, or code of others is
-// judged.
+// Other formulas of the ops that formulas define: what they compute is called wrong where terms of one
+// formula cancel exactly and those of the other do not, and passes where the contract names the lowering, or
+// code of others is judged.
 #include <gtest/gtest.h>
 
 #include "oracle/lowerings.h"
@@ -19,7 +19,9 @@ using Results = std::vector<Rows>;
 struct Form {
   const char* lowering;
   Op op;
-  size_t width;                                   // operands [kRows, width] twice, [width]
+  size_t width;     // of the operands [kRows, width] and [width]
+  size_t operands;  // two of [kRows, width], then [width]
+  Dtype dtype;
   double (*draw)(Rng& random);                    // an element
   Results (*computed)(const std::vector<Rows>&);  // in f32
 };
@@ -51,15 +53,56 @@ Results rms_of_normalised(const std::vector<Rows>& in) {
   return {dx, dw};
 }
 
+// Rows whose elements are far from 0, and differ by little.
+Results log_of_logsumexp(const std::vector<Rows>& in) {
+  const size_t width = width_of(in);
+  Rows y;
+  for (size_t row = 0; row < kRows; ++row) {
+    const float* x = &in[0][row * width];
+    const float max = *std::max_element(x, x + width);
+    const float total = max + std::log(sum_of(width, [&](size_t i) { return std::exp(x[i] - max); }));
+    for (size_t i = 0; i < width; ++i) y.push_back(x[i] - total);
+  }
+  return {y};
+}
+
+float to_bf16(float x) { return static_cast<float>(store(Dtype::bf16, x)); }
+
+Results log_of_rounded_sum(const std::vector<Rows>& in) {
+  const size_t width = width_of(in);
+  Rows y;
+  for (size_t row = 0; row < kRows; ++row) {
+    const float* x = &in[0][row * width];
+    const float max = *std::max_element(x, x + width);
+    const float sum = to_bf16(sum_of(width, [&](size_t i) { return std::exp(x[i] - max); }));
+    for (size_t i = 0; i < width; ++i) y.push_back(x[i] - max - to_bf16(std::log(sum)));
+  }
+  return {y};
+}
+
+Results sigmoid_of_parts(const std::vector<Rows>& in) {
+  Rows dx;
+  for (size_t i = 0; i < in[0].size(); ++i)
+    dx.push_back(to_bf16(in[0][i] * to_bf16(1 - in[1][i])) * in[1][i]);
+  return {dx};
+}
+
+double wide(Rng& random) { return 4 * random.normal(); }
+double far_from_zero(Rng& random) { return 1000 + random.normal(); }
+
 double small_integer(Rng& random) { return static_cast<double>(random.below(5)) - 2; }
 
 const Form kForms[] = {
-    {"rms_norm_backward.of_normalised", RmsNormBackward{}, 16, small_integer, rms_of_normalised},
+    {"rms_norm_backward.of_normalised", RmsNormBackward{}, 16, 3, Dtype::f32, small_integer,
+     rms_of_normalised},
+    {"log_softmax.of_logsumexp", LogSoftmax{-1}, 16, 1, Dtype::f32, far_from_zero, log_of_logsumexp},
+    {"log_softmax.of_rounded_sum", LogSoftmax{-1}, 16, 1, Dtype::bf16, wide, log_of_rounded_sum},
+    {"sigmoid_backward.of_parts", SigmoidBackward{}, 16, 2, Dtype::bf16, wide, sigmoid_of_parts},
 };
 
 TEST(FormulaLowerings, EachHasAForm) {
   for (const Lowering& lowering : lowerings()) {
-    if (std::string_view(lowering.name).find("_backward.") == std::string_view::npos) continue;
+    if (!is_formula(lowering)) continue;
     const auto is_of = [&](const Form& form) { return std::string_view(form.lowering) == lowering.name; };
     EXPECT_TRUE(std::any_of(std::begin(kForms), std::end(kForms), is_of)) << lowering.name;
   }
@@ -77,9 +120,9 @@ struct Computed {
     std::vector<ValueId> ids;
     std::vector<Rows> values;
     const auto width = static_cast<int64_t>(form.width);
-    for (int i = 0; i < 3; ++i) {
+    for (size_t i = 0; i < form.operands; ++i) {
       const Shape shape = i < 2 ? Shape{kRows, width} : Shape{width};
-      const Tensor x = make_tensor({Dtype::f32, shape}, [&](int64_t) { return form.draw(random); });
+      const Tensor x = make_tensor({form.dtype, shape}, [&](int64_t) { return form.draw(random); });
       ids.push_back(b.input("x" + std::to_string(i), x.type, Normal{}));
       trace.values.push_back(std::make_shared<Tensor>(x));
       values.push_back(to_f32(x));

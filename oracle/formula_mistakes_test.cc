@@ -140,6 +140,73 @@ TEST(FormulaMistakes, OfSoftmaxBackwardAreFound) {
        {"the sum without its factor", [](V in) { return Vars{in[1] * in[0] - sum(in[0] * in[1], -1)}; }}});
 }
 
+TEST(FormulaMistakes, OfSigmoidBackwardAreFound) {
+  using V = const Vars&;
+  expect_found(graph::SigmoidBackward{},
+               {{"the gradient of tanh", [](V in) { return Vars{in[0] * (1 - in[1] * in[1])}; }},
+                {"of x for y", [](V in) { return Vars{in[0] * sigmoid(in[1]) * (1 - sigmoid(in[1]))}; }},
+                {"a sign", [](V in) { return Vars{in[0] * (1 + in[1]) * in[1]}; }},
+                {"without y", [](V in) { return Vars{in[0] * (1 - in[1])}; }},
+                {"without dy", [](V in) { return Vars{(1 - in[1]) * in[1]}; }},
+                {"operands exchanged", [](V in) { return Vars{in[1] * (1 - in[0]) * in[0]}; }}});
+}
+
+TEST(FormulaMistakes, OfTanhBackwardAreFound) {
+  using V = const Vars&;
+  expect_found(graph::TanhBackward{},
+               {{"the gradient of sigmoid", [](V in) { return Vars{in[0] * (1 - in[1]) * in[1]}; }},
+                {"of x for y", [](V in) { return Vars{in[0] * (1 - tanh(in[1]) * tanh(in[1]))}; }},
+                {"a sign", [](V in) { return Vars{in[0] * (1 + in[1] * in[1])}; }},
+                {"y for its square", [](V in) { return Vars{in[0] * (1 - in[1])}; }},
+                {"without dy", [](V in) { return Vars{1 - in[1] * in[1]}; }},
+                {"operands exchanged", [](V in) { return Vars{in[1] * (1 - in[0] * in[0])}; }}});
+}
+
+// The parts of the form erf, and what a mistake changes in them.
+struct GeluParts {
+  double root = 0.70710678118654752, density = 0.39894228040143268, exponent = -0.5;
+  bool has_density = true, multiplies_x = true, has_dy = true;
+
+  Vars operator()(const Vars& in) const {
+    const Var dy = in[0], x = in[1], share = (1 + erf(x * root)) * 0.5;
+    const Var bell = exp(x * x * exponent) * density, rest = multiplies_x ? x * bell : bell;
+    const Var slope = has_density ? share + rest : share;
+    return {has_dy ? dy * slope : slope};
+  }
+};
+
+TEST(FormulaMistakes, OfGeluBackwardAreFound) {
+  expect_found(graph::GeluBackward{}, {{"erf of x", GeluParts{.root = 1}},
+                                       {"density of erf", GeluParts{.density = 1.1283791670955126}},
+                                       {"exp(-x^2)", GeluParts{.exponent = -1}},
+                                       {"no density", GeluParts{.has_density = false}},
+                                       {"the density without x", GeluParts{.multiplies_x = false}},
+                                       {"without dy", GeluParts{.has_dy = false}}});
+}
+
+TEST(FormulaMistakes, OfLogSoftmaxAreFound) {
+  using V = const Vars&;
+  const auto shifted = [](V in) { return in[0] - largest(in[0], -1); };
+  expect_found(graph::LogSoftmax{},
+               {{"the other axis", [](V in) { return Vars{in[0] - log(sum(exp(in[0]), 0))}; }},
+                {"a mean", [=](V in) { return Vars{shifted(in) - log(mean(exp(shifted(in)), -1))}; }},
+                {"no logarithm", [=](V in) { return Vars{shifted(in) - sum(exp(shifted(in)), -1)}; }},
+                {"a sign", [=](V in) { return Vars{shifted(in) + log(sum(exp(shifted(in)), -1))}; }},
+                {"no shift of x", [=](V in) { return Vars{in[0] - log(sum(exp(shifted(in)), -1))}; }},
+                {"the softmax", [=](V in) { return Vars{exp(shifted(in)) / sum(exp(shifted(in)), -1)}; }}});
+}
+
+TEST(FormulaMistakes, OfLogSoftmaxBackwardAreFound) {
+  using V = const Vars&;
+  expect_found(graph::LogSoftmaxBackward{},
+               {{"the other axis", [](V in) { return Vars{in[0] - exp(in[1]) * sum(in[0], 0)}; }},
+                {"a mean", [](V in) { return Vars{in[0] - exp(in[1]) * mean(in[0], -1)}; }},
+                {"the sum of dy y", [](V in) { return Vars{in[0] - exp(in[1]) * sum(in[0] * in[1], -1)}; }},
+                {"a sign", [](V in) { return Vars{in[0] + exp(in[1]) * sum(in[0], -1)}; }},
+                {"no sum", [](V in) { return Vars{in[0] - exp(in[1]) * in[0]}; }},
+                {"y for its exponential", [](V in) { return Vars{in[0] - in[1] * sum(in[0], -1)}; }}});
+}
+
 TEST(FormulaMistakes, OfHardswishAreFound) {
   using V = const Vars&;
   expect_found(

@@ -155,10 +155,9 @@ void add_customary_functions(std::vector<KnownArithmetic>& all) {
       "Triton's tutorial and PyTorch's memory-efficient attention do",
       Errors{{"exp", 4}, {"exp_argument", 1.5}, {"exp_scores", 1.5}}));
   // 1 - p(t) exp(-x^2) (Abramowitz and Stegun, 7.1.26) is off by 1.5e-7 = 2.5 u before its roundings.
-  all.push_back(customary(
-      "erf.absolute",
-      "the erf of gelu has an absolute error of 8 units of 2^-24, so that gelu is coarse far below 0",
-      "oneDNN and PyTorch on a CPU do", Errors{{"erf_absolute", 8}}));
+  all.push_back(customary("erf.absolute",
+                          "erf has an absolute error of 8 units of 2^-24, so that gelu is coarse far below 0",
+                          "oneDNN and PyTorch on a CPU do", Errors{{"erf_absolute", 8}}));
   // (1 + tanh(x / 2)) / 2: half of the 4 u of tanh, and of the rounding of the sum.
   all.push_back(
       customary("sigmoid.absolute",
@@ -188,6 +187,19 @@ void add_ways_of_tf32(std::vector<KnownArithmetic>& all) {
       "PTX's cvt.rna.tf32 does");
 }
 
+// Where the region has a product of three factors or more, one after another.
+Grant products_in_any_order() {
+  return [](const Graph& graph, const Region& region, Contract& contract) {
+    const auto is_product = [&](int n) {
+      const Op& op = node_of(graph, n).op;
+      const auto* scale = std::get_if<Scale>(&op);
+      return std::holds_alternative<Mul>(op) || (scale && !scale->inverse);
+    };
+    return std::count_if(region.nodes.begin(), region.nodes.end(), is_product) >= 2 &&
+           grant_of(std::string("products_in_any_order"))(graph, region, contract);
+  };
+}
+
 void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
   // Most are named as their flags are.
   const auto flagged = [&](const std::string& flag, const char* says, const char* who) {
@@ -199,6 +211,9 @@ void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
                                      "a logsumexp is merged from those of parts of the row",
                                      "FlashDecoding and FlashInfer's merge_states do", merged));
   add_ways_of_tf32(all);
+  all.push_back(customary("products_in_any_order", "a product of several factors is taken in another order",
+                          "DeepGEMM does with scales", declaration_of(std::string("products_in_any_order")),
+                          products_in_any_order()));
   flagged("tf32x3", "products of f32 are sums of three products in tf32", "3xTF32 of CUTLASS does");
   flagged("empty_rows_are_zero", "a softmax of a row of -inf is 0",
           "PyTorch's attention and FlashAttention do");
@@ -221,20 +236,43 @@ void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
 }
 
 // Of products of two 8-bit floats, whose operands carry too few bits for the accumulators to be in f32.
-Grant accumulator(const Accumulator& unit) {
-  return [unit](const Graph& graph, const Region& region, Contract& contract) {
-    const auto is_8_bit_float = [&](ValueId value) {
-      const Dtype dtype = graph.type(value).dtype;
-      return dtype == Dtype::f8e4m3 || dtype == Dtype::f8e5m2;
+bool is_8_bit_float(const Graph& graph, ValueId value) {
+  const Dtype dtype = graph.type(value).dtype;
+  return dtype == Dtype::f8e4m3 || dtype == Dtype::f8e5m2;
+}
+
+// Whether the value is made of 8-bit floats inside the region, by nothing but casts, scales and movement.
+bool is_dequantized(const Graph& graph, const Region& region, ValueId value) {
+  std::vector<ValueId> reached = {value};
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (is_8_bit_float(graph, reached[i])) return true;
+    for (const int n : region.nodes) {
+      const Node& node = node_of(graph, n);
+      if (reached[i] < node.first_output || reached[i] >= node.first_output + node.output_count) continue;
+      const bool passes = std::holds_alternative<Cast>(node.op) || std::holds_alternative<Mul>(node.op) ||
+                          std::holds_alternative<Scale>(node.op) ||
+                          info(node.op).op_class == OpClass::movement;
+      if (passes) reached.insert(reached.end(), node.inputs.begin(), node.inputs.end());
+    }
+  }
+  return false;
+}
+
+Grant accumulator(const Accumulator& unit, bool of_dequantized) {
+  return [unit, of_dequantized](const Graph& graph, const Region& region, Contract& contract) {
+    const auto is_meant = [&](ValueId value) {
+      if (!of_dequantized) return is_8_bit_float(graph, value);
+      return graph.type(value).dtype == Dtype::f32 && is_dequantized(graph, region, value);
     };
     const bool any = std::any_of(region.nodes.begin(), region.nodes.end(), [&](int n) {
       const Node& node = node_of(graph, n);
       const bool is_product =
           std::holds_alternative<Matmul>(node.op) || std::holds_alternative<Linear>(node.op);
-      return is_product && is_8_bit_float(node.inputs[0]) && is_8_bit_float(node.inputs[1]);
+      return is_product && is_meant(node.inputs[0]) && is_meant(node.inputs[1]);
     });
     return any && change_arithmetic(contract, [&](Arithmetic& arithmetic) {
              if (arithmetic.accumulator == Accumulator{}) arithmetic.accumulator = unit;
+             if (of_dequantized) arithmetic.accumulates_dequantized = true;
            });
   };
 }
@@ -245,17 +283,24 @@ void add_accumulators(std::vector<KnownArithmetic>& all) {
   const auto add = [&](const std::string& name, int group, int promote_every, const char* who) {
     const Accumulator unit{group, 13, 13, promote_every};
     std::string how = "one accumulator of 13 fraction bits";
-    if (promote_every > 0)
+    if (promote_every == Accumulator::kAnywhere)
+      how = "accumulators of 13 fraction bits, each of some of the terms";
+    else if (promote_every > 0)
       how = "accumulators of 13 fraction bits, which are added in f32 after every " +
             std::to_string(promote_every) + " terms";
+    const std::string key = "\"accumulator\": " + to_json(unit);
     all.push_back(customary("accumulator." + name, "products of 8-bit floats are added in " + how, who,
-                            "arithmetic = {\"accumulator\": " + to_json(unit) + "}", accumulator(unit)));
+                            "arithmetic = {" + key + "}", accumulator(unit, false)));
+    all.push_back(customary(
+        "dequantized." + name, "products of 8-bit floats are added in " + how + " before they are scaled",
+        who, "arithmetic = {" + key + ", \"accumulates_dequantized\": True}", accumulator(unit, true)));
   };
   add("promoted", 32, 128, "DeepGEMM and cuBLAS do on Hopper");
   add("promoted_every_64", 32, 64, "CUTLASS with mma_promotion_interval = 2 does on Hopper");
   add("promoted_every_32", 32, 32, "CUTLASS with mma_promotion_interval = 1 does on Hopper");
   add("not_promoted", 32, 0, "tensor cores of Hopper do, and cuBLAS with fast accumulation");
   add("of_ada", 16, 0, "tensor cores of Ada do");
+  add("of_parts", 32, Accumulator::kAnywhere, "kernels that split K do on Hopper");
 }
 
 void add_losses(std::vector<KnownArithmetic>& all) {

@@ -37,12 +37,6 @@ RegionVerdict verdict_on(const Op& op, const std::vector<Tensor>& operands, cons
   return judge_region(graph, plan, 0, trace, options);
 }
 
-std::string names(const RegionVerdict& verdict) {
-  std::string text;
-  for (const Diagnosis& one : verdict.arithmetic) text += (text.empty() ? "" : " ") + one.name;
-  return text;
-}
-
 constexpr int64_t kRows = 6, kWidth = 64;
 
 Tensor normal_data(Dtype dtype, double mean, uint64_t seed = 3) {
@@ -414,65 +408,6 @@ TEST(KnownArithmetic, TheWayOfTf32IsNamed) {
   EXPECT_EQ(name(verdict_of(truncated).verdict), "precision_policy");
   const auto too_large = [](float x) { return x * 1.002F; };
   EXPECT_EQ(name(verdict_of(too_large).verdict), "inconclusive");
-}
-
-// As tensor cores of Hopper add products of e4m3: groups of 32 and the accumulator are cut 13 bits below the
-// largest exponent among them, and so is their sum. `promote_every`: 0 is never.
-float sum_on_hopper(const float* a, const float* b, size_t depth, size_t promote_every) {
-  const auto cut = [](double x, int exponent) {
-    const double unit = std::ldexp(1, exponent - 13);
-    return std::trunc(x / unit) * unit;
-  };
-  float total = 0;
-  double sum = 0;
-  for (size_t first = 0; first < depth; first += 32) {
-    int largest = sum == 0 ? -200 : std::ilogb(sum);
-    for (size_t k = first; k < first + 32; ++k)
-      largest = std::max(largest, std::ilogb(a[k]) + std::ilogb(b[k]));
-    sum = cut(sum, largest);
-    for (size_t k = first; k < first + 32; ++k)
-      sum += cut(static_cast<double>(a[k]) * static_cast<double>(b[k]), largest);
-    if (sum != 0) sum = cut(sum, std::ilogb(sum));
-    if (promote_every == 0 || (first + 32) % promote_every != 0) continue;
-    total += static_cast<float>(std::exchange(sum, 0));
-  }
-  return total + static_cast<float>(sum);
-}
-
-// a [rows, K] b [columns, K]^T, of the first `depth` terms.
-std::vector<float> product_on_hopper(const Tensor& a, const Tensor& b, size_t depth, size_t promote_every) {
-  const std::vector<float> x = to_f32(a), w = to_f32(b);
-  const auto width = static_cast<size_t>(a.type.shape[1]);
-  std::vector<float> y;
-  for (size_t i = 0; i < x.size(); i += width) {
-    for (size_t j = 0; j < w.size(); j += width)
-      y.push_back(sum_on_hopper(x.data() + i, w.data() + j, depth, promote_every));
-  }
-  return y;
-}
-
-TEST(KnownArithmetic, AccumulatorsOf8BitFloatsAreNamed) {
-  Rng random(13);
-  const auto data = [&](Dtype dtype, int64_t rows) {
-    return make_tensor({dtype, {rows, 512}},
-                       [&](int64_t) { return round_to(Dtype::f8e4m3, 1 + random.uniform()); });
-  };
-  const Tensor a = data(Dtype::f8e4m3, 6), b = data(Dtype::f8e4m3, 7);
-  const Op op = Matmul{false, true};
-  std::vector<float> y = product_on_hopper(a, b, 512, 128);
-  RegionVerdict verdict = verdict_on(op, {a, b}, y, {}, kCoarsest);
-  EXPECT_EQ(names(verdict), "accumulator.promoted");
-  EXPECT_EQ(name(verdict.verdict), "precision_policy");
-  y[17] *= 1.03F;
-  EXPECT_EQ(name(verdict_on(op, {a, b}, y).verdict), "defect");
-  // The last 32 terms are missing.
-  EXPECT_EQ(name(verdict_on(op, {a, b}, product_on_hopper(a, b, 480, 128)).verdict), "defect");
-  verdict = verdict_on(Linear{}, {a, b}, product_on_hopper(a, b, 512, 0), {}, kCoarsest);
-  EXPECT_EQ(names(verdict), "accumulator.not_promoted");
-  EXPECT_NE(name(verdict.verdict), "defect");
-  // Products of other dtypes have no such excuse.
-  const Tensor wide = data(Dtype::f32, 6), other = data(Dtype::f32, 7);
-  EXPECT_EQ(name(verdict_on(op, {wide, other}, product_on_hopper(wide, other, 512, 128)).verdict), "defect");
 }
 
 // What narrows a contract may not take part in an excuse: it would take away what is declared.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/expand.h"
-#include "graph/formula.h"
+#include "graph/formula_nodes.h"
 
 namespace fusesmith::oracle {
 namespace {
@@ -174,10 +174,40 @@ std::optional<Graph> by_formula(const Op& op, TypeSpan inputs, DefineOf define) 
   return graph.ok() ? std::optional(std::move(*graph)) : std::nullopt;
 }
 
+// An f32 value that is rounded to the dtype.
+graph::Var through(Dtype dtype, graph::Var x) { return apply(Cast{Dtype::f32}, {apply(Cast{dtype}, {x})}); }
+
 std::optional<Graph> rms_norm_backward_of_normalised(const Op& op, TypeSpan inputs) {
   return by_formula<RmsNormBackward>(op, inputs, [](const RmsNormBackward& own, const Vars& in) -> Vars {
     const Var dy = in[0], x = in[1], r = rsqrt(mean(x * x, -1) + own.eps), h = x * r, g = dy * in[2];
     return {r * (g - h * mean(g * h, -1)), sum_of_rows(dy * h)};
+  });
+}
+
+// As fused kernels of cross entropy, which keep one number for each row.
+std::optional<Graph> log_softmax_of_logsumexp(const Op& op, TypeSpan inputs) {
+  return by_formula<LogSoftmax>(op, inputs, [](const LogSoftmax& own, const Vars& in) -> Vars {
+    return {in[0] - apply(LogSumExp{{own.axis}, true}, {in[0]})};
+  });
+}
+
+// As PyTorch's kernel for f16 on a CPU.
+std::optional<Graph> sigmoid_backward_of_parts(const Op& op, TypeSpan inputs) {
+  const Dtype dtype = inputs[0].dtype;
+  if (!is_narrow(dtype)) return std::nullopt;
+  return by_formula<SigmoidBackward>(op, inputs, [&](const SigmoidBackward&, const Vars& in) -> Vars {
+    const graph::Var dy = in[0], y = in[1];
+    return {through(dtype, dy * through(dtype, 1 - y)) * y};
+  });
+}
+
+// As PyTorch's kernel for the last axis on a CPU, which keeps both in the dtype of its operand.
+std::optional<Graph> log_softmax_of_rounded_sum(const Op& op, TypeSpan inputs) {
+  const Dtype dtype = inputs[0].dtype;
+  if (!is_narrow(dtype)) return std::nullopt;
+  return by_formula<LogSoftmax>(op, inputs, [&](const LogSoftmax& own, const Vars& in) -> Vars {
+    const graph::Var shifted = in[0] - largest(in[0], own.axis);
+    return {shifted - through(dtype, log(through(dtype, sum(exp(shifted), own.axis))))};
   });
 }
 
@@ -203,6 +233,12 @@ constexpr Lowering kLowerings[] = {
      sdpa_scale_on_q, false, "OPT in Hugging Face's transformers"},
     {"rms_norm_backward.of_normalised", "the projection is that on x r, and not on x",
      rms_norm_backward_of_normalised, false, "Apex"},
+    {"log_softmax.of_logsumexp", "the difference of x and its logsumexp, which is rounded to f32",
+     log_softmax_of_logsumexp, false, "Liger's cross entropy"},
+    {"log_softmax.of_rounded_sum", "the sum of exponentials and its logarithm are rounded",
+     log_softmax_of_rounded_sum, false, "PyTorch"},
+    {"sigmoid_backward.of_parts", "1 - y and its product with dy are rounded", sigmoid_backward_of_parts,
+     false, "PyTorch"},
     {"softmax.of_parts", "differences, exponentials and their sum are rounded", softmax_of_parts, false,
      "code of an array library"},
 };

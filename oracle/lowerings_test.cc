@@ -214,11 +214,6 @@ struct OneNode {
   RegionVerdict judge() const { return judge_region(graph, plan, 0, trace, {}); }
 };
 
-// Of gradients, in formula_lowerings_test.cc.
-bool is_formula(const Lowering& lowering) {
-  return std::string_view(lowering.name).find("_backward.") != std::string_view::npos;
-}
-
 TEST(Lowerings, EachHasASample) {
   std::set<std::string> known, sampled;
   for (const Lowering& lowering : lowerings()) {

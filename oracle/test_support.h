@@ -10,8 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "graph/formula.h"
 #include "graph/philox.h"
+#include "oracle/lowerings.h"
 #include "oracle/reference.h"
+#include "oracle/region_judge.h"
 
 namespace fusesmith::oracle::testing_support {
 
@@ -163,5 +166,22 @@ struct Shares {
     return buffer;
   }
 };
+
+// Of the arithmetics that the judge names.
+inline std::string names(const RegionVerdict& verdict) {
+  std::string text;
+  for (const Diagnosis& one : verdict.arithmetic) text += (text.empty() ? "" : " ") + one.name;
+  return text;
+}
+
+// Whether it is of an op that a formula defines.
+inline bool is_formula(const Lowering& lowering) {
+  const std::string_view name = lowering.name, op = name.substr(0, name.find('.'));
+  bool found = false;
+  graph::for_each_op([&]<class T>(std::type_identity<T>) {
+    if (graph::DefinedOp<T> && T::info.name == op) found = true;
+  });
+  return found;
+}
 
 }  // namespace fusesmith::oracle::testing_support

@@ -15,6 +15,8 @@ namespace fusesmith::backends {
 
 // NaN is not <= 0 and passes through.
 FUSESMITH_ANYWHERE inline float relu(float x) { return x <= 0 ? 0.0f : x; }
+// NaN is not <= 0, so that dy passes through.
+FUSESMITH_ANYWHERE inline float relu_backward(float dy, float x) { return x <= 0 ? 0.0f : dy; }
 // NaN passes through, and +0 is larger than -0.
 FUSESMITH_ANYWHERE inline float maximum(float a, float b) {
   using std::signbit;

@@ -17,12 +17,15 @@ namespace fusesmith::backends {
   X(scale, 1, a * constant)                                                 \
   X(scale_divide, 1, a / constant)                                          \
   X(relu, 1, relu(a))                                                       \
+  X(relu_backward, 2, relu_backward(a, b))                                  \
   X(gelu_erf, 1, gelu_erf(a))                                               \
   X(gelu_tanh, 1, gelu_tanh(a))                                             \
   X(silu, 1, silu(a))                                                       \
   X(sigmoid, 1, sigmoid(a))                                                 \
   X(tanh, 1, tanhf(a))                                                      \
+  X(erf, 1, erff(a))                                                        \
   X(exp, 1, expf(a))                                                        \
+  X(log, 1, logf(a))                                                        \
   X(sqrt, 1, sqrtf(a))                                                      \
   X(rsqrt, 1, rsqrt_function(a))                                            \
   X(softcap, 1, softcap(a, constant))                                       \

@@ -24,13 +24,16 @@ struct StepOf {
     return {op.inverse ? ScalarOp::scale_divide : ScalarOp::scale, factor};
   }
   ScalarStep operator()(const Relu&) const { return {ScalarOp::relu}; }
+  ScalarStep operator()(const ReluBackward&) const { return {ScalarOp::relu_backward}; }
   ScalarStep operator()(const Gelu& op) const {
     return {op.form == Gelu::Form::erf ? ScalarOp::gelu_erf : ScalarOp::gelu_tanh};
   }
   ScalarStep operator()(const Silu&) const { return {ScalarOp::silu}; }
   ScalarStep operator()(const Sigmoid&) const { return {ScalarOp::sigmoid}; }
   ScalarStep operator()(const Tanh&) const { return {ScalarOp::tanh}; }
+  ScalarStep operator()(const Erf&) const { return {ScalarOp::erf}; }
   ScalarStep operator()(const Exp&) const { return {ScalarOp::exp}; }
+  ScalarStep operator()(const Log&) const { return {ScalarOp::log}; }
   ScalarStep operator()(const Sqrt&) const { return {ScalarOp::sqrt}; }
   ScalarStep operator()(const Rsqrt&) const { return {ScalarOp::rsqrt}; }
   ScalarStep operator()(const Softcap& op) const { return {ScalarOp::softcap, static_cast<float>(op.cap)}; }

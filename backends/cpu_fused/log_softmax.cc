@@ -1,4 +1,4 @@
-// LogSoftmax: maximum, sum of exponentials and differences of one row after another.
+// FusedLogSoftmax: maximum, sum of exponentials and differences of one row after another.
 #include <cmath>
 #include <limits>
 
@@ -25,7 +25,7 @@ float log_sum_exp(std::span<const float> row, const RegionScope& scope) {
 
 }  // namespace
 
-void run_fused(const LogSoftmax& op, const RegionScope& scope, Tensor& out) {
+void run_fused(const FusedLogSoftmax& op, const RegionScope& scope, Tensor& out) {
   const Floats x(scope.floats(op.x));
   const size_t columns = static_cast<size_t>(op.columns), pitch = static_cast<size_t>(op.pitch);
   write_floats(out, [&](std::span<float> y) {

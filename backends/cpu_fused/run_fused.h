@@ -49,7 +49,7 @@ void run_fused(const MergedProduct& merged, const RegionScope& scope, Outputs ou
 void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out);
 void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor& out);
 void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out);
-void run_fused(const LogSoftmax& op, const RegionScope& scope, Tensor& out);
+void run_fused(const FusedLogSoftmax& op, const RegionScope& scope, Tensor& out);
 void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs);
 void run_fused(const Gate& gate, const RegionScope& scope, Tensor& out);
 void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& out);

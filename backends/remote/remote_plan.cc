@@ -54,8 +54,9 @@ oracle::Accumulator parse_accumulator(const Json& json, const std::string& place
     const Json& value = item.value();
     const auto known = std::ranges::find_if(keys, [&](const auto& one) { return key == one.first; });
     if (known == keys.end()) refuse(place, "unknown key \"" + key + "\"");
-    if (!value.is_number_integer() || !(value >= 0) || !(value <= 1 << 20))
-      refuse(place + "." + key, "expected a whole number between 0 and 2^20");
+    const int least = key == "promote_every" ? oracle::Accumulator::kAnywhere : 0;
+    if (!value.is_number_integer() || !(value >= least) || !(value <= 1 << 20))
+      refuse(place + "." + key, "expected a whole number between " + std::to_string(least) + " and 2^20");
     unit.*known->second = value.get<int>();
   }
   if (unit.group > 0 &&

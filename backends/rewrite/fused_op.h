@@ -109,7 +109,7 @@ struct WelfordNorm {
 };
 
 // x minus its logsumexp for rows of `columns` elements. Row r of x starts at r pitch.
-struct LogSoftmax {
+struct FusedLogSoftmax {
   ValueId x = -1;
   int64_t rows = 1, columns = 1;
   int64_t pitch = 1;
@@ -239,7 +239,7 @@ struct DequantizedProduct {
 };
 
 using FusedOp = std::variant<SingleNode, FusedGemm, MergedProduct, MultiplyReduce, FusedAttention,
-                             WelfordNorm, LogSoftmax, AddNorm, Gate, PointwiseChain, Identity, ViewCopy,
+                             WelfordNorm, FusedLogSoftmax, AddNorm, Gate, PointwiseChain, Identity, ViewCopy,
                              TriangleProduct, CacheUpdate, ScaledProduct, Quantize, DequantizedProduct>;
 
 // The product of the axes' sizes.

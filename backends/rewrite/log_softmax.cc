@@ -29,8 +29,10 @@ std::optional<Match> match_log_softmax(const MatchContext& context, int n) {
   // Without its axis of size 1, the logsumexp of row i is subtracted from column i.
   if (!op->keepdims && rank > 1) return context.refuse(kOtherRow);
   const int64_t columns = shape.back();
-  Match found{
-      {*producer, n}, {"log_softmax"}, {}, LogSoftmax{x, element_count(shape) / columns, columns, columns}};
+  Match found{{*producer, n},
+              {"log_softmax"},
+              {},
+              FusedLogSoftmax{x, element_count(shape) / columns, columns, columns}};
   drop_rounding(found.contract, context.graph(), *producer);
   return found;
 }

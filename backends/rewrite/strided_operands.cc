@@ -163,7 +163,7 @@ bool restride(WelfordNorm& norm, Reader& reader) {
   return true;
 }
 
-bool restride(LogSoftmax& op, Reader& reader) {
+bool restride(FusedLogSoftmax& op, Reader& reader) {
   return !reader.reads(op.x) || restride(op.rows, op.columns, op.pitch, reader);
 }
 

@@ -92,7 +92,7 @@ TEST_F(Quarantine, AGpuThatIsNotThereIsNamed) {
 }
 
 TEST_F(Quarantine, ACaseThatFailsTheDeviceIsAFinding) {
-  const std::string flags = "--runs=60 --faults=process_loses_device --jobs=";
+  const std::string flags = "--runs=90 --faults=process_loses_device --jobs=";
   ASSERT_EQ(fuzz_on("GPU-a,GPU-b", "--gpus=all " + flags + "4"), kFindings) << err();
   EXPECT_THAT(err(), Not(HasSubstr("not used any more")));
   const std::string signature = "crash-cpu_fused-graph-any-device_error";

@@ -21,6 +21,7 @@
   COMMAND(minimize)                 \
   COMMAND(explain)                  \
   COMMAND(show)                     \
+  COMMAND(gradient)                 \
   COMMAND(export)                   \
   COMMAND(report)                   \
   COMMAND(whatsup)                  \

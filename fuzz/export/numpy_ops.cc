@@ -78,6 +78,9 @@ const Definition kDefinitions[] = {
     {"relu", R"(def relu(x):
     return np.maximum(x, 0.0)
 )"},
+    {"relu_backward", R"(def relu_backward(dy, x):
+    return np.where(x <= 0, 0.0, dy)
+)"},
     {"sigmoid", R"(def sigmoid(x):
     small = np.exp(-np.abs(x))
     return np.where(x < 0, small / (1 + small), 1 / (1 + small))
@@ -97,8 +100,14 @@ const Definition kDefinitions[] = {
     {"tanh", R"(def tanh(x):
     return np.tanh(x)
 )"},
+    {"erf", R"(def erf(x):
+    return np.vectorize(math.erf, otypes=[float])(x)
+)"},
     {"exp", R"(def exp(x):
     return np.exp(x)
+)"},
+    {"log", R"(def log(x):
+    return np.log(x)
 )"},
     {"sqrt", R"(def sqrt(x):
     return np.sqrt(x)

@@ -101,6 +101,9 @@ std::string code(const Div&, In in, Helpers&) { return in[0] + " / " + in[1]; }
 std::string code(const Scale& op, In in, Helpers&) {
   return in[0] + (op.inverse ? " / " : " * ") + rounded_number(Dtype::f32, op.factor);
 }
+std::string code(const ReluBackward&, In in, Helpers&) {
+  return call("torch.where", {in[1] + " <= 0", "0.0", in[0]});
+}
 std::string code(const Gelu& op, In in, Helpers&) {
   return call("F.gelu",
               {in[0], op.form == Gelu::Form::erf ? "approximate=\"none\"" : "approximate=\"tanh\""});

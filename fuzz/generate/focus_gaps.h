@@ -13,7 +13,7 @@ struct FocusGap {
 };
 
 // clang-format off
-inline constexpr std::array<FocusGap, 119> kFocusGaps = {{
+inline constexpr std::array<FocusGap, 128> kFocusGaps = {{
     {"op einsum", 2},
     {"op matmul", 1},
     {"op linear", 2},
@@ -67,6 +67,14 @@ inline constexpr std::array<FocusGap, 119> kFocusGaps = {{
     {"op layer_norm_backward", 34},
     {"op rms_norm_backward", 33},
     {"op hardswish", 57},
+    {"op erf", 11},
+    {"op log", 9},
+    {"op relu_backward", 5},
+    {"op sigmoid_backward", 6},
+    {"op tanh_backward", 6},
+    {"op gelu_backward", 6},
+    {"op log_softmax", 11},
+    {"op log_softmax_backward", 5},
     {"example cache_update_in_place", 28},
     {"near_miss cache_update_in_place", 23},
     {"example sdpa", 14},
@@ -102,6 +110,7 @@ inline constexpr std::array<FocusGap, 119> kFocusGaps = {{
     {"example dropout_elimination", 51},
     {"near_miss dropout_elimination", 0},
     {"piece attention", 1},
+    {"piece backward", 1},
     {"piece batched_product", 1},
     {"piece block", 6},
     {"piece cache_update", 1},

@@ -204,7 +204,7 @@ TEST(Generator, GoldenCases) {
   }
   EXPECT_GT(laid_out, 30);
   EXPECT_LT(laid_out, 80);
-  EXPECT_EQ(hash, 11122167045583358153u)
+  EXPECT_EQ(hash, 2119674575868500433u)
       << "the generator changed: seeds in reports made before now give other cases";
 }
 
@@ -213,14 +213,18 @@ TEST(Generator, ANewOpChangesOnlyCasesThatContainIt) {
   int changed = 0;
   for (const Engine engine : {Engine::random, Engine::focused}) {
     for (uint64_t counter = 0; counter < 300; ++counter) {
-      Case before = generate_case(7, 1, counter, {.known_ops = kFirstOps, .engine = engine});
+      GeneratorOptions options{.known_ops = kFirstOps, .engine = engine};
+      Case before = generate_case(7, 1, counter, options);
       for (size_t op = kFirstOps; op < kOps; ++op) {
-        Case after = generate_case(7, 1, counter, {.known_ops = op + 1, .engine = engine});
+        options.known_ops = op + 1;
+        Case after = generate_case(7, 1, counter, options);
         const auto& nodes = after.graph.nodes();
         const bool has_it =
             std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) { return node.op.index() == op; });
-        EXPECT_EQ(after == before, !has_it) << counter << ", op " << op;
-        changed += has_it;
+        const bool same =
+            after == before;  // also where a backward pass, which has it in any case, is in both
+        EXPECT_TRUE(same || has_it) << counter << ", op " << op;
+        changed += !same;
         before = std::move(after);
       }
     }

@@ -8,6 +8,8 @@ std::span<const ScalarFunction> scalar_functions() {
       {.name = "exp", .op = Exp{}, .trend = rising},
       {.name = "sigmoid", .op = Sigmoid{}, .trend = rising},
       {.name = "tanh", .op = Tanh{}, .trend = rising},
+      {.name = "erf", .op = Erf{}, .trend = rising},
+      {.name = "log", .op = Log{}, .trend = rising},
       {.name = "softcap", .op = Softcap{}, .trend = rising},
       {.name = "silu", .op = Silu{}},
       {.name = "gelu.erf", .op = Gelu{Gelu::Form::erf}, .of_half_x = true},

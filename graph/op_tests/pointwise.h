@@ -23,7 +23,9 @@ inline std::vector<OpCase> pointwise_cases() {
       {Silu{}, {f({50})}},
       {Sigmoid{}, {f({5, 10})}},
       {Tanh{}, {f({50})}},
+      {Erf{}, {f({50})}},
       {Exp{}, {f({50})}},
+      {Log{}, {f({50})}},
       {Sqrt{}, {f({5, 10})}},
       {Rsqrt{}, {f({50})}},
       {Softcap{}, {f({50})}},
@@ -40,6 +42,8 @@ inline std::vector<OpCase> pointwise_cases() {
       {Cast{Dtype::s4}, {indices({9})}},
       {Cast{Dtype::f32}, {{Dtype::f8e5m2, {40, 9}}}},
       {Cast{Dtype::bf16}, {{Dtype::s4, {7, 9}}}},
+      {ReluBackward{}, {f({4, 5}), f({4, 5})}},
+      {ReluBackward{}, {f({3, 1, 5}), f({4, 1})}},
       {Where{}, {mask({4, 5}), f({4, 5}), f({4, 5})}},
       {Where{}, {mask({3, 1}), f({}), f({2, 1, 5})}},
       {MaskedFill{-std::numeric_limits<double>::infinity()}, {f({2, 4, 5}), mask({4, 1})}},
@@ -59,13 +63,16 @@ inline std::vector<ExactCase> exact_pointwise() {
           {Scale{0.5}, {{{20}, grid}}},
           {Scale{-8, true}, {{{20}, grid}}},
           {Relu{}, {{{20}, Normal{}}}},
+          {ReluBackward{}, {{{3, 5}, Normal{}}, {{5}, Normal{}}}},
           {Gelu{Gelu::Form::erf}, {{{20}, ends}}},
           {Gelu{Gelu::Form::tanh}, {{{20}, ends}}},
           {Silu{}, {{{20}, ends}}},
           {Sigmoid{}, {{{20}, ends}}},
           {Tanh{}, {{{20}, ends}}},
           {Softcap{0.75}, {{{20}, ends}}},
+          {Erf{}, {{{20}, ends}}},
           {Exp{}, {{{20}, OneHot{3, -128}}}},
+          {Log{}, {{{20}, Constant{1}}}},
           {Sqrt{}, {{{20}, OneHot{3, 2.25}}}},
           {Rsqrt{}, {{{20}, Constant{0.0625}}}},
           {Cast{Dtype::bf16}, {{{20}, Normal{}}}},
@@ -87,6 +94,8 @@ inline std::vector<SpecialCase> special_arithmetic(Dtype dtype) {
           binary(Div{}, {1, -1, 0, inf, inf, 1, tiny, nan}, {0, 0, 0, inf, 0, inf, tiny, 1},
                  {inf, -inf, nan, nan, inf, 0, 1, nan}),
           binary(Maximum{}, {nan, 1, -inf, inf, tiny}, {1, nan, inf, -inf, 0}, {nan, nan, inf, inf, tiny}),
+          binary(ReluBackward{}, {inf, nan, nan, -inf, max, 2, tiny}, {1, 0, -inf, nan, tiny, -0.0, inf},
+                 {inf, 0, 0, -inf, max, 0, tiny}),
           unary(Scale{0}, {inf, nan, max}, {nan, nan, 0}),
           unary(Scale{2}, {max, tiny, -inf}, {inf, 2 * tiny, -inf})};
 }
@@ -102,8 +111,10 @@ inline std::vector<SpecialCase> special_functions(Dtype dtype) {
           unary(Sigmoid{}, x, {nan, 1, 0, 0.5, 1, 0}),
           unary(Tanh{}, x, {nan, 1, -1, 0, 1, -1}),
           unary(Softcap{2}, x, {nan, 2, -2, 0, 2, -2}),
+          unary(Erf{}, x, {nan, 1, -1, 0, 1, -1}),
           unary(Exp{}, x, {nan, inf, 0, 1, inf, 0}),
           unary(Sqrt{}, {nan, inf, -inf, -1, -0.0}, {nan, inf, nan, nan, 0}),
+          unary(Log{}, {nan, inf, -inf, -1, 0, -0.0, 1}, {nan, inf, nan, nan, -inf, -inf, 0}),
           unary(Rsqrt{}, {nan, inf, -inf, -1, 0, -0.0}, {nan, 0, nan, nan, inf, -inf})};
 }
 
@@ -153,6 +164,10 @@ inline Values eval(const Relu&, const Args& x, const Shape& shape) {
   return each(x, shape, [](double v) { return std::isnan(v) ? v : std::max(v, 0.0); });
 }
 
+inline Values eval(const ReluBackward&, const Args& x, const Shape& shape) {
+  return zip(x, shape, [](double dy, double v) { return v <= 0 ? 0.0 : dy; });
+}
+
 inline Values eval(const Gelu& op, const Args& x, const Shape& shape) {
   return each(x, shape, [&](double v) {
     if (op.form == Gelu::Form::erf) return 0.5 * v * std::erfc(-v * std::sqrt(0.5));
@@ -172,8 +187,16 @@ inline Values eval(const Tanh&, const Args& x, const Shape& shape) {
   return each(x, shape, [](double v) { return std::tanh(v); });
 }
 
+inline Values eval(const Erf&, const Args& x, const Shape& shape) {
+  return each(x, shape, [](double v) { return std::erf(v); });
+}
+
 inline Values eval(const Exp&, const Args& x, const Shape& shape) {
   return each(x, shape, [](double v) { return std::exp(v); });
+}
+
+inline Values eval(const Log&, const Args& x, const Shape& shape) {
+  return each(x, shape, [](double v) { return std::log(v); });
 }
 
 inline Values eval(const Sqrt&, const Args& x, const Shape& shape) {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "oracle/bounded.h"
 #include "oracle/contract.h"
@@ -23,6 +24,45 @@ struct AlignedTerm {
   double v, e, alignment;
 };
 
+// The largest magnitudes in a group of terms: of their alignments, and of the sums of consecutive terms that
+// end in it, whichever term they start at.
+struct GroupOfTerms {
+  double alignment = 0, sum = 0;
+};
+
+// As accumulator_error below, of an accumulator that may start again at 0 at any term. A group of the unit is
+// then not one of those that are counted from the first term, but lies in two of them, and a part may end
+// with an incomplete one, so that the accumulator is cut twice as often.
+template <class Term>
+double error_of_parts(const Accumulator& unit, int64_t n, Term term) {
+  std::vector<GroupOfTerms> groups(1);  // and one without terms at each end
+  double sum = 0, low = 0, high = 0;
+  for (int64_t k = 0; k < n; ++k) {
+    if (k % unit.group == 0) groups.emplace_back();
+    const AlignedTerm x = term(k);
+    sum += x.v;
+    low = std::min(low, sum), high = std::max(high, sum);
+    groups.back().alignment = std::max(groups.back().alignment, x.alignment);
+    groups.back().sum = std::max({groups.back().sum, sum - low, high - sum});
+  }
+  groups.emplace_back();
+  double error = 0, of_factors = 0;
+  for (int64_t k = 0; k < n; k += unit.group) {
+    const GroupOfTerms* const at = &groups[static_cast<size_t>(k / unit.group)];  // the one before, own, next
+    const int64_t end = std::min(k + unit.group, n);
+    for (int64_t i = k; i < end; ++i) of_factors += term(i).e;
+    const double sums = std::max(at[0].sum, at[1].sum) + error + of_factors;
+    const double largest = std::max({at[0].alignment, at[1].alignment, at[2].alignment, sums});
+    if (largest == 0) continue;
+    const double cut = cut_unit(largest, unit.fraction_bits);
+    error += 2 * cut;
+    for (int64_t i = k; i < end; ++i) error += std::min(cut, 4 * term(i).alignment);
+    const double out = std::max(at[0].sum, at[1].sum) + error + of_factors;
+    error += 2 * cut_unit(out, unit.out_bits);
+  }
+  return error;
+}
+
 // The sum of n products term(k). Returns the largest error of all
 // accumulators, without the additions in f32 by which they are promoted. Terms are added in the order of k.
 //
@@ -33,6 +73,7 @@ struct AlignedTerm {
 // result.
 template <class Term>
 double accumulator_error(const Accumulator& unit, int64_t n, Term term) {
+  if (unit.promote_every == Accumulator::kAnywhere) return error_of_parts(unit, n, term);
   double total = 0;
   const int64_t tile = unit.promote_every > 0 ? unit.promote_every : std::max<int64_t>(n, 1);
   for (int64_t first = 0; first < n; first += tile) {

@@ -1,4 +1,4 @@
-// sigmoid, silu, gelu, tanh, softcap, exp: smooth functions of one element. The error of the input,
+// sigmoid, silu, gelu, tanh, softcap, erf, exp: smooth functions of one element. The error of the input,
 // f(x') - f(x), is at most |f'(x)| dx + max|f''| dx^2 / 2 (Taylor). The error of the computation follows from
 // the formula of each function.
 //
@@ -163,6 +163,18 @@ Bounded reference(const Tanh&, BoundedSpan in, const TensorType& out, const Arit
     if (is_saturated(x, dx) || (x == 0 && dx == 0)) return Smooth{y, 0, 0, 0};
     return Smooth{y, sech2, tanh_curvature(x, dx, sech2),
                   kU * (arithmetic.tanh_absolute + arithmetic.tanh * std::fabs(y)) + arithmetic.smallest};
+  });
+}
+
+// |erf''| = 4 / sqrt(pi) |x| exp(-x^2) <= 0.97, and exp(-x^2) grows at most by e^(2 |x| d) within d.
+Bounded reference(const Erf&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  return smooth(in, out, [&](double x, double dx) {
+    const double y = std::erf(x);
+    if (is_saturated(x, dx) || (x == 0 && dx == 0)) return Smooth{y, 0, 0, 0};
+    const double slope = 2 * std::numbers::inv_sqrtpi * std::exp(-x * x), far = std::fabs(x) + dx;
+    const double curvature = std::fmin(0.97, 2 * far * slope * std::exp(2 * std::fabs(x) * dx));
+    return Smooth{y, slope, curvature,
+                  kU * (arithmetic.erf_absolute + arithmetic.erf * std::fabs(y)) + arithmetic.smallest};
   });
 }
 

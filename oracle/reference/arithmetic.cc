@@ -48,6 +48,12 @@ Element div(Element a, Element b, double div_error) {
   return {v, known(inputs + std::fabs(v) * (0x1p-52 + (div_error - 1) * kU))};
 }
 
+// A product that is exact in the order of the graph may round in another one.
+Element rounded_in_any_order(Element product, const Arithmetic& arithmetic) {
+  if (arithmetic.products_in_any_order && std::isfinite(product.v)) product.e += kU * std::fabs(product.v);
+  return product;
+}
+
 template <class F>
 Bounded binary(BoundedSpan in, const TensorType& out, F f) {
   const Bounded &a = *in[0], &b = *in[1];
@@ -69,8 +75,8 @@ Bounded reference(const Sub&, BoundedSpan in, const TensorType& out, const Arith
   return binary(in, out, [](Element a, Element b) { return add(a, {-b.v, b.e}); });
 }
 
-Bounded reference(const Mul&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
-  return binary(in, out, mul);
+Bounded reference(const Mul&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  return binary(in, out, [&](Element a, Element b) { return rounded_in_any_order(mul(a, b), arithmetic); });
 }
 
 Bounded reference(const Div&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
@@ -83,7 +89,8 @@ Bounded reference(const Scale& op, BoundedSpan in, const TensorType& out, const 
   Bounded y(out);
   for (size_t i = 0; i < y.v.size(); ++i) {
     const Element a{x.v[i], x.error(i)};
-    const Element r = op.inverse ? div(a, factor, arithmetic.div) : mul(a, factor);
+    const Element r =
+        op.inverse ? div(a, factor, arithmetic.div) : rounded_in_any_order(mul(a, factor), arithmetic);
     y.set(i, r.v, r.e);
   }
   return y;

@@ -1,5 +1,5 @@
-// tanh, softcap, exp, sqrt, rsqrt, maximum: common formulas over all magnitudes of f32 stay in the bound,
-// coarser ones do not; special values have the outcome that the ops' docs define.
+// tanh, softcap, erf, exp, log, sqrt, rsqrt, maximum: common formulas over all magnitudes of f32 stay in the
+// bound, coarser ones do not; special values have the outcome that the ops' docs define.
 #include <gtest/gtest.h>
 
 #include "oracle/test_support.h"
@@ -26,6 +26,11 @@ std::vector<Function> functions() {
        Exp{},
        {[](float x) { return std::exp(x); }},
        [](float x) { return std::exp2(x * 1.44269504f); }},
+      {"erf", Erf{}, {[](float x) { return std::erf(x); }}, [](float x) { return 1 - std::erfc(x); }},
+      {"log",
+       Log{},
+       {[](float x) { return std::log(x); }},
+       [](float x) { return std::log(x) * (1 + 0x1p-21f); }},
       {"softcap",
        Softcap{30},
        {[](float x) { return 30 * std::tanh(x / 30); },
@@ -108,6 +113,8 @@ TEST(Functions, SpecialAndExactValues) {
       {Exp{}, -inf, 0},     {Exp{}, 0, 1},          {Exp{}, 1e30f, kInf},    {Sqrt{}, inf, kInf},
       {Sqrt{}, 0, 0},       {Sqrt{}, 9, 3},         {Sqrt{}, -1, kNan},      {Sqrt{}, -inf, kNan},
       {Rsqrt{}, inf, 0},    {Rsqrt{}, 0, kInf},     {Rsqrt{}, -0.0f, -kInf}, {Rsqrt{}, -1, kNan},
+      {Erf{}, inf, 1},      {Erf{}, -inf, -1},      {Erf{}, 0, 0},           {Log{}, inf, kInf},
+      {Log{}, 0, -kInf},    {Log{}, -0.0f, -kInf},  {Log{}, 1, 0},           {Log{}, -1, kNan},
       {Softcap{5}, inf, 5}, {Softcap{5}, -inf, -5}, {Softcap{5}, 0, 0}};
   for (const auto& [op, x, want] : exact) {
     const Bounded y = functions_reference_of(op, {x});
@@ -125,7 +132,7 @@ TEST(Functions, SpecialAndExactValues) {
 TEST(Functions, RootsOfIntervalsAroundZeroAreUnknown) {
   const Bounded x =
       with_error(Bounded(make_tensor({Dtype::f32, {3}}, {-1, 0.5, 3})), [](size_t) { return 0.75; });
-  for (const Op& op : {Op(Sqrt{}), Op(Rsqrt{})}) {
+  for (const Op& op : {Op(Sqrt{}), Op(Rsqrt{}), Op(Log{})}) {
     const Bounded y = evaluate_op(op, {x});
     EXPECT_TRUE(std::isnan(y.v[0]) && y.error(0) == 0);
     EXPECT_EQ(y.error(1), kInf);

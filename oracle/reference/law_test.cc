@@ -48,7 +48,8 @@ std::vector<OpCase> examples(Dtype dtype) {
 
 // Whether the op has a finite slope on inputs clear of 0 alone.
 bool wants_positive(const Op& op) {
-  return std::holds_alternative<Sqrt>(op) || std::holds_alternative<Rsqrt>(op);
+  return std::holds_alternative<Sqrt>(op) || std::holds_alternative<Rsqrt>(op) ||
+         std::holds_alternative<Log>(op);
 }
 
 Tensor sample(const TensorType& type, Rng& rng) {
@@ -172,6 +173,7 @@ std::vector<Op> chain_ops() {
           Gelu{Gelu::Form::erf},
           Gelu{Gelu::Form::tanh},
           Tanh{},
+          Erf{},
           Softcap{1.5},
           Maximum{},
           Softmax{-1},

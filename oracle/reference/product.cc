@@ -167,7 +167,16 @@ void gather(const Bounded& x, const std::vector<int64_t>& rows, const std::vecto
 // Products of quantized factors that an accumulator adds have the bound of accumulator.h, and the roundings
 // of the sums in f32 to which it is added.
 bool accumulates(const Bounded& a, const Arithmetic& arithmetic) {
-  return is_quantized(a.type.dtype) && arithmetic.accumulator.group > 0;
+  const bool dequantized = a.type.dtype == Dtype::f32 && arithmetic.accumulates_dequantized;
+  return (is_quantized(a.type.dtype) || dequantized) && arithmetic.accumulator.group > 0;
+}
+
+// Of operands that were multiplied by scales, the powers of two in them are below those of the codes times
+// the scales by a factor of less than two for each of both, so that a cut is up to 4 times as large.
+Accumulator accumulator_of(const Bounded& a, const Arithmetic& arithmetic) {
+  Accumulator unit = arithmetic.accumulator;
+  if (!is_quantized(a.type.dtype)) unit.fraction_bits -= 2, unit.out_bits -= 2;
+  return unit;
 }
 
 // A tf32 tensor core that adds slices of 4 products, aligned and truncated one bit below u of the largest,
@@ -196,6 +205,7 @@ double added_in_f32(const Factors& p) {
   const auto k = static_cast<double>(element_count(p.view.k.sizes));
   if (!accumulates(p.a, p.arithmetic)) return k;
   const int every = p.arithmetic.accumulator.promote_every;
+  if (every == Accumulator::kAnywhere) return std::ceil(k / p.arithmetic.accumulator.group);
   return every > 0 ? std::ceil(k / every) : 1;
 }
 
@@ -323,10 +333,11 @@ class Batch {
     const auto aligned = [](double magnitude, double e, double normal) {
       return magnitude + e > 0 ? binade_of(std::fmax(magnitude + e, normal)) : 0;
     };
+    const Accumulator unit = accumulator_of(p_.a, p_.arithmetic);
     for (Eigen::Index j = 0; j < v_.cols(); ++j) {
       double& e = e_[static_cast<size_t>(j)];
       if (!std::isfinite(value_[static_cast<size_t>(j)]) || std::isinf(e)) continue;
-      e += accumulator_error(p_.arithmetic.accumulator, a.v.cols(), [&](int64_t k) {
+      e += accumulator_error(unit, a.v.cols(), [&](int64_t k) {
         const double of_a = error_at(a.e, i, k), of_b = error_at(b.e, k, j);
         const double from_inputs = of_a * (b.magnitude(k, j) + of_b) + a.magnitude(i, k) * of_b;
         return AlignedTerm{

@@ -1,7 +1,10 @@
+// sqrt, rsqrt and log, functions of positive numbers.
+//
 // sqrt: correctly rounded unless eps_sqrt > 1, so e is what the input brings, what f64 loses and
 // (eps_sqrt - 1) u v. rsqrt: eps_rsqrt u relative, and
-// exact at powers of four (Arithmetic says on what grounds).
-// Both are NaN below 0, and unknown where an inexact input may lie on either side.
+// exact at powers of four (Arithmetic says on what grounds). log: eps_log u relative, so that it is exact at
+// 1; an inexact input adds at most dx / (x - dx).
+// All are NaN below 0, and unknown where an inexact input may lie on either side.
 #include <cmath>
 
 #include "oracle/reference/sums.h"
@@ -48,6 +51,15 @@ Bounded reference(const Rsqrt&, BoundedSpan in, const TensorType& out, const Ari
     if (std::isinf(v) || std::isinf(x) || (dx == 0 && is_power_of_four(x))) return;
     const double top = 1 / std::sqrt(x - dx);
     e = (top - v) + (arithmetic.rsqrt * kU + 0x1p-50) * top;
+  });
+}
+
+Bounded reference(const Log&, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  return root(in, out, [&](double x, double dx, double& v, double& e) {
+    v = std::log(x);
+    if (std::isinf(v)) return;
+    const double inputs = dx > 0 ? dx / (x - dx) : 0;
+    e = (inputs + (arithmetic.log * kU + 0x1p-50) * std::fabs(v)) * (1 + 8 * kU);
   });
 }
 

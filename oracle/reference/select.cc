@@ -17,6 +17,21 @@ Bounded reference(const Relu&, BoundedSpan in, const TensorType& out, const Arit
   return y;
 }
 
+// dy, 0, or either where x may lie on both sides of 0.
+Bounded reference(const ReluBackward&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
+  const Bounded &dy = *in[0], &x = *in[1];
+  Bounded y(out);
+  for_each_broadcast<2>(out.shape, {&dy.type.shape, &x.type.shape}, [&](size_t i, const auto& at) {
+    const double passed = dy.v[at[0]], error = dy.error(at[0]), v = x.v[at[1]], dx = x.error(at[1]);
+    const bool stops = v <= 0, is_certain = dx == 0 || v + dx <= 0 || v - dx > 0;
+    if (is_certain) return stops ? y.set(i, 0, 0) : y.set(i, passed, error);
+    if (std::isnan(passed)) return y.set(i, passed, kInfinity);
+    if (stops) return y.set(i, 0, std::fabs(passed) + error);
+    y.set(i, passed, std::fmax(error, std::fabs(passed)));
+  });
+  return y;
+}
+
 // The maximum of two intervals; of two zeros the positive one.
 Bounded reference(const Maximum&, BoundedSpan in, const TensorType& out, const Arithmetic&) {
   const Bounded &a = *in[0], &b = *in[1];

@@ -25,8 +25,8 @@ INPUTS = {
     "arange": [],
     "causal_mask": [],
 }
-POINTWISE = ("add", "sub", "mul", "div", "maximum", "scale", "relu", "gelu", "silu", "sigmoid", "tanh", "exp", "sqrt",
-             "rsqrt", "softcap", "dropout", "cast", "roll", "flip", "unsqueeze")
+POINTWISE = ("add", "sub", "mul", "div", "maximum", "scale", "relu", "gelu", "silu", "sigmoid", "tanh", "erf", "exp",
+             "log", "sqrt", "rsqrt", "relu_backward", "softcap", "dropout", "cast", "roll", "flip", "unsqueeze")
 REDUCTIONS = ("reduce_sum", "reduce_mean", "reduce_max", "var_mean", "logsumexp")
 # What an op that requires an attribute gets where the caller names none.
 ATTRIBUTES = {

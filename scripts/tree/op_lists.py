@@ -18,7 +18,7 @@ FAMILIES = ["backends/common/movement.cc", "backends/common/scalar_step.cc", "ba
 GRAPHS = ["backends/rewrite/*.cc", "backends/rewrite/*.h", "fuzz/generate/pieces/*.cc", "graph/expand.cc",
           "graph/formula.cc", "minimizer/sample_cases.h", "oracle/lowerings.cc"]
 # By what these ops are computed: their divisors, weights and partial sums, and what libraries are known to do.
-ARITHMETIC = ["oracle/evaluate.cc", "oracle/known_arithmetic.cc"]
+ARITHMETIC = ["backends/cuda/calibrate/scalar_errors.cu", "oracle/evaluate.cc", "oracle/known_arithmetic.cc"]
 # What operands of these ops are called, how their sizes depend on each other, what can stand in their place.
 MEANINGS = ["fuzz/findings/groups.cc", "fuzz/run/scalar_functions.cc", "minimizer/dimensions.cc",
             "minimizer/naming.cc", "minimizer/neighbours.cc"]

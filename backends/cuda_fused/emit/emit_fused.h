@@ -35,7 +35,8 @@ Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, con
                    Emitter& emitter);
 Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
-Emitted emit_fused(const LogSoftmax& op, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter);
+Emitted emit_fused(const FusedLogSoftmax& op, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter);
 Emitted emit_fused(const AddNorm& norm, const FusedScope& scope, DeviceTensors outs, Emitter& emitter);
 Emitted emit_fused(const Gate& gate, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter);
 Emitted emit_fused(const PointwiseChain& chain, const FusedScope& scope, const DeviceTensor& out,
@@ -56,7 +57,7 @@ Emitted emit_fused(const DequantizedProduct& op, const FusedScope& scope, const 
 SumOrder sum_order(const MultiplyReduce& reduction, OnGpu);
 SumOrder sum_order(const FusedAttention& attention, OnGpu);
 SumOrder sum_order(const WelfordNorm& norm, OnGpu);
-SumOrder sum_order(const LogSoftmax& op, OnGpu);
+SumOrder sum_order(const FusedLogSoftmax& op, OnGpu);
 SumOrder sum_order(const AddNorm& norm, OnGpu);
 SumOrder sum_order(const ScaledProduct& op, OnGpu);
 SumOrder sum_order(const Quantize& op, OnGpu);

@@ -1,4 +1,4 @@
-// LogSoftmax through log_softmax.cu.
+// FusedLogSoftmax through log_softmax.cu.
 #include "backends/cuda/emit/dtype_storage.h"
 #include "backends/cuda/runtime/check.h"
 #include "backends/cuda_fused/emit/emit_fused.h"
@@ -18,9 +18,10 @@ constexpr FaultFlag<LogSoftmaxFlags> kLogSoftmaxFlags[] = {
 }  // namespace
 
 // The warps of a row depend on its columns alone.
-SumOrder sum_order(const LogSoftmax&, OnGpu) { return {.batch_invariant = true}; }
+SumOrder sum_order(const FusedLogSoftmax&, OnGpu) { return {.batch_invariant = true}; }
 
-Emitted emit_fused(const LogSoftmax& op, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter) {
+Emitted emit_fused(const FusedLogSoftmax& op, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter) {
   LogSoftmaxParams params{};
   params.storage = storage_of(out.type.dtype);
   params.rows = static_cast<int>(op.rows);

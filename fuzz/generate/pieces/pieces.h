@@ -54,13 +54,14 @@ struct Piece {
   X(wide, 2, nothing) \
   X(block, 2, nothing) \
   X(triangle, 2, nothing) \
-  X(free_op, 30, nothing) \
+  X(free_op, 34, nothing) \
   X(pattern, 14, nothing) \
   X(near_miss, 10, nothing) \
   X(quantized_product, 4, nothing) \
   X(quantized_weight, 3, nothing) \
   X(quantized_value, 3, nothing) \
   X(quantized_layer, 2, nothing) \
+  X(backward, 10, nothing) \
   X(exact_quantized, 10, exact) \
   X(exact_attention, 20, exact) \
   X(flat_rows, 16, exact) \

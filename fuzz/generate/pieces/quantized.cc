@@ -144,14 +144,12 @@ bool add_quantized_product(Scene& s) {
   const Value rows = as_rows(s, x), weight = s.weight({s.type(x).dtype, {n, k}}, k);
   const Dtype format_x = draw_factor_format(s), format_w = s.flip(0.8) ? format_x : draw_factor_format(s);
   const int64_t block = s.flip(0.4) ? draw_block(s, k) : 0;
-  Value y;
-  if (block > 0) {
-    y = product_of_blocks(s, quantized(s, in_blocks(s, rows, block), Granularity::block, format_x),
-                          quantized(s, in_blocks(s, weight, block), Granularity::block, format_w));
-  } else {
-    y = product_of_rows(s, quantized(s, rows, draw_granularity(s), format_x),
-                        quantized(s, weight, draw_granularity(s), format_w));
-  }
+  const auto coded = [&](Value whole, Dtype format) {
+    return block > 0 ? quantized(s, in_blocks(s, whole, block), Granularity::block, format)
+                     : quantized(s, whole, draw_granularity(s), format);
+  };
+  const Codes left = coded(rows, format_x), right = coded(weight, format_w);
+  const Value y = block > 0 ? product_of_blocks(s, left, right) : product_of_rows(s, left, right);
   s.keep(as_result(s, y, x));
   return true;
 }

@@ -1,87 +1,40 @@
 """Operators of backward passes, as autograd calls them.
 
-PyTorch computes those of one element in f32 and rounds once. The formulas are those of PyTorch's kernels, so that each
-step is one of theirs also where terms cancel.
+PyTorch computes those of one element in f32 and rounds once.
 """
 
 import math
 
-from .. import definitions
 from .moves import limits, padded
 from .sums import attention
 from .table import Given, lowers, only
 
-BETA, KAPPA = math.sqrt(2 / math.pi), 0.044715  # of the form tanh of gelu
-
-
 # --- of one element
 
-def rounded_gradient(*names):
-    """`function` of g, given, dy and the result or the operand of what it is the gradient of, in f32."""
-    def add(function):
-        @lowers(*names)
-        def lowering(g, given):
-            dy, y = given.get("grad_output", given.get("grad")), given.get("output", given.get("self"))
-            return g.promoted(function(g, given, g.wide(dy), g.wide(y)))
-        return function
-    return add
+def one_dtype(g, *values):
+    """As they are where they have the dtype of the result, else in f32."""
+    dtype = g.named(g.meta.dtype)
+    return values if all(g.dtype_of(x) == dtype for x in values) else tuple(g.wide(x) for x in values)
 
 
-@rounded_gradient("tanh_backward")
-def tanh_backward(g, given, dy, y):
-    return g.op("mul", dy, g.op("sub", g.number_like(1, y), g.op("mul", y, y)))
+@lowers("gelu_backward")
+def gelu_backward(g, given):
+    form = "tanh" if given.approximate == "tanh" else "erf"
+    return g.promoted(g.op("gelu_backward", *one_dtype(g, given.grad_output, given.self), form=form))
 
 
-@rounded_gradient("sigmoid_backward")
-def sigmoid_backward(g, given, dy, y):
-    return g.op("mul", g.op("mul", dy, g.op("sub", g.number_like(1, y), y)), y)
-
-
-@rounded_gradient("gelu_backward")
-def gelu_backward(g, given, dy, x):
-    return (tanh_gelu_backward if given.approximate == "tanh" else erf_gelu_backward)(g, dy, x)
-
-
-def tanh_gelu_backward(g, dy, x):
-    """dy ((1 + t) / 2 + x / 2 (1 - t t) u'), where t = tanh(u) and u = beta (x + kappa x^3)"""
-    one = g.number_like(1, x)
-    square = g.op("mul", x, x)
-    inner = g.op("add", x, g.op("scale", g.op("mul", square, x), factor=KAPPA))
-    t = g.op("tanh", g.op("scale", inner, factor=BETA))
-    left = g.op("scale", g.op("add", one, t), factor=0.5)
-    slope = g.op("scale", g.op("add", one, g.op("scale", square, factor=3 * KAPPA)), factor=BETA)
-    flat = g.op("sub", one, g.op("mul", t, t))
-    right = g.op("mul", g.op("mul", g.op("scale", x, factor=0.5), flat), slope)
-    return g.op("mul", dy, g.op("add", left, right))
-
-
-def erf_gelu_backward(g, dy, x):
-    """dy (c + x exp(-x^2 / 2) / sqrt(2 pi)), where c = (1 + erf(x / sqrt(2))) / 2. There is no op erf, but gelu(a) is
-    a c(a): with a = max(|x|, s), c is 1/2 + x / a (gelu(a) / a - 1/2), below s up to a term of third order."""
-    half, short = g.number_like(0.5, x), g.number_like(2.0**-8 if g.dtype_of(x) == "f16" else 2.0**-60, x)
-    away = g.op("maximum", definitions.absolute(g, x), short)
-    c = g.op("sub", g.op("div", g.op("gelu", away, form="erf"), away), half)
-    c = g.op("add", half, g.op("mul", g.op("div", x, away), c))
-    density = g.op("exp", g.op("scale", g.op("mul", x, x), factor=-0.5))
-    density = g.op("scale", density, factor=1 / math.sqrt(2 * math.pi))
-    return g.op("mul", dy, g.op("add", c, g.op("mul", x, density)))
+@lowers("threshold_backward")
+def threshold_backward(g, given):
+    only(given, threshold=0)
+    return g.promoted(g.op("relu_backward", *one_dtype(g, given.grad_output, given.self)))
 
 
 # --- of softmax
 
-@lowers("_softmax_backward_data")
+@lowers("_softmax_backward_data", "_log_softmax_backward_data")
 def softmax_backward(g, given):
-    dy, y = given.grad_output, given.output
-    if g.dtype_of(y) != g.named(g.meta.dtype):
-        dy, y = g.wide(dy), g.wide(y)
-    return g.promoted(g.op("softmax_backward", dy, y, axis=given.dim))
-
-
-@lowers("_log_softmax_backward_data")
-def log_softmax_backward(g, given):
-    dy, y = g.wide(given.grad_output), g.wide(given.output)
-    total = g.op("reduce_sum", dy, axes=[given.dim], keepdims=True)
-    return g.promoted(g.op("sub", dy, g.op("mul", g.op("exp", y), total)))
+    op = "softmax_backward" if g.called == "_softmax_backward_data" else "log_softmax_backward"
+    return g.promoted(g.op(op, *one_dtype(g, given.grad_output, given.output), axis=given.dim))
 
 
 # --- of norms

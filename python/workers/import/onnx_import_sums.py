@@ -116,9 +116,7 @@ def global_pool(g, node):
 @imports("Softmax", "LogSoftmax")
 def softmax(g, node):
     x, axis = g.value(node.inputs[0]), node.attributes.get("axis", -1)
-    if node.op == "Softmax":
-        return g.op("softmax", x, axis=axis)
-    return g.op("sub", x, g.op("logsumexp", x, axes=[axis], keepdims=True))
+    return g.op("softmax" if node.op == "Softmax" else "log_softmax", x, axis=axis)
 
 
 @imports("LpNormalization")

@@ -173,6 +173,12 @@ def masked_fill(b, node, names, _types, dtype):
     return [b.node("Where", [mask, x, value] if node["inverted"] else [mask, value, x])]
 
 
+def relu_backward(b, _node, names, _types, dtype):
+    dy, x = names
+    zero = b.number(0.0, dtype)
+    return [b.node("Where", [b.node("LessOrEqual", [x, zero]), zero, dy])]
+
+
 def hidden_keys(b, rows, cols, alignment, window, shows_future):
     own = np.arange(rows, dtype=np.int32)[:, None] + (cols - rows if alignment == "bottom_right" else 0)
     key = b.constant(np.arange(cols, dtype=np.int32)[None, :])
@@ -283,11 +289,13 @@ LOWERINGS = {
     "matmul": matmul,
     "linear": linear,
     "scale": scale,
+    "relu_backward": relu_backward,
     "gelu": gelu,
     "silu": silu,
     "rsqrt": rsqrt,
     "softcap": softcap,
     "softmax": lambda b, node, names, types, dtype: [b.node("Softmax", names, axis=node["axis"])],
+    "log_softmax": lambda b, node, names, types, dtype: [b.node("LogSoftmax", names, axis=node["axis"])],
     "layer_norm": layer_norm,
     "rms_norm": rms_norm,
     "group_norm": group_norm,

@@ -56,6 +56,15 @@ def gelu(node, _types):
     return lambda x: F.gelu(x, approximate=form)
 
 
+def gelu_backward(node, _types):
+    form = "none" if node["form"] == "erf" else "tanh"
+    return lambda dy, x: torch.ops.aten.gelu_backward(dy, x, approximate=form)
+
+
+def log_softmax_backward(node, _types):
+    return lambda dy, y: torch.ops.aten._log_softmax_backward_data(dy, y, node["axis"], y.dtype)
+
+
 def softcap(node, _types):
     cap = float(np.float32(node["cap"]))
     return in_f32(lambda x: cap * torch.tanh(x / cap))
@@ -242,9 +251,13 @@ LOWERINGS = {
     "matmul": matmul,
     "linear": lambda node, types: product(F.linear, node, types),
     "scale": scale,
+    "relu_backward": simple(lambda dy, x: torch.where(x <= 0, 0.0, dy)),
     "gelu": gelu,
+    "gelu_backward": gelu_backward,
     "softcap": softcap,
     "softmax": lambda node, _types: lambda x: F.softmax(x, node["axis"]),
+    "log_softmax": lambda node, _types: lambda x: F.log_softmax(x, node["axis"]),
+    "log_softmax_backward": log_softmax_backward,
     "layer_norm": layer_norm,
     "rms_norm": rms_norm,
     "group_norm": group_norm,
