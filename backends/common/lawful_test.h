@@ -89,8 +89,8 @@ inline bool only_adds(const RegionVerdict& region) {
 
 // The law of an unfused backend on data where bounds are tight: every node within its bounds, with every
 // rounding where the graph has it. Bounds that follow from a formula may be too loose on constant rows, whose
-// differences from their mean are 0, and for log_softmax_backward of 100, whose exponential overflows; results of
-// log_softmax are below 0.
+// differences from their mean are 0, and for log_softmax_backward of 100, whose exponential overflows;
+// results of log_softmax are below 0.
 inline void expect_lawful_on_ordinary_data(const Backend& backend) {
   for (const Fill& fill : {Fill{Normal{}}, Fill{Normal{100, 1}}, Fill{Normal{0, 20}}, Fill{Lattice{}},
                            Fill{Constant{3}}, Fill{OneHot{}}}) {
