@@ -1,5 +1,6 @@
 #include "graph/expand.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -78,13 +79,8 @@ Graph expand_sdpa(const Sdpa& op, TypeSpan types) {
   return *graph;
 }
 
-}  // namespace
-
-int64_t score_count(TypeSpan inputs) {
-  return element_count(inputs[0]) / inputs[0].shape.back() * inputs[1].shape.end()[-2];
-}
-
-std::optional<Graph> expansion(const Op& op, TypeSpan inputs) {
+// Empty if the op is not composite.
+std::optional<Graph> made_expansion(const Op& op, TypeSpan inputs) {
   return std::visit(
       [&]<class T>(const T& x) -> std::optional<Graph> {
         if constexpr (DefinedOp<T>) {
@@ -100,6 +96,36 @@ std::optional<Graph> expansion(const Op& op, TypeSpan inputs) {
         }
       },
       op);
+}
+
+struct Expansion {
+  Op op;
+  Types inputs;
+  std::shared_ptr<const Graph> graph;
+};
+
+}  // namespace
+
+int64_t score_count(TypeSpan inputs) {
+  return element_count(inputs[0]) / inputs[0].shape.back() * inputs[1].shape.end()[-2];
+}
+
+std::shared_ptr<const Graph> expansion(const Op& op, TypeSpan inputs) {
+  if (info(op).op_class != OpClass::composite) return nullptr;
+  constexpr size_t kKept = 16;
+  thread_local std::vector<Expansion> kept;
+  thread_local size_t oldest = 0;
+  for (const Expansion& one : kept) {
+    if (one.op == op && std::equal(inputs.begin(), inputs.end(), one.inputs.begin(), one.inputs.end()))
+      return one.graph;
+  }
+  Expansion made{op, Types(inputs.begin(), inputs.end()),
+                 std::make_shared<const Graph>(*made_expansion(op, inputs))};
+  if (kept.size() < kKept) return kept.emplace_back(std::move(made)).graph;
+  Expansion& replaced = kept[oldest];
+  oldest = (oldest + 1) % kKept;
+  replaced = std::move(made);
+  return replaced.graph;
 }
 
 bool is_defined(const Op& op) {

@@ -2,8 +2,8 @@
 // executors run: of ops that a formula defines (graph/formula.h), and of sdpa.
 #pragma once
 
+#include <memory>
 #include <new>
-#include <optional>
 
 #include "graph/graph.h"
 
@@ -21,9 +21,11 @@ struct InnerValuesTooLarge : std::bad_alloc {
   }
 };
 
-// A graph with the op's inputs and outputs, in order; empty if the op is not composite. The names of its
-// nodes are the names of the op's inner values ("scores", "scaled", "p", ...). May throw InnerValuesTooLarge.
-std::optional<Graph> expansion(const Op& op, TypeSpan inputs);
+// A graph with the op's inputs and outputs, in order; null if the op is not composite. The names of its nodes
+// are the names of the op's inner values ("scores", "scaled", "p", ...). The latest ones of each thread are
+// kept, since types, cost, magnitudes and results of a node all follow from its expansion. May throw
+// InnerValuesTooLarge.
+std::shared_ptr<const Graph> expansion(const Op& op, TypeSpan inputs);
 
 // Whether a formula defines the op.
 bool is_defined(const Op& op);

@@ -133,7 +133,7 @@ std::optional<Graph> sdpa_scale_on_both(const Op& op, TypeSpan inputs) {
   if (!sdpa || sdpa->scale_on == Sdpa::ScaleOn::both) return std::nullopt;
   Sdpa both = *sdpa;
   both.scale_on = Sdpa::ScaleOn::both;
-  return expansion(both, inputs);
+  return *expansion(both, inputs);
 }
 
 // Of the scores, in the expansion of sdpa.
@@ -193,8 +193,8 @@ std::optional<Graph> log_softmax_of_logsumexp(const Op& op, TypeSpan inputs) {
 
 // As PyTorch's kernel for f16 on a CPU.
 std::optional<Graph> sigmoid_backward_of_parts(const Op& op, TypeSpan inputs) {
+  if (!std::holds_alternative<SigmoidBackward>(op) || !is_narrow(inputs[0].dtype)) return std::nullopt;
   const Dtype dtype = inputs[0].dtype;
-  if (!is_narrow(dtype)) return std::nullopt;
   return by_formula<SigmoidBackward>(op, inputs, [&](const SigmoidBackward&, const Vars& in) -> Vars {
     const graph::Var dy = in[0], y = in[1];
     return {through(dtype, dy * through(dtype, 1 - y)) * y};
@@ -203,8 +203,8 @@ std::optional<Graph> sigmoid_backward_of_parts(const Op& op, TypeSpan inputs) {
 
 // As PyTorch's kernel for the last axis on a CPU, which keeps both in the dtype of its operand.
 std::optional<Graph> log_softmax_of_rounded_sum(const Op& op, TypeSpan inputs) {
+  if (!std::holds_alternative<LogSoftmax>(op) || !is_narrow(inputs[0].dtype)) return std::nullopt;
   const Dtype dtype = inputs[0].dtype;
-  if (!is_narrow(dtype)) return std::nullopt;
   return by_formula<LogSoftmax>(op, inputs, [&](const LogSoftmax& own, const Vars& in) -> Vars {
     const graph::Var shifted = in[0] - largest(in[0], own.axis);
     return {shifted - through(dtype, log(through(dtype, sum(exp(shifted), own.axis))))};

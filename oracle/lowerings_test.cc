@@ -241,6 +241,12 @@ TEST(Lowerings, HaveTheTypesOfTheOp) {
   }
 }
 
+// Constants of a traced backward pass are made of arange, which has no inputs to read.
+TEST(Lowerings, DoNotApplyToAnOpWithoutInputs) {
+  for (const Lowering& lowering : lowerings())
+    EXPECT_FALSE(lowering.graph(graph::Arange{1, 1}, {})) << lowering.name;
+}
+
 // Most differ from the op by roundings alone, of which f32 has none.
 TEST(Lowerings, DoNotApplyInF32) {
   for (const Sample& sample : samples()) {

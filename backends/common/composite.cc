@@ -59,7 +59,7 @@ void compute_parts(const Op& op, Inputs in, Outputs out, const KernelOptions& op
   Types types;
   for (const Tensor* tensor : in) types.push_back(tensor->type);
   const auto graph = expansion(op, types);
-  check(graph.has_value(), "composite: no expansion");
+  check(graph != nullptr, "composite: no expansion");
   std::vector<TensorPtr> values(static_cast<size_t>(graph->value_count()));
   for (size_t i = 0; i < in.size(); ++i) values[i] = TensorPtr(TensorPtr(), in[i]);  // borrowed
   for (size_t n = 0; n < graph->nodes().size(); ++n) {

@@ -13,7 +13,7 @@ struct FocusGap {
 };
 
 // clang-format off
-inline constexpr std::array<FocusGap, 128> kFocusGaps = {{
+inline constexpr std::array<FocusGap, 129> kFocusGaps = {{
     {"op einsum", 2},
     {"op matmul", 1},
     {"op linear", 2},
@@ -67,14 +67,14 @@ inline constexpr std::array<FocusGap, 128> kFocusGaps = {{
     {"op layer_norm_backward", 34},
     {"op rms_norm_backward", 33},
     {"op hardswish", 57},
-    {"op erf", 11},
-    {"op log", 9},
-    {"op relu_backward", 5},
-    {"op sigmoid_backward", 6},
-    {"op tanh_backward", 6},
-    {"op gelu_backward", 6},
-    {"op log_softmax", 11},
-    {"op log_softmax_backward", 5},
+    {"op erf", 45},
+    {"op log", 50},
+    {"op relu_backward", 44},
+    {"op sigmoid_backward", 44},
+    {"op tanh_backward", 44},
+    {"op gelu_backward", 44},
+    {"op log_softmax", 45},
+    {"op log_softmax_backward", 44},
     {"example cache_update_in_place", 28},
     {"near_miss cache_update_in_place", 23},
     {"example sdpa", 14},
@@ -127,6 +127,7 @@ inline constexpr std::array<FocusGap, 128> kFocusGaps = {{
     {"piece pattern", 0},
     {"piece pointwise", 0},
     {"piece projection", 0},
+    {"piece quantized_cache", 2},
     {"piece quantized_layer", 2},
     {"piece quantized_product", 1},
     {"piece quantized_value", 1},

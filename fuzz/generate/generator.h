@@ -34,8 +34,9 @@ inline constexpr std::string_view kDefaultEngine = "focused";
 Engine parse_engine(std::string_view word);
 std::vector<std::string> engines();
 
-// The ops that there were when the sequence of cases was fixed.
-inline constexpr size_t kFirstOps = 47;
+// The ops of graph/op_list.h that have their places in the sequence of cases. It is raised where all cases
+// change anyway; one later op is left for the test that a new op changes only the cases that contain it.
+inline constexpr size_t kFirstOps = 60;
 
 struct GeneratorOptions {
   int max_nodes = 40;

@@ -11,7 +11,7 @@
 namespace fusesmith::fuzz {
 namespace {
 
-constexpr int kGeneratorCases = 8000;  // the rarest guard refuses in one of 1,000
+constexpr int kGeneratorCases = 10000;  // the rarest guard refuses in one of 1,000
 
 // One walk over the first cases of a campaign serves most tests below.
 struct GeneratorWalk {
@@ -204,7 +204,7 @@ TEST(Generator, GoldenCases) {
   }
   EXPECT_GT(laid_out, 30);
   EXPECT_LT(laid_out, 80);
-  EXPECT_EQ(hash, 2119674575868500433u)
+  EXPECT_EQ(hash, 2994222800902248683u)
       << "the generator changed: seeds in reports made before now give other cases";
 }
 

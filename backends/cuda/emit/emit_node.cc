@@ -16,7 +16,7 @@ void emit_parts(const Op& op, DeviceTensors in, DeviceTensors out, Emitter& emit
   Types types;
   for (const DeviceTensor& tensor : in) types.push_back(tensor.type);
   const auto graph = expansion(op, types);
-  check(graph.has_value(), "emit: no expansion");
+  check(graph != nullptr, "emit: no expansion");
   std::vector<DeviceTensor> values(in.begin(), in.end());
   const std::vector<ValueId>& outputs = graph->outputs();
   for (ValueId v = static_cast<ValueId>(in.size()); v < graph->value_count(); ++v) {

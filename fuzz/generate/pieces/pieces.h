@@ -61,6 +61,7 @@ struct Piece {
   X(quantized_weight, 3, nothing) \
   X(quantized_value, 3, nothing) \
   X(quantized_layer, 2, nothing) \
+  X(quantized_cache, 3, nothing) \
   X(backward, 10, nothing) \
   X(exact_quantized, 10, exact) \
   X(exact_attention, 20, exact) \

@@ -117,17 +117,36 @@ Value through_s8(Scene& s, Value x) {
   return s.op(Mul{}, {s.op(Cast{Dtype::f32}, {codes}), scale});
 }
 
-// Codes and scales of each block of a row as they are stored: [n, k] in the dtype. The scales are such that
-// sums of k products are about as large as what the weight is multiplied by.
-Value stored_weight(Scene& s, Dtype dtype, Dtype format, int64_t n, int64_t k, int64_t block) {
+// Of a weight [n, k] that is stored as codes: the elements of a row, and the rows, that share a scale.
+struct Blocks {
+  int64_t elements, rows = 1;
+};
+
+// Codes and scales of each block as they are stored: [n, k] in the dtype. The scales are such that sums of k
+// products are about as large as what the weight is multiplied by.
+Value stored_weight(Scene& s, Dtype dtype, Dtype format, int64_t n, int64_t k, const Blocks& blocks) {
   const double largest = format == Dtype::f8e4m3 ? 4 : max_finite(format);
   const double unit = 1 / (largest * static_cast<double>(root_exponent(k) + 1));
-  const Value codes =
-      s.sketch.input("codes", {format, {n, k / block, block}}, Fill(Uniform{-largest, largest}));
-  const Value scale = s.sketch.input("scale", {dtype, {n, k / block, 1}}, Uniform{0.5 * unit, 2 * unit});
+  Shape shape = {n, k / blocks.elements, blocks.elements}, of_scales = {n, k / blocks.elements, 1};
+  if (blocks.rows > 1) {
+    shape = {n / blocks.rows, blocks.rows, k / blocks.elements, blocks.elements};
+    of_scales = {n / blocks.rows, 1, k / blocks.elements, 1};
+  }
+  const Value codes = s.sketch.input("codes", {format, shape}, Fill(Uniform{-largest, largest}));
+  const Value scale = s.sketch.input("scale", {dtype, of_scales}, Uniform{0.5 * unit, 2 * unit});
   // Exact in each dtype, so that only the product rounds.
   const Value weight = s.op(Mul{}, {s.op(Cast{dtype}, {codes}), scale});
   return s.op(Reshape{{n, k}}, {weight});
+}
+
+// Keys or values [..., s, d] as a cache stores them: codes, and one scale, or one for each head or position.
+Value stored_cache(Scene& s, const TensorType& type, Dtype format, int scaled_axes) {
+  const double largest = format == Dtype::f8e4m3 ? 4 : max_finite(format);
+  Shape of_scales = type.shape;
+  for (int axis = scaled_axes; axis < type.rank(); ++axis) of_scales[static_cast<size_t>(axis)] = 1;
+  const Value codes = s.sketch.input("codes", {format, type.shape}, Fill(Uniform{-largest, largest}));
+  const Value scale = s.sketch.input("scale", {type.dtype, of_scales}, Uniform{1 / largest, 4 / largest});
+  return s.op(Mul{}, {s.op(Cast{type.dtype}, {codes}), scale});
 }
 
 Value as_rows(Scene& s, Value x) {
@@ -154,14 +173,33 @@ bool add_quantized_product(Scene& s) {
   return true;
 }
 
-// Weights that are stored as codes of 4 or 8 bits, with a scale for each group of a row.
+// Weights that are stored as codes of 4 or 8 bits, with a scale for each group of a row or each block of
+// rows.
 bool add_quantized_weight(Scene& s) {
   const Value x = s.any(1, 4);
   const Dtype dtype = s.type(x).dtype;
   const int64_t k = s.shape(x).back(), n = s.dim();
-  const int64_t drawn = draw_block(s, k), block = drawn > 0 ? drawn : k;
+  const int64_t drawn = draw_block(s, k), rows = s.flip(0.25) ? draw_block(s, n) : 0;
+  const Blocks blocks{drawn > 0 ? drawn : k, std::max<int64_t>(1, rows)};
   const Dtype format = s.choices.pick({Dtype::s4, Dtype::s4, Dtype::s8, Dtype::f4e2m1, Dtype::f8e4m3});
-  s.keep(s.op(Linear{}, {x, stored_weight(s, dtype, format, n, k, block)}));
+  s.keep(s.op(Linear{}, {x, stored_weight(s, dtype, format, n, k, blocks)}));
+  return true;
+}
+
+// Attention of live queries to keys and values that are stored as codes.
+bool add_quantized_cache(Scene& s) {
+  const Value q = s.any(3, 4);
+  TensorType type = s.type(q);
+  type.shape.end()[-2] = s.dim();
+  const Dtype format = s.choices.pick({Dtype::f8e4m3, Dtype::f8e4m3, Dtype::f8e5m2, Dtype::s8});
+  const int scaled_axes = s.choices.pick({0, type.rank() - 2, type.rank() - 1});
+  const Value k = stored_cache(s, type, format, scaled_axes), v = stored_cache(s, type, format, scaled_axes);
+  Sdpa op;
+  if (s.flip()) {
+    op.mask = Sdpa::Mask::causal;
+    if (s.shape(q).end()[-2] <= type.shape.end()[-2]) op.alignment = CausalAlignment::bottom_right;
+  }
+  s.keep(s.op(op, {q, k, v}));
   return true;
 }
 
@@ -197,7 +235,7 @@ bool add_quantized_layer(Scene& s) {
       y = s.flip() ? s.op(random_permute(s, s.shape(x)), {x}) : s.op(random_reshape(s, s.shape(x)), {x});
       break;
     default:
-      y = s.op(Linear{}, {x, stored_weight(s, Dtype::f32, Dtype::s8, s.dim(), k, k)});
+      y = s.op(Linear{}, {x, stored_weight(s, Dtype::f32, Dtype::s8, s.dim(), k, {k})});
       if (s.flip(0.3)) y = activate(s, y);
   }
   if (s.flip(0.75)) y = through_s8(s, y);
