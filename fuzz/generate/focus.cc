@@ -9,7 +9,7 @@ namespace fusesmith::fuzz {
 namespace {
 
 constexpr double kFocused = 0.8;  // share of the cases; the others are those of the random engine
-constexpr Habits kHabits{.fresh = 0.4, .unit_axis = 0.3, .sizes = {55, 13, 14, 18}, .layouts = 0.7};
+constexpr Habits kHabits{.fresh = 0.4, .unit_axis = 0.9, .sizes = {55, 13, 14, 18}, .layouts = 0.7};
 constexpr int kLeastWeight = 20;                   // what random cases meet often still fails most often
 constexpr int kStyleWeights[] = {60, 20, 10, 10};  // of DataStyle
 

@@ -245,8 +245,9 @@ def differentiated(given, function):
         pairs = [(result, dy) for result, dy in zip(made, upstream, strict=True) if result.requires_grad]
         if not pairs:
             raise wrong("no result of the function requires a gradient: autograd does not see what it computes")
+        # The function may have moved its inputs to a GPU; autograd moves their gradients back.
         found = torch.autograd.grad([result for result, _ in pairs], [inputs[i] for i in wanted],
-                                    [dy for _, dy in pairs], allow_unused=True)
+                                    [dy.to(result.device) for result, dy in pairs], allow_unused=True)
         for i, gradient in zip(wanted, found, strict=True):
             check_gradient(given["names"][i], gradient, inputs[i])
         results = [result.detach() for result in made] if given["with_results"] else []

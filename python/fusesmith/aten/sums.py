@@ -53,8 +53,13 @@ def saved_moments(g, given, shape):
     if not g.read & {1, 2}:
         return None, None
     axes = [number - len(given.normalized_shape) for number in range(len(given.normalized_shape))]
-    variance, mean = g.op("var_mean", g.wide(given.input), axes=axes, keepdims=True, correction=0)
-    variance = g.op("add", variance, g.number_like(given.eps, variance))
+    return moments(g, g.wide(given.input), axes, given.eps, True)
+
+
+def moments(g, x, axes, eps, keepdims):
+    """The mean and 1 / the deviation, in the dtype of the operator's second result."""
+    variance, mean = g.op("var_mean", x, axes=axes, keepdims=keepdims, correction=0)
+    variance = g.op("add", variance, g.number_like(eps, variance))
     dtype = g.named(g.meta[1].dtype)
     return g.promoted(mean, dtype), g.promoted(g.op("rsqrt", variance), dtype)
 
@@ -94,7 +99,16 @@ def group_norm(g, given):
     weights = [value for value in (given.weight, given.bias) if value is not None]
     weights = with_ones(g, given, weights, g.shape_of(given.input)[1])
     made = g.op("group_norm", given.input, *weights, groups=given.group if native else given.num_groups, eps=given.eps)
-    return (made, None, None) if native else made
+    return (made, *group_moments(g, given)) if native else made
+
+
+def group_moments(g, given):
+    """[batch, groups]: the mean of each group and 1 / its deviation, where the backward pass reads them."""
+    if not g.read & {1, 2}:
+        return None, None
+    shape = [given.N, given.group, given.C // given.group * given.HxW]
+    groups = g.op("reshape", g.wide(given.input), shape=shape)
+    return moments(g, groups, [-1], given.eps, False)
 
 
 @lowers("instance_norm")
