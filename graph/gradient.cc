@@ -6,6 +6,7 @@
 
 #include "graph/expand.h"
 #include "graph/gradient_rules.h"
+#include "graph/rebuild.h"
 
 namespace fusesmith::graph {
 namespace {
@@ -47,7 +48,7 @@ Result<InputGradients> through_formula(const Graph& formula, const ForwardNode& 
 Result<InputGradients> gradients_of_inputs(const Op& op, const ForwardNode& node) {
   Types types;
   for (const Var& operand : node.in) types.push_back(operand.builder().type(operand.value()));
-  if (const auto formula = expansion(op, types)) return through_formula(*formula, node);
+  if (const auto formula = expansion(op, types)) return through_formula(in_reading_order(*formula), node);
   return input_gradients(op, node);
 }
 
@@ -166,7 +167,9 @@ Result<Graph> gradient_graph(const Graph& graph) {
     taken.insert(gradient.value());
     builder.output(gradient.value());
   }
-  return builder.build();
+  const auto built = builder.build();
+  if (!built) return built;
+  return in_reading_order(*built);
 }
 
 }  // namespace fusesmith::graph

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "graph/op_tests/op_tests.h"
+#include "graph/rebuild.h"
 
 namespace fusesmith::graph {
 namespace {
@@ -231,6 +232,26 @@ TEST(Gradient, OfAnOpIsItsBackwardOp) {
   expect_same(Softmax{0}, SoftmaxBackward{0}, {1, -1}, {f({3, 8})});
   expect_same(LayerNorm{1e-3}, LayerNormBackward{1e-3}, {3, 0, 1}, {f({4, 9}), f({9}), f({9})});
   expect_same(RmsNorm{1e-3}, RmsNormBackward{1e-3}, {2, 0, 1}, {f({4, 9}), f({9})});
+}
+
+// Compilers differ in which operand of a difference they evaluate first.
+TEST(Gradient, NodesStandInTheOrderOfTheirOperands) {
+  const auto forward = [](bool left_first) {
+    Builder b;
+    const ValueId x = b.input("x", f({4}), Normal{});
+    ValueId left = 0, right = 0;
+    if (left_first) left = b.node(Exp{}, {x}, "left");
+    right = b.node(Tanh{}, {x}, "right");
+    if (!left_first) left = b.node(Exp{}, {x}, "left");
+    b.node(Sqrt{}, {x}, "unread");
+    b.output(b.node(Sub{}, {left, right}, "y"));
+    return *b.build();
+  };
+  const Graph ordered = in_reading_order(forward(true));
+  EXPECT_TRUE(in_reading_order(forward(false)) == ordered);
+  ASSERT_EQ(ordered.nodes().size(), 3);
+  EXPECT_EQ(ordered.nodes()[0].name, "left");
+  EXPECT_EQ(ordered.nodes()[1].name, "right");
 }
 
 TEST(Gradient, SaysWhatHasNoRule) {

@@ -9,4 +9,9 @@ namespace fusesmith::graph {
 Result<Graph> rebuild(const Graph& graph, std::vector<Input> inputs, std::vector<State> states,
                       const std::vector<ValueId>& outputs);
 
+// The nodes that the outputs follow from, each after what it reads, as a walk from the outputs meets them.
+// Graphs that are made of formulas in C++ have this order with every compiler; the order in which a compiler
+// evaluates the terms of a sum is its own. For graphs without states.
+Graph in_reading_order(const Graph& graph);
+
 }  // namespace fusesmith::graph
