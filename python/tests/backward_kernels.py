@@ -55,6 +55,25 @@ layer_norm_without_last_row = partial(layer_norm_backward, mistake="last row los
 layer_norm_with_dw_of_x = partial(layer_norm_backward, mistake="dw of x")
 
 
+def group_norm(x, w, b):
+    return F.group_norm(x, 2, w, b, EPS)
+
+
+def group_norm_backward(dy, x, w, b, axes=(2, 3)):
+    """`axes` of [batch, groups, channels of a group, rest]: those of one group."""
+    of, shape = x, (x.shape[0], 2, x.shape[1] // 2, -1)
+    dy, x, w = (value.reshape(shape) for value in wide(dy, x, w[:, None].expand(x.shape)))
+    centred = x - x.mean(axes, keepdim=True)
+    rstd = (centred.square().mean(axes, keepdim=True) + EPS).rsqrt()
+    normed, v = centred * rstd, dy * w
+    dx = rstd * (v - v.mean(axes, keepdim=True) - normed * (v * normed).mean(axes, keepdim=True))
+    dw, db = (value.sum((0, 3)).reshape(-1) for value in (dy * normed, dy))
+    return like(of, dx.reshape(of.shape), dw, db)
+
+
+group_norm_of_each_channel = partial(group_norm_backward, axes=(3,))
+
+
 def layer_norm_of_dense_dy(dy, x, w, b):
     """Reads the memory of dy as if its rows followed each other."""
     dense = dy.t().reshape(dy.shape) if dy.stride(0) < dy.stride(1) else dy

@@ -18,6 +18,7 @@ FAMILIES = {
         "layer_norm_with_dw_of_x", "layer_norm_of_dense_dy"]),
     "rms_norm": (NORM[:2], ["rms_norm_backward"], ["rms_norm_without_weight", "rms_norm_without_projection"]),
     "add_rms_norm": (["T[N,D]", "T[N,D]", "T[D]"], ["add_rms_norm_backward"], ["add_rms_norm_without_dh"]),
+    "group_norm": (["T[N,C,D]", "T[C]", "T[C]"], ["group_norm_backward"], ["group_norm_of_each_channel"]),
     "softmax": (ROWS, ["softmax_backward"], ["softmax_without_sum"]),
     "log_softmax": (ROWS, ["log_softmax_backward"], ["log_softmax_of_columns"]),
     "cross_entropy": (LOSS, ["cross_entropy_backward"], [
@@ -33,7 +34,8 @@ FAMILIES = {
     "attention": (HEADS, ["attention_backward", "narrow_attention_backward"], [
         "attention_without_mask", "attention_without_delta", "attention_scaled_twice", "attention_of_one_head"]),
 }
-SIZES = {"attention": {"B": [1, 2], "H": [1, 2], "R": [17, 33], "D": [8, 16]}}
+SIZES = {"attention": {"B": [1, 2], "H": [1, 2], "R": [17, 33], "D": [8, 16]},
+         "group_norm": {"N": [1, 2], "C": [4, 6], "D": [3, 8, 17]}}
 FILLS = {"attention": ["normal", "uniform"]}
 # More where few cases show the mistake: dy that is no dense matrix, equal indices, exponentials that overflow.
 RUNS = {"right": 6, "wrong": 4, "layer_norm_of_dense_dy": 40, "embedding_that_overwrites": 12,

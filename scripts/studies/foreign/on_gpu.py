@@ -72,7 +72,7 @@ def told(row):
     """What the program says of the failure: its last sentence names the arithmetic."""
     if row["error"] or not row["sentence"]:
         return row["error"] or "-"
-    text = re.sub(r"python:\S*:(kernel|declared)_\d+", "the function", row["sentence"])
+    text = re.sub(r"python:\S*:(kernel|declared)_\d+(_gradients)?", "the function", row["sentence"])
     return text.replace("No correct execution gives this result: ", "").replace("|", "\\|")
 
 
