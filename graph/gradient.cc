@@ -167,7 +167,7 @@ Result<Graph> gradient_graph(const Graph& graph) {
     taken.insert(gradient.value());
     builder.output(gradient.value());
   }
-  const auto built = builder.build();
+  auto built = builder.build();
   if (!built) return built;
   return in_reading_order(*built);
 }
