@@ -128,11 +128,11 @@ TEST(CausalMask, WindowHidesTheFarPast) {
   const auto mask = [](CausalAlignment alignment, int64_t window, bool shows_future) {
     return evaluate_op(CausalMask{3, 4, alignment, window, shows_future}, {}).v;
   };
-  using Row = std::vector<double>;
-  EXPECT_EQ(mask(CausalAlignment::top_left, 2, false), (Row{0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1}));
-  EXPECT_EQ(mask(CausalAlignment::bottom_right, 1, false), (Row{1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0}));
-  EXPECT_EQ(mask(CausalAlignment::bottom_right, 1, true), (Row{1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0}));
-  EXPECT_EQ(mask(CausalAlignment::top_left, 4, true), Row(12, 0));
+  using Visibility = std::vector<double>;
+  EXPECT_EQ(mask(CausalAlignment::top_left, 2, false), (Visibility{0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1}));
+  EXPECT_EQ(mask(CausalAlignment::bottom_right, 1, false), (Visibility{1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0}));
+  EXPECT_EQ(mask(CausalAlignment::bottom_right, 1, true), (Visibility{1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0}));
+  EXPECT_EQ(mask(CausalAlignment::top_left, 4, true), Visibility(12, 0));
 }
 
 // A backend may have computed indices wrongly: nothing outside the table is read or written.
