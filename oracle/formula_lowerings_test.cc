@@ -87,6 +87,17 @@ Results sigmoid_of_parts(const std::vector<Rows>& in) {
   return {dx};
 }
 
+Results softmax_of_products(const std::vector<Rows>& in) {
+  const size_t width = width_of(in);
+  Rows dx;
+  for (size_t row = 0; row < kRows; ++row) {
+    const float *dy = &in[0][row * width], *y = &in[1][row * width];
+    const float sum = sum_of(width, [&](size_t i) { return to_bf16(dy[i] * y[i]); });
+    for (size_t i = 0; i < width; ++i) dx.push_back(to_bf16(dy[i] * y[i]) - y[i] * sum);
+  }
+  return {dx};
+}
+
 double wide(Rng& random) { return 4 * random.normal(); }
 double far_from_zero(Rng& random) { return 1000 + random.normal(); }
 
@@ -98,6 +109,7 @@ const Form kForms[] = {
     {"log_softmax.of_logsumexp", LogSoftmax{-1}, 16, 1, Dtype::f32, far_from_zero, log_of_logsumexp},
     {"log_softmax.of_rounded_sum", LogSoftmax{-1}, 16, 1, Dtype::bf16, wide, log_of_rounded_sum},
     {"sigmoid_backward.of_parts", SigmoidBackward{}, 16, 2, Dtype::bf16, wide, sigmoid_of_parts},
+    {"softmax_backward.of_products", SoftmaxBackward{-1}, 16, 2, Dtype::bf16, wide, softmax_of_products},
 };
 
 TEST(FormulaLowerings, EachHasAForm) {

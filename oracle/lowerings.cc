@@ -149,7 +149,8 @@ std::optional<Graph> sdpa_scale_on_q(const Op& op, TypeSpan inputs) {
   const auto* sdpa = std::get_if<Sdpa>(&op);
   if (!sdpa || sdpa->scale_on != Sdpa::ScaleOn::scores || sdpa->upcast || !is_narrow(inputs[0].dtype))
     return std::nullopt;
-  const Graph whole = *expansion(op, inputs);
+  const auto kept = expansion(op, inputs);
+  const Graph& whole = *kept;
   Builder b;
   std::vector<ValueId> ids;
   for (const auto& input : whole.inputs()) ids.push_back(b.input(input.name, input.type, input.fill));
@@ -201,6 +202,16 @@ std::optional<Graph> sigmoid_backward_of_parts(const Op& op, TypeSpan inputs) {
   });
 }
 
+// As PyTorch's kernels for GPUs.
+std::optional<Graph> softmax_backward_of_products(const Op& op, TypeSpan inputs) {
+  if (!std::holds_alternative<SoftmaxBackward>(op)) return std::nullopt;
+  const Dtype dtype = inputs[0].dtype;
+  return by_formula<SoftmaxBackward>(op, inputs, [&](const SoftmaxBackward& own, const Vars& in) -> Vars {
+    const graph::Var exact = in[0] * in[1], product = is_narrow(dtype) ? through(dtype, exact) : exact;
+    return {product - in[1] * sum(product, own.axis)};
+  });
+}
+
 // As PyTorch's kernel for the last axis on a CPU, which keeps both in the dtype of its operand.
 std::optional<Graph> log_softmax_of_rounded_sum(const Op& op, TypeSpan inputs) {
   if (!std::holds_alternative<LogSoftmax>(op) || !is_narrow(inputs[0].dtype)) return std::nullopt;
@@ -239,6 +250,8 @@ constexpr Lowering kLowerings[] = {
      log_softmax_of_rounded_sum, false, "PyTorch"},
     {"sigmoid_backward.of_parts", "1 - y and its product with dy are rounded", sigmoid_backward_of_parts,
      false, "PyTorch"},
+    {"softmax_backward.of_products", "dy y is rounded before the sum, and y times the sum is subtracted",
+     softmax_backward_of_products, false, "PyTorch"},
     {"softmax.of_parts", "differences, exponentials and their sum are rounded", softmax_of_parts, false,
      "code of an array library"},
 };

@@ -253,8 +253,8 @@ Json definitions_json(const Graph& graph) {
     if (!is_defined(node.op)) continue;
     Types types;
     for (const ValueId v : node.inputs) types.push_back(graph.type(v));
-    const Graph formula = *expansion(node.op, types);
-    definitions[node.name] = {{"graph", graph_json(formula)}, {"types", types_json(formula)}};
+    const auto formula = expansion(node.op, types);
+    definitions[node.name] = {{"graph", graph_json(*formula)}, {"types", types_json(*formula)}};
   }
   return definitions;
 }

@@ -318,7 +318,8 @@ class Tracer {
   }
 
   static std::vector<Traced> of_expansion(const Op& op, const Operands& operands, TypeSpan inputs) {
-    const Graph parts = *expansion(op, inputs);
+    const auto kept = expansion(op, inputs);
+    const Graph& parts = *kept;
     std::vector<Traced> own;
     for (const Traced* operand : operands) own.push_back(*operand);
     const std::vector<Traced> values = Tracer(parts).trace(std::move(own));

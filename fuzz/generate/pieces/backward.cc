@@ -8,12 +8,6 @@
 namespace fusesmith::fuzz {
 namespace {
 
-Value as_rows(Scene& s, Value x) {
-  const int64_t n = s.shape(x).back();
-  const Shape rows = {element_count(s.type(x)) / n, n};
-  return s.shape(x) == rows ? x : s.op(Reshape{rows}, {x});
-}
-
 // The gradient of the result of a forward pass.
 Value upstream(Scene& s, const TensorType& type) { return s.source("dy", type, Role::activation); }
 

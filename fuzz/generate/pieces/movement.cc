@@ -41,6 +41,12 @@ Value joined(Scene& s, Value x) {
 
 }  // namespace
 
+Value as_rows(Scene& s, Value x) {
+  const int64_t n = s.shape(x).back();
+  const Shape rows = {element_count(s.type(x)) / n, n};
+  return s.shape(x) == rows ? x : s.op(Reshape{rows}, {x});
+}
+
 std::optional<Chunk> random_chunk(Scene& s, const Shape& shape) {
   const auto rank = static_cast<int64_t>(shape.size()), axis = s.choices.below(rank);
   std::vector<int64_t> divisors;

@@ -105,6 +105,8 @@ Value repeat_heads(Scene& scene, Value x, int64_t heads);
 // Two linear layers with an activation or a gated activation between them; the result has the shape of x.
 Value feed_forward(Scene& scene, Value x);
 
+// x [..., n] as a matrix [rows, n].
+Value as_rows(Scene& scene, Value x);
 // Movement ops with attributes that fit a tensor of this shape (rank 1 to 5).
 Permute random_permute(Scene& scene, const Shape& shape);
 Reshape random_reshape(Scene& scene, Shape shape);

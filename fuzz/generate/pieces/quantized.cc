@@ -122,37 +122,31 @@ struct Blocks {
   int64_t elements, rows = 1;
 };
 
-// Codes and scales of each block as they are stored: [n, k] in the dtype. The scales are such that sums of k
-// products are about as large as what the weight is multiplied by.
+// Codes and scales as they are stored, dequantized in the dtype: numbers up to 1 to 4, divided by `divisor`.
+Value stored(Scene& s, const TensorType& type, Dtype format, const Shape& of_scales, double divisor = 1) {
+  const double largest = format == Dtype::f8e4m3 ? 4 : max_finite(format), unit = 1 / (largest * divisor);
+  const Value codes = s.sketch.input("codes", {format, type.shape}, Fill(Uniform{-largest, largest}));
+  const Value scale = s.sketch.input("scale", {type.dtype, of_scales}, Uniform{unit, 4 * unit});
+  return s.op(Mul{}, {s.op(Cast{type.dtype}, {codes}), scale});
+}
+
+// [n, k] in the dtype. The scales are such that sums of k products are about as large as what the weight is
+// multiplied by.
 Value stored_weight(Scene& s, Dtype dtype, Dtype format, int64_t n, int64_t k, const Blocks& blocks) {
-  const double largest = format == Dtype::f8e4m3 ? 4 : max_finite(format);
-  const double unit = 1 / (largest * static_cast<double>(root_exponent(k) + 1));
   Shape shape = {n, k / blocks.elements, blocks.elements}, of_scales = {n, k / blocks.elements, 1};
   if (blocks.rows > 1) {
     shape = {n / blocks.rows, blocks.rows, k / blocks.elements, blocks.elements};
     of_scales = {n / blocks.rows, 1, k / blocks.elements, 1};
   }
-  const Value codes = s.sketch.input("codes", {format, shape}, Fill(Uniform{-largest, largest}));
-  const Value scale = s.sketch.input("scale", {dtype, of_scales}, Uniform{0.5 * unit, 2 * unit});
-  // Exact in each dtype, so that only the product rounds.
-  const Value weight = s.op(Mul{}, {s.op(Cast{dtype}, {codes}), scale});
-  return s.op(Reshape{{n, k}}, {weight});
+  const double divisor = 2 * static_cast<double>(root_exponent(k) + 1);
+  return s.op(Reshape{{n, k}}, {stored(s, {dtype, shape}, format, of_scales, divisor)});
 }
 
 // Keys or values [..., s, d] as a cache stores them: codes, and one scale, or one for each head or position.
 Value stored_cache(Scene& s, const TensorType& type, Dtype format, int scaled_axes) {
-  const double largest = format == Dtype::f8e4m3 ? 4 : max_finite(format);
   Shape of_scales = type.shape;
   for (int axis = scaled_axes; axis < type.rank(); ++axis) of_scales[static_cast<size_t>(axis)] = 1;
-  const Value codes = s.sketch.input("codes", {format, type.shape}, Fill(Uniform{-largest, largest}));
-  const Value scale = s.sketch.input("scale", {type.dtype, of_scales}, Uniform{1 / largest, 4 / largest});
-  return s.op(Mul{}, {s.op(Cast{type.dtype}, {codes}), scale});
-}
-
-Value as_rows(Scene& s, Value x) {
-  const int64_t k = s.shape(x).back();
-  const Shape rows = {element_count(s.type(x)) / k, k};
-  return s.shape(x) == rows ? x : s.op(Reshape{rows}, {x});
+  return stored(s, type, format, of_scales);
 }
 
 }  // namespace

@@ -194,7 +194,8 @@ FINDINGS = {
                             "by the gradient of the result in the backward pass.",
     "PyTorch: softmax": "rounds dy y to 16 bits before the sum: with x = 0 (18 elements) and dy = [-4, 0, -3, 8, 2, "
                         "-8, -2, 4, 7, -8, -8, 1, 0, -4, 0, -7, 5, 2] in f16, round(round(dy y) - y sum(round(dy y))) "
-                        "is -0.34228515625 at element 15, as the kernel gives; 1 ulp outside of a formula in f32.",
+                        "is -0.34228515625 at element 15, as the kernel gives; 1 ulp outside of a formula in f32. The "
+                        "lowering `softmax_backward.of_products` says so; it was added after this run.",
     "PyTorch: attention, memory efficient": "adds parts of the gradients of q by atomic operations, so that two runs "
                                             "differ; torch.use_deterministic_algorithms(True) warns of it.",
     "PyTorch: attention, cuDNN": "raises for some sizes.",
