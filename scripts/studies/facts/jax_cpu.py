@@ -38,6 +38,16 @@ def jax_einsum_sums_in_16_bits():
     return bool(np.all(same)), text
 
 
+def jax_max_loses_nan():
+    def lost(elements):
+        x = np.zeros((elements // 64, 64), np.float32)
+        x[:, 5] = np.nan
+        return [int((~np.isnan(np.asarray(jax.jit(f)(x)))).sum()) for f in (lambda x: x.max(1), lambda x: x.min(1))]
+
+    small, large = lost(4032), lost(4096)
+    return small == [0, 0] and large == [64, 64], f"rows of 64 that lose NaN (max, min): {large}; of 63: {small}"
+
+
 def jax_max_of_sigmoid_bf16():
     def chain(x):
         doubled = (x.astype(jnp.float32) * np.float32(2)).astype(jnp.bfloat16)
@@ -104,5 +114,5 @@ def jax_6553_masked_sum():
 
 
 FACTS = {function.__name__: function for function in (
-    jax_attention_of_one_key_bf16, jax_einsum_sums_in_16_bits, jax_max_of_sigmoid_bf16, jax_quotient_of_quotient,
-    jax_softmax_of_masked_row, jax_softmax_of_products, jax_6553_masked_sum)}
+    jax_attention_of_one_key_bf16, jax_einsum_sums_in_16_bits, jax_max_loses_nan, jax_max_of_sigmoid_bf16,
+    jax_quotient_of_quotient, jax_softmax_of_masked_row, jax_softmax_of_products, jax_6553_masked_sum)}

@@ -33,6 +33,15 @@ def ort_reshape_of_quantized_s8():
     return holds, f"basic {said[0]}; all: {said[1]}"
 
 
+def ort_cast_of_s4_in_place():
+    x = np.arange(-7, 8, dtype=np.float32)
+    nodes = [("QuantizeLinear", ["x", "s"], "q", {"output_dtype": TensorProto.INT4}),
+             ("Cast", ["q"], "c", {"to": TensorProto.INT8}), ("Cast", ["c"], "y", {"to": F32})]
+    proto = model(nodes, {"x": (F32, [15])}, {"y": (F32, [15])}, [("s", np.float32(1))])
+    found = [session(proto, level).run(None, {"x": x})[0] for level in (LEVELS.ORT_DISABLE_ALL, LEVELS.ORT_ENABLE_ALL)]
+    return bool(all(y[0] == x[0] and (y[1:] != x[1:]).any() for y in found)), f"{x} becomes {found[1]}"
+
+
 def cast_and_back(dtype, x):
     nodes = [("Cast", ["x"], "q", {"to": dtype, "saturate": 0}), ("Cast", ["q"], "y", {"to": F32})]
     x = np.array(x, np.float32)
@@ -137,5 +146,5 @@ def onnxruntime_32132_qdq_add():
 
 FACTS = {function.__name__: function for function in (
     onnxruntime_32132_qdq_add, ort_cast_f8e4m3_near_the_largest, ort_cast_f8e5m2_near_the_largest,
-    ort_product_with_s4_in_f16, ort_product_with_s4_rounds_activations, ort_reshape_of_dequantized_s8,
-    ort_reshape_of_quantized_s8, ort_softmax_of_quantized_s8)}
+    ort_cast_of_s4_in_place, ort_product_with_s4_in_f16, ort_product_with_s4_rounds_activations,
+    ort_reshape_of_dequantized_s8, ort_reshape_of_quantized_s8, ort_softmax_of_quantized_s8)}

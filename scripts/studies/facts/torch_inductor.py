@@ -64,6 +64,21 @@ def torch_inductor_index_copy_f32():
     return stale > 0, f"{stale} of {want.numel()} elements of an exact product are wrong"
 
 
+def torch_inductor_difference_from_max_f16():
+    def below_maximum(x):
+        y = F.layer_norm(x, x.shape[-1:])
+        return y - y.amax(-1, keepdim=True)
+
+    def scaled_below_maximum(x, scale):
+        y = (x * scale).half()
+        return y - y.amax(-1, keepdim=True)
+
+    calls = (below_maximum, draw(4, 8).half()), (scaled_below_maximum, draw(4, 8), draw(4, 1, seed=1))
+    dtypes = [(function(*x).dtype, compiled(function, *x).dtype) for function, *x in calls]
+    text = f"eager and compiled dtypes after layer_norm {dtypes[0]}, after a product that is cast {dtypes[1]}"
+    return all(pair == (torch.float16, torch.float32) for pair in dtypes), text
+
+
 def torch_inductor_index_copy_beside_layer_norm():
     x, place = torch.zeros(2, 1, 8), torch.zeros(1, dtype=torch.int64)
     try:
@@ -109,5 +124,5 @@ def pytorch_159239_rope_bf16():
 FACTS = {function.__name__: function for function in (
     pytorch_118090_huber_l1, pytorch_159239_rope_bf16,
     torch_inductor_attention_divisor_f32, torch_inductor_attention_permuted_key_f32, torch_inductor_attention_scale_f16,
-    torch_inductor_attention_softmax_axis_f32, torch_inductor_index_copy_beside_layer_norm,
-    torch_inductor_index_copy_f32)}
+    torch_inductor_attention_softmax_axis_f32, torch_inductor_difference_from_max_f16,
+    torch_inductor_index_copy_beside_layer_norm, torch_inductor_index_copy_f32)}
