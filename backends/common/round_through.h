@@ -20,6 +20,11 @@ inline void round_through(Dtype dtype, std::span<float> values) {
   }
 }
 
+inline float in_bf16(float x) {
+  round_through(Dtype::bf16, std::span<float>(&x, 1));
+  return x;
+}
+
 inline void round_through(const RoundTo& to, std::span<float> values) {
   if (to == RoundTo{to.dtype}) return round_through(to.dtype, values);
   for (float& value : values) value = static_cast<float>(to(static_cast<double>(value)));

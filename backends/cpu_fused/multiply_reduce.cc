@@ -12,20 +12,20 @@
 namespace fusesmith::backends {
 namespace {
 
-constexpr int64_t kLanes = cpu_tile("einsum_to_pointwise", "terms");
+constexpr int64_t kTermLanes = cpu_tile("einsum_to_pointwise", "terms");
 
 float dot(const float* a, const Offsets& a_at, const float* b, const Offsets& b_at, int64_t count,
           bool in_order_of_arrival, bool in_bf16) {
   if (count == 1) return a[a_at[int64_t{0}]] * b[b_at[int64_t{0}]];
-  float lane[kLanes] = {};
+  float lane[kTermLanes] = {};
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) lane[l] += a[a_at[i + l]] * b[b_at[i + l]];
+  for (; i + kTermLanes <= count; i += kTermLanes) {
+    for (int64_t l = 0; l < kTermLanes; ++l) lane[l] += a[a_at[i + l]] * b[b_at[i + l]];
     if (in_bf16) round_through(Dtype::bf16, lane);
   }
   for (int64_t l = 0; i + l < count; ++l) lane[l] += a[a_at[i + l]] * b[b_at[i + l]];
-  if (in_order_of_arrival) return std::accumulate(lane, lane + kLanes, 0.0f);
-  for (int64_t width = kLanes / 2; width > 0; width /= 2) {
+  if (in_order_of_arrival) return std::accumulate(lane, lane + kTermLanes, 0.0f);
+  for (int64_t width = kTermLanes / 2; width > 0; width /= 2) {
     for (int64_t l = 0; l < width; ++l) lane[l] += lane[l + width];
   }
   return lane[0];
@@ -35,7 +35,7 @@ float dot(const float* a, const Offsets& a_at, const float* b, const Offsets& b_
 
 // A product, the lane's sums, three sums of lanes.
 SumOrder sum_order(const MultiplyReduce& reduction, OnCpu) {
-  const int64_t terms = extent(reduction.summed), of_lane = (terms + kLanes - 1) / kLanes;
+  const int64_t terms = extent(reduction.summed), of_lane = (terms + kTermLanes - 1) / kTermLanes;
   return {.products = static_cast<double>(1 + of_lane + 3), .ieee = true};
 }
 
@@ -43,7 +43,7 @@ void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor
   const Floats a(scope.floats(reduction.a)), b(scope.floats(reduction.b));
   const AxisOffsets kept(reduction.kept), summed(reduction.summed);
   int64_t count = summed.count;
-  if (scope.planted("reduction_tail_skipped") && count > kLanes) count -= count % kLanes;
+  if (scope.planted("reduction_tail_skipped") && count > kTermLanes) count -= count % kTermLanes;
   const bool in_order_of_arrival = scope.planted("reduction_order_varies") && strikes_now<7>();
   const bool in_bf16 = scope.planted("reduction_accumulates_in_bf16");
   const InnerValue product(detailed(scope.probe), "product", static_cast<size_t>(out.size()), true);

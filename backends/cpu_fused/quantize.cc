@@ -10,11 +10,6 @@
 namespace fusesmith::backends {
 namespace {
 
-float in_bf16(float x) {
-  round_through(Dtype::bf16, std::span<float>(&x, 1));
-  return x;
-}
-
 class Quantizer {
  public:
   Quantizer(const Quantize& op, const RegionScope& scope)

@@ -50,6 +50,8 @@ void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor
 void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor& out);
 void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out);
 void run_fused(const FusedLogSoftmax& op, const RegionScope& scope, Tensor& out);
+void run_fused(const NormBackward& op, const RegionScope& scope, Outputs outs);
+void run_fused(const SoftmaxGradient& op, const RegionScope& scope, Tensor& out);
 void run_fused(const AddNorm& norm, const RegionScope& scope, Outputs outs);
 void run_fused(const Gate& gate, const RegionScope& scope, Tensor& out);
 void run_fused(const PointwiseChain& chain, const RegionScope& scope, Tensor& out);

@@ -115,6 +115,29 @@ struct FusedLogSoftmax {
   int64_t pitch = 1;
 };
 
+// The gradients of layer_norm (`centred`) or rms_norm for x and weight, and of layer_norm for bias, by the
+// formulas of their ops. Outputs: dx, or dweight first if `addend` is added to dx in f32; the sums over rows
+// are made of partial sums of groups of rows.
+struct NormBackward {
+  bool centred = true;
+  ValueId dy = -1, x = -1, weight = -1;
+  std::optional<ValueId> addend;
+  double eps = 0;
+  int64_t rows = 1, columns = 1;
+  int64_t first_axis = 1;                               // the size of the first axis of x
+  int64_t dy_pitch = 1, x_pitch = 1, addend_pitch = 1;  // from row to row
+};
+
+// The gradient of softmax, or of log_softmax (`of_log`), from its result y, for rows of `columns` elements,
+// times `scale` if there is one.
+struct SoftmaxGradient {
+  bool of_log = false;
+  ValueId dy = -1, y = -1;
+  std::optional<Scale> scale;
+  int64_t rows = 1, columns = 1;
+  int64_t dy_pitch = 1, y_pitch = 1;  // from row to row
+};
+
 // The norm of each row of x + addend, of length `columns`: LayerNorm by Welford's method, or RMSNorm. The
 // norm reads the sum in f32. Outputs: the sum, if other nodes read it, then the norm.
 struct AddNorm {
@@ -238,9 +261,10 @@ struct DequantizedProduct {
   int64_t rows = 1, columns = 1, groups = 1, depth = 1;
 };
 
-using FusedOp = std::variant<SingleNode, FusedGemm, MergedProduct, MultiplyReduce, FusedAttention,
-                             WelfordNorm, FusedLogSoftmax, AddNorm, Gate, PointwiseChain, Identity, ViewCopy,
-                             TriangleProduct, CacheUpdate, ScaledProduct, Quantize, DequantizedProduct>;
+using FusedOp =
+    std::variant<SingleNode, FusedGemm, MergedProduct, MultiplyReduce, FusedAttention, WelfordNorm,
+                 FusedLogSoftmax, NormBackward, SoftmaxGradient, AddNorm, Gate, PointwiseChain, Identity,
+                 ViewCopy, TriangleProduct, CacheUpdate, ScaledProduct, Quantize, DequantizedProduct>;
 
 // The product of the axes' sizes.
 inline int64_t extent(const std::vector<ProductAxis>& axes) {

@@ -16,6 +16,7 @@ namespace fusesmith::backends {
   X(scaled_product) \
   X(dequantized_product) /* before gemm_bias_act takes the product */ \
   X(add_norm) /* takes a residual sum before it becomes an epilogue */ \
+  X(norm_backward) /* and the sum of two gradients likewise */ \
   X(gate) /* and an activation likewise */ \
   X(gemm_bias_act) \
   X(merged_qkv) /* products without an epilogue, before their results' permutes */ \
@@ -24,6 +25,7 @@ namespace fusesmith::backends {
   X(einsum_to_pointwise) \
   X(layer_norm_welford) \
   X(log_softmax) \
+  X(softmax_backward) \
   X(pointwise_chain) \
   X(dropout_elimination)
 // clang-format on

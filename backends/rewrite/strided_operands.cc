@@ -176,6 +176,22 @@ bool restride(AddNorm& norm, Reader& reader) {
   return true;
 }
 
+bool restride(NormBackward& op, Reader& reader) {
+  if (reader.reads(op.dy) && !restride(op.rows, op.columns, op.dy_pitch, reader)) return false;
+  if (reader.reads(op.x) && !restride(op.rows, op.columns, op.x_pitch, reader)) return false;
+  if (op.addend && reader.reads(*op.addend) && !restride(op.rows, op.columns, op.addend_pitch, reader))
+    return false;
+  if (reader.reads(op.dy) && reader.planted("gradient_read_densely")) op.dy_pitch = op.columns;
+  return true;
+}
+
+bool restride(SoftmaxGradient& op, Reader& reader) {
+  if (reader.reads(op.dy) && !restride(op.rows, op.columns, op.dy_pitch, reader)) return false;
+  if (reader.reads(op.y) && !restride(op.rows, op.columns, op.y_pitch, reader)) return false;
+  if (reader.reads(op.y) && reader.planted("probabilities_read_densely")) op.y_pitch = op.columns;
+  return true;
+}
+
 bool restride(int64_t rows, int64_t columns, Gate::Operand& operand, Reader& reader) {
   if (!reader.reads(operand.value)) return true;
   if (!restride(rows, columns, operand.pitch, reader)) return false;

@@ -98,7 +98,7 @@ TEST(WorkBudget, OfACase) {
       {"allocations of the generator", work.generate, 88},
       {"allocations of both compilations", work.compile, 40},
       {"allocations of one run of each", work.run, 53},
-      {"allocations of the judge", work.judge, 92},
+      {"allocations of the judge", work.judge, 101},
       {"elements of references", work.computed, 2950},
   };
   for (const auto& [what, of_case, budget] : budgets) {

@@ -37,6 +37,9 @@ Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const Devic
                    Emitter& emitter);
 Emitted emit_fused(const FusedLogSoftmax& op, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
+Emitted emit_fused(const NormBackward& op, const FusedScope& scope, DeviceTensors outs, Emitter& emitter);
+Emitted emit_fused(const SoftmaxGradient& op, const FusedScope& scope, const DeviceTensor& out,
+                   Emitter& emitter);
 Emitted emit_fused(const AddNorm& norm, const FusedScope& scope, DeviceTensors outs, Emitter& emitter);
 Emitted emit_fused(const Gate& gate, const FusedScope& scope, const DeviceTensor& out, Emitter& emitter);
 Emitted emit_fused(const PointwiseChain& chain, const FusedScope& scope, const DeviceTensor& out,
@@ -58,6 +61,7 @@ SumOrder sum_order(const MultiplyReduce& reduction, OnGpu);
 SumOrder sum_order(const FusedAttention& attention, OnGpu);
 SumOrder sum_order(const WelfordNorm& norm, OnGpu);
 SumOrder sum_order(const FusedLogSoftmax& op, OnGpu);
+SumOrder sum_order(const SoftmaxGradient& op, OnGpu);
 SumOrder sum_order(const AddNorm& norm, OnGpu);
 SumOrder sum_order(const ScaledProduct& op, OnGpu);
 SumOrder sum_order(const Quantize& op, OnGpu);

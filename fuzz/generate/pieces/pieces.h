@@ -51,6 +51,7 @@ struct Piece {
   X(decoding, 8, steps) \
   X(recurrence, 4, steps) \
   X(ring, 4, steps) \
+  X(optimizer, 4, steps) \
   X(wide, 2, nothing) \
   X(block, 2, nothing) \
   X(triangle, 2, nothing) \
