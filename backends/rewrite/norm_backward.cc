@@ -59,7 +59,8 @@ std::optional<Match> match_norm_backward(const MatchContext& context, int n) {
   return found;
 }
 
-// dy, x and weight of a norm. Rows have at least two elements: dx of a row of one is 0.
+// dy, x and weight of a norm. Rows have at least four elements: dx of a row of one is 0, and that of a row of
+// two nearly so, since all of it cancels but for eps.
 struct NormOperands {
   ValueId dy, x, weight;
 
@@ -69,7 +70,7 @@ struct NormOperands {
         weight(g.tensor("weight", {shape.back()})) {}
 };
 
-Shape of_three_axes(const ExampleDims& d) { return {d.batch, d.rows, std::max<int64_t>(2, d.depth)}; }
+Shape of_three_axes(const ExampleDims& d) { return {d.batch, d.rows, std::max<int64_t>(4, d.depth)}; }
 
 // The gradients, dx being added to that of another path.
 template <class Op>
@@ -95,14 +96,14 @@ constexpr GraphRecipe kNormBackwardExamples[] = {
     {"of_rms_norm",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
-       const NormOperands o(g, {d.rows, std::max<int64_t>(2, d.depth)});
+       const NormOperands o(g, {d.rows, std::max<int64_t>(4, d.depth)});
        const ValueId dx = g.node(RmsNormBackward{1e-5}, o.dy, o.x, o.weight);
        return g.outputs(dx, dx + 1);
      }},
     {"of_many_rows",
      [](Dtype t, const ExampleDims& d) {
        ExampleGraph g(t);
-       const NormOperands o(g, {8 * d.batch * d.rows, std::max<int64_t>(2, d.depth)});
+       const NormOperands o(g, {8 * d.batch * d.rows, std::max<int64_t>(4, d.depth)});
        const ValueId dx = g.node(LayerNormBackward{0.25}, o.dy, o.x, o.weight);
        return g.outputs(dx, dx + 1, dx + 2);
      }},

@@ -165,7 +165,7 @@ TEST_F(Supervision, CountsAreThoseOfAnUninterruptedCampaign) {
 TEST_F(Supervision, ASecondCampaignIsRefusedInOneLine) {
   EXPECT_EQ(
       fuzz("--jobs=1", "w", "",
-           "2>first & S=$!; while [ ! -e w/stats.json ]; do sleep 0.1; done; $P fuzz --workdir=w --seed=3; "
+           "2>first & S=$!; while [ ! -e w/stats.json ]; do sleep 0.1; done; $P fuzz --workdir=w --seed=9; "
            "R=$?; kill $S; wait $S; exit $R"),
       kUsage);
   EXPECT_TRUE(is_one_line(err())) << err();
@@ -175,7 +175,7 @@ TEST_F(Supervision, ASecondCampaignIsRefusedInOneLine) {
 TEST_F(Supervision, ASecondCampaignMayWait) {
   EXPECT_EQ(fuzz("--jobs=1 --max_total_time=4", "w", "",
                  "2>first & S=$!; while [ ! -e w/stats.json ]; do sleep 0.1; done; "
-                 "$P fuzz --workdir=w --seed=3 --jobs=1 --runs=1 --wait_for_workdir=2m; R=$?; "
+                 "$P fuzz --workdir=w --seed=9 --jobs=1 --runs=1 --wait_for_workdir=2m; R=$?; "
                  "kill -0 $S && R=9; wait $S; exit $R"),
             kClean)
       << err();
@@ -191,7 +191,7 @@ TEST_F(Supervision, AReaderWhoStoppedReadingBlocksNothing) {
 TEST_F(SupervisionWithFaults, CommandsOfAReportQuoteTheProgram) {
   ASSERT_EQ(run_shell("cd '" + folder_.string() +
                           "'; ln -s \"$P\" 'a b'; './a b' fuzz --baseline=cpu "
-                          "--candidate=cpu_fused --seed=3 --runs=10 --minimize=0 --workdir='my w' "
+                          "--candidate=cpu_fused --seed=9 --runs=10 --minimize=0 --workdir='my w' "
                           "--faults=process_segfault",
                       folder_),
             kFindings)

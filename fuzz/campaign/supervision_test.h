@@ -18,7 +18,7 @@ class Supervision : public testing::Test {
   int fuzz(const std::string& flags, const std::string& workdir = "w", const std::string& before = "",
            const std::string& after = "") {
     return run_shell("cd '" + folder_.string() + "'; " + before +
-                         " $P fuzz --baseline=cpu --candidate=cpu_fused --seed=3 --workdir=" + workdir + " " +
+                         " $P fuzz --baseline=cpu --candidate=cpu_fused --seed=9 --workdir=" + workdir + " " +
                          flags + " " + after,
                      folder_);
   }
