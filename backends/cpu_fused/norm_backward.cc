@@ -90,12 +90,11 @@ float summed_over_rows(size_t rows, const NormGradientFaults& faults, F term) {
   constexpr size_t kGroups = 8;
   const size_t of_group = (rows + kGroups - 1) / kGroups;
   std::array<float, kGroups> parts{};
-  size_t last = 0;
-  for (size_t row = 0; row < rows; ++row) {
-    last = row / of_group;
-    parts[last] += term(row);
+  size_t groups = 0;
+  for (size_t first = 0; first < rows; first += of_group, ++groups) {
+    for (size_t row = first; row < std::min(rows, first + of_group); ++row) parts[groups] += term(row);
   }
-  if (faults.overwritten) return parts[last];
+  if (faults.overwritten) return parts[groups - 1];
   for (float& part : parts) part = faults.in_bf16 ? in_bf16(part) : part;
   return ((parts[0] + parts[4]) + (parts[1] + parts[5])) + ((parts[2] + parts[6]) + (parts[3] + parts[7]));
 }

@@ -124,7 +124,7 @@ struct NormBackward {
   std::optional<ValueId> addend;
   double eps = 0;
   int64_t rows = 1, columns = 1;
-  int64_t first_axis = 1;                               // the size of the first axis of x
+  int64_t first_axis = 1;                               // of x, for an injected fault
   int64_t dy_pitch = 1, x_pitch = 1, addend_pitch = 1;  // from row to row
 };
 

@@ -29,33 +29,34 @@ std::optional<NormBackward> norm_backward_of(const MatchContext& context, int n)
   return op;
 }
 
+struct Addition {
+  int node;
+  ValueId addend;
+};
+
 // The addition of dx to a gradient of the same shape, where that is all that reads dx, and the other gradient
 // does not depend on those of this node.
-std::optional<int> addition_of(const MatchContext& context, int n) {
+std::optional<Addition> addition_of(const MatchContext& context, int n) {
   const ValueId dx = context.output(n);
   const auto reader = context.sole_consumer(dx);
   if (!reader || !context.op_as<Add>(*reader)) return std::nullopt;
-  const bool is_whole = context.shape(context.output(*reader)) == context.shape(dx);
   const auto& inputs = context.node(*reader).inputs;
   const ValueId other = inputs[0] == dx ? inputs[1] : inputs[0];
-  if (!is_whole || context.shape(other) != context.shape(dx)) return std::nullopt;
-  return context.can_run_together({n, *reader}) ? reader : std::nullopt;
+  if (context.shape(other) != context.shape(dx) || !context.can_run_together({n, *reader}))
+    return std::nullopt;
+  return Addition{*reader, other};
 }
 
 std::optional<Match> match_norm_backward(const MatchContext& context, int n) {
   auto op = norm_backward_of(context, n);
   if (!op) return std::nullopt;
-  const auto addition = addition_of(context, n);
   Match found{{n}, {"norm_backward"}, {}, *op};
-  if (!addition) return found;
-  const auto& inputs = context.node(*addition).inputs;
-  const ValueId dx = context.output(n);
-  op->addend = inputs[0] == dx ? inputs[1] : inputs[0];
-  found.nodes.push_back(*addition);
-  found.op = *op;
-  if (const Dtype dtype = context.graph().type(dx).dtype; is_narrow(dtype))
-    found.contract.deviations.push_back(
-        {Deviation::Kind::drop, context.graph().name(dx), dtype, 0, "stays in f32 inside the fused kernel"});
+  if (const auto addition = addition_of(context, n)) {
+    op->addend = addition->addend;
+    found.nodes.push_back(addition->node);
+    found.op = *op;
+    drop_rounding(found.contract, context.graph(), n);
+  }
   return found;
 }
 

@@ -7,6 +7,7 @@
 
 #include "backends/rewrite/pattern.h"
 #include "fuzz/generate/focus_gaps.h"
+#include "fuzz/generate/pieces/pieces.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -24,10 +25,9 @@ TEST(Focus, EveryOpPatternAndPieceIsASubject) {
     EXPECT_TRUE(names.count("example " + std::string(pattern.name))) << pattern.name;
     EXPECT_TRUE(names.count("near_miss " + std::string(pattern.name))) << pattern.name;
   }
-  for (std::string_view piece : piece_names(DataMix::natural)) {
-    const bool needs_steps =
-        piece == "decoding" || piece == "recurrence" || piece == "ring" || piece == "optimizer";
-    EXPECT_EQ(names.count("piece " + std::string(piece)), needs_steps ? 0U : 1U) << piece;
+  for (const Piece& piece : all_pieces()) {
+    const bool always = piece.needs == Piece::Needs::nothing;
+    EXPECT_EQ(names.count("piece " + std::string(piece.name)), always ? 1U : 0U) << piece.name;
   }
 }
 

@@ -2,6 +2,7 @@
 
 import math
 import os
+import struct
 
 from .graph import Graph, case_text
 
@@ -16,9 +17,14 @@ class LayerGraph(Graph):
     def input(self, name, dims, fill, dtype=None):
         return super().input(name, self.type(dims, dtype), fill)
 
-    def state(self, name, dims, fill):
+    def state(self, name, dims, fill, dtype=None):
         """Its `next` is set where the value of the next step is known."""
-        return super().state(name, self.type(dims), fill)
+        return super().state(name, self.type(dims, dtype), fill)
+
+    def literal(self, name, dims, values, dtype):
+        """Exact bits: i32, bool, or reals rounded to nearest even."""
+        bits = b"".join(map(DIGITS[dtype], values))
+        return self.input(name, dims, {"literal": {"bits": bits.hex()}}, dtype)
 
     def type(self, dims, dtype=None):
         return f"{dtype or self.dtype}[{','.join(map(str, dims))}]"
@@ -45,6 +51,15 @@ class LayerGraph(Graph):
 
     def scalar(self, name, value):
         return self.input(name, [], {"constant": {"value": value}})
+
+
+def bf16_bits(value):
+    bits = struct.unpack(">I", struct.pack(">f", value))[0]
+    return struct.pack(">H", (bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
+
+
+DIGITS = {"i32": struct.Struct(">i").pack, "bool": lambda v: bytes([v]), "f32": struct.Struct(">f").pack,
+          "f16": struct.Struct(">e").pack, "bf16": bf16_bits}
 
 
 def normal(stddev):

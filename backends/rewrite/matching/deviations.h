@@ -6,8 +6,8 @@
 
 namespace fusesmith::backends {
 
-// Declares that the node's value stays in f32, if it is a 16-bit value that the node rounds: movement and
-// select ops round nothing, and the rounding of an explicit cast is always performed.
+// Declares that the node's (first) value stays in f32, if it is a 16-bit value that the node rounds: movement
+// and select ops round nothing, and the rounding of an explicit cast is always performed.
 inline void drop_rounding(Contract& contract, const Graph& graph, int n) {
   const Node& node = graph.nodes()[static_cast<size_t>(n)];
   const Dtype dtype = graph.type(node.first_output).dtype;
@@ -16,8 +16,8 @@ inline void drop_rounding(Contract& contract, const Graph& graph, int n) {
       std::holds_alternative<Cast>(node.op)) {
     return;
   }
-  contract.deviations.push_back(
-      {Deviation::Kind::drop, node.name, dtype, 0, "stays in f32 inside the fused kernel"});
+  contract.deviations.push_back({Deviation::Kind::drop, graph.name(node.first_output), dtype, 0,
+                                 "stays in f32 inside the fused kernel"});
 }
 
 }  // namespace fusesmith::backends
