@@ -1,14 +1,17 @@
 #include "backends/faults.h"
 
+#include <algorithm>
+#include <array>
+
+#include "backends/gradient_faults.h"
+
 namespace fusesmith::backends {
 
 #ifdef FUSESMITH_FAULTS
 
 namespace {
 
-constexpr FaultSite kBoth = FaultSite::both, kCpu = FaultSite::cpu_fused, kCuda = FaultSite::cuda_fused;
-
-constexpr FaultInfo kFaults[] = {
+constexpr FaultInfo kForwardFaults[] = {
     {"causal_diagonal_off_by_one", "sdpa",
      "The causal diagonal lies one key too far to the right: a query sees its successor.", kBoth, "scores"},
     {"causal_top_left_for_bottom_right", "sdpa",
@@ -215,52 +218,6 @@ constexpr FaultInfo kFaults[] = {
      kBoth},
     {"log_softmax_padding_in_sum", "log_softmax",
      "The padding of the last vector counts in the sum of exponentials, as zeros.", kBoth},
-    {"gradient_of_mean_missing", "norm_backward",
-     "dx of a layer_norm lacks the mean of the weighted gradient: that of the mean of x.", kBoth},
-    {"gradient_of_scale_missing", "norm_backward",
-     "dx lacks the part along the normalised row: the gradient of 1 / sqrt(variance + eps).", kBoth},
-    {"gradient_of_mean_in_rms_norm", "norm_backward",
-     "The mean of the weighted gradient is subtracted also in an rms_norm.", kBoth},
-    {"gradient_without_weight", "norm_backward", "dx is made of dy without the weight.", kBoth},
-    {"weight_gradient_of_weighted", "norm_backward", "The gradient of the weight contains the weight.",
-     kBoth},
-    {"weight_gradient_not_normalised", "norm_backward",
-     "The gradient of the weight is made of x without the scale of its row.", kBoth},
-    {"bias_gradient_weighted", "norm_backward", "The gradient of the bias contains the weight.", kBoth},
-    {"rows_from_first_axis", "norm_backward",
-     "The gradients of weight and bias are sums of as many rows as the first axis has elements "
-     "(FlagGems#5392).",
-     kBoth},
-    {"last_rows_not_summed", "norm_backward",
-     "Rows behind the last group of four are not part of the gradients of weight and bias.", kBoth},
-    {"partial_sums_overwritten", "norm_backward",
-     "The partial sum of a later group of rows replaces those of the groups before.", kBoth},
-    {"partial_sums_in_bf16", "norm_backward", "Partial sums of groups of rows are rounded to bf16.", kBoth},
-    {"norm_backward_eps_outside_sqrt", "norm_backward", "eps is added to the deviation, not to the variance.",
-     kBoth},
-    {"norm_backward_padded_width", "norm_backward",
-     "Sums of a row are divided by its length rounded up to a multiple of 8.", kBoth},
-    {"norm_backward_tail_not_in_sums", "norm_backward",
-     "Elements behind the last multiple of 8 are not in the sums of weighted gradients.", kBoth},
-    {"norm_backward_previous_row", "norm_backward", "Rows use the statistics of the row before.", kBoth},
-    {"residual_gradient_dropped", "norm_backward", "The gradient of the residual path is not added.", kBoth},
-    {"residual_gradient_of_first_row", "norm_backward",
-     "Every row adds the gradient that the residual path has in the first row.", kBoth},
-    {"gradient_read_densely", "norm_backward", "Rows of dy are taken to lie one width apart (FlagGems#1084).",
-     kCpu},
-    {"softmax_sum_of_gradients", "softmax_backward",
-     "The sum along a row of a softmax is that of dy, without the probabilities.", kBoth},
-    {"logarithms_for_probabilities", "softmax_backward",
-     "The sum of a row of a log_softmax is multiplied by y, not by exp(y).", kBoth},
-    {"upstream_gradient_of_first_row", "softmax_backward", "Every row reads dy of the first (Liger#1298).",
-     kBoth},
-    {"softmax_backward_tail_not_in_sum", "softmax_backward",
-     "Elements behind the last multiple of 8 are not in the sum of a row.", kBoth},
-    {"softmax_backward_sum_in_bf16", "softmax_backward", "The sum of a row is rounded to bf16.", kBoth},
-    {"softmax_backward_without_sum", "softmax_backward", "The sum of a row is not subtracted.", kBoth},
-    {"softmax_backward_scaled_in_part", "softmax_backward",
-     "The scale multiplies dy after the sum is made, and not the sum.", kBoth},
-    {"probabilities_read_densely", "softmax_backward", "Rows of y are taken to lie one width apart.", kCpu},
     {"residual_added_after_norm", "add_norm",
      "The residual is added to the norm instead of to what is normed.", kBoth,
      "mean,rstd,layer_norm,rms_norm"},
@@ -470,12 +427,18 @@ constexpr FaultInfo kFaults[] = {
      "Rows are normalised with the statistics of the row before.", kCuda, "mean,rstd"},
     {"add_norm_previous_row_statistics", "add_norm",
      "Rows are normalised with the statistics of the row before.", kCuda, "mean,rstd"},
-    {"partial_sum_of_no_rows", "norm_backward",
-     "One partial sum too many is added: memory that no kernel has written.", kCuda},
     {"gate_tail_block_skipped", "gate", "Elements beyond the last full block are not written.", kCuda},
     {"merged_bias_uninitialised", "merged_qkv",
      "The columns of a product without a bias add what the workspace held.", kCuda},
 };
+
+template <size_t a, size_t b>
+constexpr std::array<FaultInfo, a + b> joined(const FaultInfo (&first)[a], const FaultInfo (&second)[b]) {
+  std::array<FaultInfo, a + b> all{};
+  std::copy_n(second, b, std::copy_n(first, a, all.begin()));
+  return all;
+}
+constexpr auto kFaults = joined(kForwardFaults, kGradientFaults);
 
 }  // namespace
 

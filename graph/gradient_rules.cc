@@ -42,6 +42,8 @@ using namespace gradient_parts;
 
 using Rule = Result<InputGradients>;
 
+constexpr int64_t kMostTableRows = 1 << 16;  // of a causal_mask
+
 // Functions of one element.
 
 Rule of(const Add&, const ForwardNode& n) {
@@ -241,7 +243,20 @@ Rule of(const IndexCopy& op, const ForwardNode& n) {
   const Var rows = apply(Gather{}, {apply(Permute{swapped}, {n.dy()}), n.in[1]});
   return InputGradients{apply(op, {n.dy(), n.in[1], none}), std::nullopt, apply(Permute{swapped}, {rows})};
 }
-Rule of(const Gather&, const ForwardNode&) { return Problem{"no op adds rows at indices"}; }
+// Of each row of the table, the sum of the rows of dy whose index names it. Others are masked, so that no
+// infinity or NaN of theirs gets into the sum.
+Rule of(const Gather&, const ForwardNode& n) {
+  const Shape table = n.in[0].shape();
+  if (table[0] > kMostTableRows) return Problem{"a table of more than 65536 rows"};
+  graph::Builder& builder = n.dy().builder();
+  const int64_t rows = table[0], count = element_count(n.in[1].shape());
+  const int64_t width = element_count(Shape(table.begin() + 1, table.end()));
+  const Var diagonal(builder, builder.node(CausalMask{rows, rows, CausalAlignment::top_left, 1}, {}));
+  const Var elsewhere = apply(Gather{}, {diagonal, reshape(n.in[1], {count})});
+  const Var each = broadcast_to(reshape(n.dy(), {count, 1, width}), {count, rows, width});
+  const Var own = apply(MaskedFill{0}, {each, reshape(elsewhere, {count, rows, 1})});
+  return InputGradients{reshape(sum_over(own, {0}), table), std::nullopt};
+}
 
 Rule of(const Arange&, const ForwardNode&) { return InputGradients{}; }
 Rule of(const CausalMask&, const ForwardNode&) { return InputGradients{}; }

@@ -68,6 +68,12 @@ Results log_of_logsumexp(const std::vector<Rows>& in) {
 
 float to_bf16(float x) { return static_cast<float>(store(Dtype::bf16, x)); }
 
+Results softmax_of_logsumexp(const std::vector<Rows>& in) {
+  Results y = log_of_logsumexp(in);
+  for (float& each : y[0]) each = std::exp(each);
+  return y;
+}
+
 Results log_of_rounded_sum(const std::vector<Rows>& in) {
   const size_t width = width_of(in);
   Rows y;
@@ -107,6 +113,7 @@ const Form kForms[] = {
     {"rms_norm_backward.of_normalised", RmsNormBackward{}, 16, 3, Dtype::f32, small_integer,
      rms_of_normalised},
     {"log_softmax.of_logsumexp", LogSoftmax{-1}, 16, 1, Dtype::f32, far_from_zero, log_of_logsumexp},
+    {"softmax.of_logsumexp", Softmax{-1}, 16, 1, Dtype::f32, far_from_zero, softmax_of_logsumexp},
     {"log_softmax.of_rounded_sum", LogSoftmax{-1}, 16, 1, Dtype::bf16, wide, log_of_rounded_sum},
     {"sigmoid_backward.of_parts", SigmoidBackward{}, 16, 2, Dtype::bf16, wide, sigmoid_of_parts},
     {"softmax_backward.of_products", SoftmaxBackward{-1}, 16, 2, Dtype::bf16, wide, softmax_of_products},

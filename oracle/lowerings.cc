@@ -192,6 +192,17 @@ std::optional<Graph> log_softmax_of_logsumexp(const Op& op, TypeSpan inputs) {
   });
 }
 
+// As backward passes of attention, which keep one number for each row.
+std::optional<Graph> softmax_of_logsumexp(const Op& op, TypeSpan inputs) {
+  const auto* softmax = std::get_if<Softmax>(&op);
+  if (!softmax) return std::nullopt;
+  constexpr graph::Operand operands[] = {{"x"}};
+  auto graph = formula_graph(operands, inputs, [&](const Vars& in) -> Vars {
+    return {exp(in[0] - apply(LogSumExp{{softmax->axis}, true}, {in[0]}))};
+  });
+  return graph.ok() ? std::optional(std::move(*graph)) : std::nullopt;
+}
+
 // As PyTorch's kernel for f16 on a CPU.
 std::optional<Graph> sigmoid_backward_of_parts(const Op& op, TypeSpan inputs) {
   if (!std::holds_alternative<SigmoidBackward>(op) || !is_narrow(inputs[0].dtype)) return std::nullopt;
@@ -252,6 +263,9 @@ constexpr Lowering kLowerings[] = {
      false, "PyTorch"},
     {"softmax_backward.of_products", "dy y is rounded before the sum, and y times the sum is subtracted",
      softmax_backward_of_products, false, "PyTorch"},
+    {"softmax.of_logsumexp",
+     "the exponential of the difference of x and its logsumexp, which is rounded to f32",
+     softmax_of_logsumexp, false, "FlashAttention's backward pass"},
     {"softmax.of_parts", "differences, exponentials and their sum are rounded", softmax_of_parts, false,
      "code of an array library"},
 };

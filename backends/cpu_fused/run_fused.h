@@ -48,6 +48,7 @@ void run_fused(const FusedGemm& gemm, const RegionScope& scope, Tensor& out);
 void run_fused(const MergedProduct& merged, const RegionScope& scope, Outputs outs);
 void run_fused(const MultiplyReduce& reduction, const RegionScope& scope, Tensor& out);
 void run_fused(const FusedAttention& attention, const RegionScope& scope, Tensor& out);
+void run_fused(const AttentionBackward& op, const RegionScope& scope, Outputs outs);
 void run_fused(const WelfordNorm& norm, const RegionScope& scope, Tensor& out);
 void run_fused(const FusedLogSoftmax& op, const RegionScope& scope, Tensor& out);
 void run_fused(const NormBackward& op, const RegionScope& scope, Outputs outs);

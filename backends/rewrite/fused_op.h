@@ -99,6 +99,17 @@ struct FusedAttention {
   int64_t query_tile = 16, key_tile = 32;
 };
 
+// The gradients of the attention above for q, k and v, in f32. Nothing but the logsumexp of each row of
+// scores s and the sum of each row of p dp is kept between its passes, as in FlashAttention (Dao 2023): p is
+// computed again, as exp(s - logsumexp), dp = dy v^T, ds = p (dp - sum p dp), times `gradient_scale`; dv =
+// p^T dy, dq = ds k and dk = ds^T q, of q and k without their scales. Heads are not grouped.
+struct AttentionBackward {
+  FusedAttention attention;  // p_dtype does not count
+  MatrixOperand dy;          // [queries, width]
+  std::optional<Scale> gradient_scale;
+  int dq = 0, dk = 1, dv = 2;  // their places among the outputs
+};
+
 // LayerNorm over rows of `columns` elements, statistics by Welford's method. Row r of x starts at r pitch.
 struct WelfordNorm {
   ValueId x = -1;
@@ -261,10 +272,10 @@ struct DequantizedProduct {
   int64_t rows = 1, columns = 1, groups = 1, depth = 1;
 };
 
-using FusedOp =
-    std::variant<SingleNode, FusedGemm, MergedProduct, MultiplyReduce, FusedAttention, WelfordNorm,
-                 FusedLogSoftmax, NormBackward, SoftmaxGradient, AddNorm, Gate, PointwiseChain, Identity,
-                 ViewCopy, TriangleProduct, CacheUpdate, ScaledProduct, Quantize, DequantizedProduct>;
+using FusedOp = std::variant<SingleNode, FusedGemm, MergedProduct, MultiplyReduce, FusedAttention,
+                             AttentionBackward, WelfordNorm, FusedLogSoftmax, NormBackward, SoftmaxGradient,
+                             AddNorm, Gate, PointwiseChain, Identity, ViewCopy, TriangleProduct, CacheUpdate,
+                             ScaledProduct, Quantize, DequantizedProduct>;
 
 // The product of the axes' sizes.
 inline int64_t extent(const std::vector<ProductAxis>& axes) {

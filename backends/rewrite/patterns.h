@@ -11,6 +11,7 @@ namespace fusesmith::backends {
 #define FUSESMITH_FOR_EACH_PATTERN(X) \
   X(cache_update_in_place) \
   X(sdpa) \
+  X(attention_backward) /* before softmax_backward and the products are taken */ \
   X(triangle_multiplication) \
   X(quantize) /* its division and cast before they become a chain */ \
   X(scaled_product) \

@@ -176,6 +176,15 @@ bool restride(AddNorm& norm, Reader& reader) {
   return true;
 }
 
+bool restride(AttentionBackward& op, Reader& reader) {
+  const MatrixOperand dense = op.dy;
+  if (!restride(op.attention, reader) ||
+      !restride(op.attention.batch, op.attention.queries, op.attention.width, op.dy, reader))
+    return false;
+  if (reader.reads(op.dy.value) && reader.planted("result_gradient_read_densely")) op.dy = dense;
+  return true;
+}
+
 bool restride(NormBackward& op, Reader& reader) {
   if (reader.reads(op.dy) && !restride(op.rows, op.columns, op.dy_pitch, reader)) return false;
   if (reader.reads(op.x) && !restride(op.rows, op.columns, op.x_pitch, reader)) return false;

@@ -53,14 +53,14 @@ TEST_F(GradientCommand, PrintsTheCase) {
 }
 
 TEST_F(GradientCommand, RefusesInOneLine) {
-  const std::string gather = forward(Gather{}, {{Dtype::f32, {2, 3}}, {Dtype::i32, {4}}});
-  const Ran no_rule = fusesmith_command({"gradient", gather});
+  const std::string diagonal = forward(Einsum{"aab,bc->ac"}, {{Dtype::f32, {2, 2, 3}}, {Dtype::f32, {3, 4}}});
+  const Ran no_rule = fusesmith_command({"gradient", diagonal});
   EXPECT_EQ(no_rule.code, kUsage);
   EXPECT_TRUE(is_one_line(no_rule.err));
-  EXPECT_THAT(no_rule.err, HasSubstr("gather: no op adds rows at indices"));
+  EXPECT_THAT(no_rule.err, HasSubstr("einsum: a letter twice in one operand has no rule"));
   const Ran narrow = fusesmith_command({"gradient", forward(Relu{}, {{Dtype::bf16, {4}}})});
   EXPECT_THAT(narrow.err, HasSubstr("expected f32 values, got bf16[4]"));
-  EXPECT_EQ(fusesmith_command({"gradient", gather, "--json"}).code, kUsage);
+  EXPECT_EQ(fusesmith_command({"gradient", diagonal, "--json"}).code, kUsage);
 }
 
 }  // namespace

@@ -33,6 +33,8 @@ Emitted emit_fused(const MultiplyReduce& reduction, const FusedScope& scope, con
                    Emitter& emitter);
 Emitted emit_fused(const FusedAttention& attention, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
+Emitted emit_fused(const AttentionBackward& op, const FusedScope& scope, DeviceTensors outs,
+                   Emitter& emitter);
 Emitted emit_fused(const WelfordNorm& norm, const FusedScope& scope, const DeviceTensor& out,
                    Emitter& emitter);
 Emitted emit_fused(const FusedLogSoftmax& op, const FusedScope& scope, const DeviceTensor& out,
@@ -59,6 +61,7 @@ Emitted emit_fused(const DequantizedProduct& op, const FusedScope& scope, const 
 
 SumOrder sum_order(const MultiplyReduce& reduction, OnGpu);
 SumOrder sum_order(const FusedAttention& attention, OnGpu);
+SumOrder sum_order(const AttentionBackward& op, OnGpu);
 SumOrder sum_order(const WelfordNorm& norm, OnGpu);
 SumOrder sum_order(const FusedLogSoftmax& op, OnGpu);
 SumOrder sum_order(const SoftmaxGradient& op, OnGpu);

@@ -10,12 +10,6 @@
 namespace fusesmith::backends {
 namespace {
 
-struct MaskedScores {
-  AttentionScores scores;
-  AttentionMask mask;  // without strides
-  ValueId mask_value = -1, other = -1;
-};
-
 // masked_fill by -inf. A causal_mask op is known by its attributes, whether or not this is its only reader.
 std::optional<MaskedScores> match_fill(const MatchContext& context, int n) {
   const auto& op = *context.op_as<MaskedFill>(n);
@@ -68,16 +62,6 @@ std::optional<MaskedScores> match_two_sided(const MatchContext& context, int n) 
   return std::nullopt;
 }
 
-std::optional<MaskedScores> match_masked(const MatchContext& context, ValueId value) {
-  const auto n = take_producer(context, value);
-  if (!n) return std::nullopt;
-  if (context.op_as<MaskedFill>(*n)) return match_fill(context, *n);
-  if (context.op_as<Add>(*n) || context.op_as<Where>(*n)) return match_two_sided(context, *n);
-  auto scores = match_scores(context, value);
-  if (!scores) return std::nullopt;
-  return MaskedScores{std::move(*scores), {}, -1, -1};
-}
-
 // v, and whether it too is repeated, in place and as often as k.
 struct Values {
   ValueId value;
@@ -96,30 +80,15 @@ Values match_values(const MatchContext& context, int out, int64_t k_group) {
 
 FusedAttention attention_of(const MatchContext& context, const MaskedScores& masked, const Values& values,
                             int out, ValueId p) {
-  const Graph& graph = context.graph();
   const AttentionScores& scores = masked.scores;
-  const Shape &shape = context.shape(context.output(out)), &p_shape = context.shape(p);
-  FusedAttention attention;
-  attention.batch = Shape(shape.begin(), shape.end() - 2);
-  attention.queries = shape[shape.size() - 2];
-  attention.width = shape.back();
-  attention.keys = p_shape.back();
-  const Shape& q = context.shape(scores.q);
-  attention.depth = q[q.size() - (scores.q_transposed ? 2 : 1)];
+  const Shape& shape = context.shape(context.output(out));
   const int64_t group = std::max(scores.k_group, values.group);
-  const Shape fewer = fewer_heads(attention.batch, group);
-  attention.q = matrix_operand(graph, scores.q, attention.batch, scores.q_transposed);
-  attention.k = matrix_operand(graph, scores.k, scores.k_group > 1 ? fewer : attention.batch);
-  attention.v = matrix_operand(graph, values.value, values.group > 1 ? fewer : attention.batch,
-                               context.op_as<Matmul>(out)->transpose_b);
-  attention.q_scale = scores.q_scale;
-  attention.k_scale = scores.k_scale;
-  attention.score_scale = scores.score_scale;
-  attention.softcap = scores.softcap;
-  attention.mask = masked.mask;
-  if (masked.mask_value >= 0) attention.mask.mask = matrix_operand(graph, masked.mask_value, attention.batch);
-  if (masked.other >= 0) attention.mask.other = matrix_operand(graph, masked.other, attention.batch);
-  attention.p_dtype = graph.type(p).dtype;
+  Shape batch(shape.begin(), shape.end() - 2);
+  const Shape of_values = values.group > 1 ? fewer_heads(batch, group) : batch;
+  FusedAttention attention = attention_of_scores(context, masked, std::move(batch), p, group);
+  attention.width = shape.back();
+  attention.v =
+      matrix_operand(context.graph(), values.value, of_values, context.op_as<Matmul>(out)->transpose_b);
   if (group > 1) group_heads(attention, group, scores.k_group > 1, values.group > 1, context.faults());
   return attention;
 }
@@ -147,6 +116,40 @@ std::optional<int> take_softmax(const MatchContext& context, ValueId p, std::vec
 }
 
 }  // namespace
+
+std::optional<MaskedScores> match_masked(const MatchContext& context, ValueId value) {
+  const auto n = take_producer(context, value);
+  if (!n) return std::nullopt;
+  if (context.op_as<MaskedFill>(*n)) return match_fill(context, *n);
+  if (context.op_as<Add>(*n) || context.op_as<Where>(*n)) return match_two_sided(context, *n);
+  auto scores = match_scores(context, value);
+  if (!scores) return std::nullopt;
+  return MaskedScores{std::move(*scores), {}, -1, -1};
+}
+
+FusedAttention attention_of_scores(const MatchContext& context, const MaskedScores& masked, Shape batch,
+                                   ValueId p, int64_t group) {
+  const Graph& graph = context.graph();
+  const AttentionScores& scores = masked.scores;
+  const Shape &p_shape = context.shape(p), &q = context.shape(scores.q);
+  FusedAttention attention;
+  attention.batch = std::move(batch);
+  attention.queries = p_shape.end()[-2];
+  attention.keys = p_shape.back();
+  attention.depth = q[q.size() - (scores.q_transposed ? 2 : 1)];
+  attention.q = matrix_operand(graph, scores.q, attention.batch, scores.q_transposed);
+  attention.k = matrix_operand(graph, scores.k,
+                               scores.k_group > 1 ? fewer_heads(attention.batch, group) : attention.batch);
+  attention.q_scale = scores.q_scale;
+  attention.k_scale = scores.k_scale;
+  attention.score_scale = scores.score_scale;
+  attention.softcap = scores.softcap;
+  attention.mask = masked.mask;
+  if (masked.mask_value >= 0) attention.mask.mask = matrix_operand(graph, masked.mask_value, attention.batch);
+  if (masked.other >= 0) attention.mask.other = matrix_operand(graph, masked.other, attention.batch);
+  attention.p_dtype = graph.type(p).dtype;
+  return attention;
+}
 
 std::optional<Match> match_attention(const MatchContext& context, int n) {
   const auto* product = context.op_as<Matmul>(n);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/rewrite/pattern.h"
+#include "backends/rewrite/sdpa/sdpa_scores.h"
 
 namespace fusesmith::backends {
 
@@ -11,6 +12,19 @@ std::optional<Match> match_attention(const MatchContext& context, int n);
 
 // The composite op sdpa, whose inner values are named as its expansion names them (graph/expand.h).
 std::optional<Match> match_composite_sdpa(const MatchContext& context, int n);
+
+// The input of a softmax over keys: mask?(softcap?(scale?(matmul(scale?(q), scale?(k)^T))), ...).
+struct MaskedScores {
+  AttentionScores scores;
+  AttentionMask mask;  // without strides
+  ValueId mask_value = -1, other = -1;
+};
+// Refuses where anything but these steps, in their order, makes the value.
+std::optional<MaskedScores> match_masked(const MatchContext& context, ValueId value);
+// What scores say of an attention whose probabilities are `p`; v and `width` are left open. Each head of k
+// serves `group` neighbouring heads of `batch`.
+FusedAttention attention_of_scores(const MatchContext& context, const MaskedScores& masked, Shape batch,
+                                   ValueId p, int64_t group);
 
 // How a value [..., r, c] of any rank is read as a matrix of each element of the batch: its leading axes, and
 // r and c of size 1, broadcast. `transposed`: as [..., c, r].
