@@ -73,6 +73,16 @@ class Forms(unittest.TestCase):
         self.assertIn(", None, tensor(", text)  # what the lines print
         self.assertTrue(text.endswith("True\n"), text)
 
+    def test_smaller_cases_keep_halves(self):
+        """Where the second half of an axis begins does not follow from the types of a graph."""
+        text = run_lines("import json\n"
+                         'result = fusesmith.judge_backward((None, K + "rope_of_forward_sign"), k.rope, '
+                         '["T[N,2*D]", "T[N,D]", "T[N,D]"], **few)\n'
+                         "graph = json.load(open(result.case))['graph']\n"
+                         "size = fusesmith.graph.Type(graph['inputs'][1]['type']).dims[1]\n"
+                         "print({node['start'] / size for node in graph['nodes'] if node['op'] == 'slice'})\n")
+        self.assertEqual(text, "{0.0, 1.0}\n")
+
     def test_errors(self):
         text = run_lines(
             "def error(*arguments, **named):\n"
