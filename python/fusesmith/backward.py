@@ -65,7 +65,8 @@ class JointSubject(GraphSubject):
         return made
 
 
-SIZES = {"shape", "count", "rows", "cols", "start", "stop"}  # attributes that reductions change with the sizes
+# Attributes that follow from the sizes. Those of a slice do not: reductions move the second half of an axis.
+SIZES = {"shape", "count", "rows", "cols"}
 
 
 def structure_of(graph):

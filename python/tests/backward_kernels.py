@@ -59,7 +59,7 @@ def group_norm(x, w, b):
     return F.group_norm(x, 2, w, b, EPS)
 
 
-def group_norm_backward(dy, x, w, b, axes=(2, 3)):
+def group_norm_backward(dy, x, w, b, axes=(2, 3), first=0):
     """`axes` of [batch, groups, channels of a group, rest]: those of one group."""
     of, shape = x, (x.shape[0], 2, x.shape[1] // 2, -1)
     dy, x, w = (value.reshape(shape) for value in wide(dy, x, w[:, None].expand(x.shape)))
@@ -67,11 +67,12 @@ def group_norm_backward(dy, x, w, b, axes=(2, 3)):
     rstd = (centred.square().mean(axes, keepdim=True) + EPS).rsqrt()
     normed, v = centred * rstd, dy * w
     dx = rstd * (v - v.mean(axes, keepdim=True) - normed * (v * normed).mean(axes, keepdim=True))
-    dw, db = (value.sum((0, 3)).reshape(-1) for value in (dy * normed, dy))
+    dw, db = (value[first:].sum((0, 3)).reshape(-1) for value in (dy * normed, dy))
     return like(of, dx.reshape(of.shape), dw, db)
 
 
 group_norm_of_each_channel = partial(group_norm_backward, axes=(3,))
+group_norm_with_dw_of_last = partial(group_norm_backward, first=-1)
 
 
 def layer_norm_of_dense_dy(dy, x, w, b):
@@ -129,6 +130,14 @@ rms_norm_without_weight = partial(rms_norm_backward, mistake="no weight")
 rms_norm_without_projection = partial(rms_norm_backward, mistake="no projection")
 
 
+def rms_norm_of_offset(x, w):
+    return F.rms_norm(x, x.shape[-1:], 1 + w, EPS)
+
+
+def rms_norm_of_offset_backward(dy, x, w):
+    return rms_norm_backward(dy, x, 1 + w)
+
+
 def add_rms_norm(x, residual, w):
     h = x + residual
     return h, rms_norm(h, w)
@@ -157,6 +166,17 @@ def softmax_backward(dy, x):
 
 def softmax_without_sum(dy, x):
     return (F.softmax(x.float(), -1) * dy.float()).to(x.dtype)
+
+
+def scaled_softmax(x):
+    return F.softmax(x * 0.125, -1)
+
+
+def scaled_softmax_backward(dy, x, scale=0.125):
+    return softmax_backward(dy.float(), x.float() * 0.125).mul(scale).to(x.dtype)
+
+
+scaled_softmax_without_scale = partial(scaled_softmax_backward, scale=1)
 
 
 def log_softmax(x):
@@ -229,6 +249,17 @@ def swiglu_of_sigmoid(dy, gate, x):
     return like(of, dy * x * s, dy * gate * s)
 
 
+def packed_swiglu(x):
+    return swiglu(*x.chunk(2, -1))
+
+
+def packed_swiglu_backward(dy, x, order=1):
+    return torch.cat(swiglu_backward(dy, *x.chunk(2, -1))[::order], -1)
+
+
+packed_swiglu_swapped = partial(packed_swiglu_backward, order=-1)
+
+
 def gelu(x):
     return F.gelu(x)
 
@@ -242,6 +273,42 @@ def gelu_backward(dy, x):
 def gelu_without_density(dy, x):
     of, (dy, x) = x, wide(dy, x)
     return (dy * (1 + torch.erf(x / math.sqrt(2))) / 2).to(of.dtype)
+
+
+def gelu_of_tanh(dy, x):
+    return torch.ops.aten.gelu_backward(dy, x, approximate="tanh")
+
+
+def dropout(x, dropped):
+    """With p = 0.25, of a given mask."""
+    return x.masked_fill(dropped, 0) / 0.75
+
+
+def dropout_backward(dy, x, dropped):
+    return (dy.float().masked_fill(dropped, 0) / 0.75).to(x.dtype)
+
+
+def dropout_without_scale(dy, x, dropped):
+    return dy.masked_fill(dropped, 0)
+
+
+def dropout_without_mask(dy, x, dropped):
+    return dy / 0.75
+
+
+def rope(x, cos, sin):
+    a, b = x.chunk(2, -1)
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
+
+
+def rope_backward(dy, x, cos, sin, sign=1):
+    of, (dy, x, cos, sin) = x, wide(dy, x, cos, sin)
+    (da, db), (a, b) = dy.chunk(2, -1), x.chunk(2, -1)
+    dx = torch.cat((da * cos + sign * db * sin, db * cos - sign * da * sin), -1)
+    return like(of, dx, da * a + db * b, db * a - da * b)
+
+
+rope_of_forward_sign = partial(rope_backward, sign=-1)
 
 
 def softcap(x):
@@ -306,7 +373,7 @@ def attention_backward(dy, q, k, v, mistake="", narrow=False):
     """With `narrow`, probabilities and their gradients are rounded before they are multiplied, as on tensor cores."""
     of, size, (dy, q, k, v) = q, q.shape[1] // k.shape[1], wide(dy, q, k, v)
     k, v = k.repeat_interleave(size, 1), v.repeat_interleave(size, 1)
-    scale, heads = q.shape[-1] ** -0.5, (len(q), -1, size, *k.shape[-2:])
+    scale, heads, rows = q.shape[-1] ** -0.5, (len(q), -1, size, *k.shape[-2:]), k.shape[2]
     scores = q @ k.mT * scale
     if mistake != "no mask":
         scores = scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1).bool(), -math.inf)
@@ -316,6 +383,10 @@ def attention_backward(dy, q, k, v, mistake="", narrow=False):
     if narrow:
         p, ds = p.to(of.dtype).float(), ds.to(of.dtype).float()
     dq, dk, dv = ds @ k * (scale if mistake == "scaled twice" else 1), ds.mT @ q, p.mT @ dy
+    if mistake == "last tile lost":
+        dq = ds[..., :rows // 16 * 16] @ k[..., :rows // 16 * 16, :]
+    if mistake == "other heads":
+        dk = dk.unflatten(1, (size, -1)).transpose(1, 2)
     dk, dv = dk.reshape(heads), dv.reshape(heads)
     dk = dk[:, :, 0] if mistake == "one head" else dk.sum(2)
     return like(of, dq, dk, dv.sum(2))
@@ -328,3 +399,5 @@ attention_without_mask = partial(attention_backward, mistake="no mask")
 attention_without_delta = partial(attention_backward, mistake="no delta")
 attention_scaled_twice = partial(attention_backward, mistake="scaled twice")
 attention_of_one_head = partial(attention_backward, mistake="one head")
+attention_of_other_heads = partial(attention_backward, mistake="other heads")
+attention_without_last_tile = partial(attention_backward, mistake="last tile lost")
