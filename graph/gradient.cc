@@ -121,6 +121,20 @@ Result<Vars> gradients_from(size_t first_node, const Vars& outputs, const Vars& 
   return result;
 }
 
+// "d_x" for the node that makes the gradient of the input x, unless the name is taken.
+std::map<int, std::string> names_of_gradients(const Graph& forward, const Graph& backward) {
+  std::map<int, std::string> names;
+  size_t next = 0;
+  for (const Input& input : forward.inputs()) {
+    if (!is_float(input.type.dtype)) continue;
+    const auto node = backward.producer(backward.outputs()[next++]);
+    const std::string name = "d_" + input.name;
+    const bool alone = node && backward.nodes()[static_cast<size_t>(*node)].output_count == 1;
+    if (alone && !backward.find(name)) names[*node] = name;
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<Vars> gradients(const Vars& outputs, const Vars& output_gradients, const Vars& of) {
@@ -169,7 +183,7 @@ Result<Graph> gradient_graph(const Graph& graph) {
   }
   auto built = builder.build();
   if (!built) return built;
-  return in_reading_order(*built);
+  return in_reading_order(*built, names_of_gradients(graph, *built));
 }
 
 }  // namespace fusesmith::graph

@@ -51,7 +51,7 @@ std::vector<size_t> reading_order(const Graph& graph) {
 
 }  // namespace
 
-Graph in_reading_order(const Graph& graph) {
+Graph in_reading_order(const Graph& graph, const std::map<int, std::string>& names) {
   check(graph.states().empty(), "in_reading_order: a graph with states");
   Builder builder;
   std::vector<ValueId> values(static_cast<size_t>(graph.value_count()), -1);
@@ -60,7 +60,8 @@ Graph in_reading_order(const Graph& graph) {
     const Node& node = graph.nodes()[index];
     std::vector<ValueId> inputs;
     for (const ValueId v : node.inputs) inputs.push_back(values[static_cast<size_t>(v)]);
-    const ValueId first = builder.node(node.op, inputs, node.name);
+    const auto renamed = names.find(static_cast<int>(index));
+    const ValueId first = builder.node(node.op, inputs, renamed == names.end() ? node.name : renamed->second);
     for (int k = 0; k < node.output_count; ++k)
       values[static_cast<size_t>(node.first_output + k)] = first + k;
   }

@@ -104,6 +104,13 @@ Results softmax_of_products(const std::vector<Rows>& in) {
   return {dx};
 }
 
+Results tanh_of_factors(const std::vector<Rows>& in) {
+  Rows dx;
+  for (size_t i = 0; i < in[0].size(); ++i) dx.push_back(in[0][i] * ((1 - in[1][i]) * (1 + in[1][i])));
+  return {dx};
+}
+
+double narrow(Rng& random) { return 0.3 * random.normal(); }
 double wide(Rng& random) { return 4 * random.normal(); }
 double far_from_zero(Rng& random) { return 1000 + random.normal(); }
 
@@ -116,6 +123,7 @@ const Form kForms[] = {
     {"softmax.of_logsumexp", Softmax{-1}, 16, 1, Dtype::f32, far_from_zero, softmax_of_logsumexp},
     {"log_softmax.of_rounded_sum", LogSoftmax{-1}, 16, 1, Dtype::bf16, wide, log_of_rounded_sum},
     {"sigmoid_backward.of_parts", SigmoidBackward{}, 16, 2, Dtype::bf16, wide, sigmoid_of_parts},
+    {"tanh_backward.of_factors", TanhBackward{}, 16, 2, Dtype::f32, narrow, tanh_of_factors},
     {"softmax_backward.of_products", SoftmaxBackward{-1}, 16, 2, Dtype::bf16, wide, softmax_of_products},
 };
 

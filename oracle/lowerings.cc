@@ -213,6 +213,13 @@ std::optional<Graph> sigmoid_backward_of_parts(const Op& op, TypeSpan inputs) {
   });
 }
 
+// Loses nothing where y is near 1 or -1.
+std::optional<Graph> tanh_backward_of_factors(const Op& op, TypeSpan inputs) {
+  return by_formula<TanhBackward>(op, inputs, [](const TanhBackward&, const Vars& in) -> Vars {
+    return {in[0] * ((1 - in[1]) * (1 + in[1]))};
+  });
+}
+
 // As PyTorch's kernels for GPUs.
 std::optional<Graph> softmax_backward_of_products(const Op& op, TypeSpan inputs) {
   if (!std::holds_alternative<SoftmaxBackward>(op)) return std::nullopt;
@@ -261,6 +268,8 @@ constexpr Lowering kLowerings[] = {
      log_softmax_of_rounded_sum, false, "PyTorch"},
     {"sigmoid_backward.of_parts", "1 - y and its product with dy are rounded", sigmoid_backward_of_parts,
      false, "PyTorch"},
+    {"tanh_backward.of_factors", "dy times the product of 1 - y and 1 + y", tanh_backward_of_factors, false,
+     "code of an array library"},
     {"softmax_backward.of_products", "dy y is rounded before the sum, and y times the sum is subtracted",
      softmax_backward_of_products, false, "PyTorch"},
     {"softmax.of_logsumexp",

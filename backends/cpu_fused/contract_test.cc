@@ -1,6 +1,7 @@
 // Every pattern keeps its contract on cpu_fused.
 #include "backends/cpu_fused/cpu_fused_backend.h"
 #include "backends/rewrite/kept_contract_test.h"
+#include "backends/rewrite/matching/example_graph.h"
 
 namespace fusesmith::backends {
 namespace {
@@ -53,6 +54,25 @@ TEST(NormContract, CoversLongRows) {
                                                   testing_cases::kLongRows),
               0);
   }
+}
+
+// The rounding of a logsumexp far from 0 is more than the bound of a softmax of exact scores allows.
+TEST(AttentionBackwardContract, CoversScoresFarFromZero) {
+  ExampleGraph g(Dtype::f32);
+  const ValueId q = g.tensor("q", {3, 4}, Lattice{2, 0}), k = g.tensor("k", {8, 4}, Lattice{2, 0});
+  const ValueId v = g.tensor("v", {8, 8}), dy = g.tensor("dy", {3, 8});
+  const ValueId far = g.tensor("far", {3, 8}, Constant{1000});
+  const ValueId p = g.node(Softmax{}, g.node(Add{}, g.node(Matmul{false, true}, q, k), far));
+  const ValueId ds = g.node(SoftmaxBackward{}, g.node(Matmul{false, true}, dy, v), p);
+  const ValueId dq = g.node(Matmul{}, ds, k), dk = g.node(Matmul{true, false}, ds, q);
+  const Graph graph = g.outputs(dq, dk, g.node(Matmul{true, false}, p, dy));
+  const BackendVerdict verdict = testing_cases::judge_on(cpu_fused_backend(), graph, 1);
+  ASSERT_EQ(verdict.regions.size(), 1U);
+  const RegionVerdict& region = verdict.regions[0];
+  EXPECT_EQ(region.verdict, VerdictClass::precision_policy) << testing_cases::evidence(region);
+  EXPECT_TRUE(region.declared);
+  ASSERT_EQ(region.deviations.size(), 1U);
+  EXPECT_EQ(to_string(region.deviations[0]), "lower " + graph.name(p) + " as softmax.of_logsumexp");
 }
 
 }  // namespace

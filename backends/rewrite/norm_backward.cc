@@ -42,7 +42,8 @@ std::optional<Addition> addition_of(const MatchContext& context, int n) {
   if (!reader || !context.op_as<Add>(*reader)) return std::nullopt;
   const auto& inputs = context.node(*reader).inputs;
   const ValueId other = inputs[0] == dx ? inputs[1] : inputs[0];
-  if (context.shape(other) != context.shape(dx) || !context.can_run_together({n, *reader}))
+  if (context.shape(other) != context.shape(dx) || context.graph().producer(other) == n ||
+      !context.can_run_together({n, *reader}))
     return std::nullopt;
   return Addition{*reader, other};
 }

@@ -305,5 +305,26 @@ TEST(Rewrite, UnmovedBatchAxesBecomeRows) {
   EXPECT_EQ(product.m[0].size, 6);
 }
 
+// A region cannot read what it makes.
+TEST(Rewrite, GradientsOfOneNormAreNotAddedInside) {
+  ExampleGraph g(Dtype::f32);
+  const ValueId dy = g.tensor("dy", {8}), x = g.tensor("x", {8}), weight = g.tensor("weight", {8});
+  const ValueId dx = g.node(LayerNormBackward{}, dy, x, weight);
+  const auto regions = rewrite(g.outputs(g.node(Add{}, dx + 2, dx), dx + 1), {});
+  ASSERT_EQ(regions.size(), 2u);
+  EXPECT_FALSE(std::get<NormBackward>(regions[0].op).addend);
+}
+
+TEST(Rewrite, AttentionWhoseValuesAreItsOwnGradient) {
+  ExampleGraph g(Dtype::f32);
+  const ValueId q = g.tensor("q", {4, 8}), k = g.tensor("k", {4, 8}), dy = g.tensor("dy", {4, 8});
+  const ValueId p = g.node(Softmax{}, g.node(Matmul{false, true}, q, k));
+  const ValueId dv = g.node(Matmul{true, false}, p, dy);
+  const ValueId ds = g.node(SoftmaxBackward{}, g.node(Matmul{false, true}, dy, dv), p);
+  const ValueId dq = g.node(Matmul{}, ds, k), dk = g.node(Matmul{true, false}, ds, q);
+  for (const FusedRegion& fused : rewrite(g.outputs(dq, dk, dv), {}))
+    EXPECT_FALSE(std::holds_alternative<AttentionBackward>(fused.op));
+}
+
 }  // namespace
 }  // namespace fusesmith::backends

@@ -130,7 +130,7 @@ std::string outputs_text(const Verdict& verdict) {
 
 std::string shown_step_text(const Verdict& verdict) {
   if (verdict.steps == 1 || verdict.baseline.regions.empty()) return "";
-  return "Regions and evidence are of step " + std::to_string(verdict.step) + " of " +
+  return "Each step was judged. Regions and evidence are of step " + std::to_string(verdict.step) + " of " +
          std::to_string(verdict.steps) +
          " (counted from 0), the most severe; output elements are counted over all.\n";
 }

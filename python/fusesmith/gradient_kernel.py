@@ -58,7 +58,7 @@ class Spec:
     @property
     def shown(self):
         parts = [f"{os.path.relpath(path)}:{name}" for path, name in filter(None, (self.forward, self.backward))]
-        return " and ".join(parts)
+        return " with ".join(parts)
 
 
 def is_function_class(value):

@@ -34,6 +34,22 @@ class RightKernels(unittest.TestCase):
         self.assertIsNone(result.repro)
         return result
 
+    def test_replay_of_a_file_that_judges_at_import(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file, case = (os.path.join(folder, name) for name in ("mine.py", "case.json"))
+            with open(file, "w", encoding="utf-8") as text:
+                text.write("import fusesmith\nimport numpy as np\n\ndef f(x):\n    return np.maximum(x, 0)\n\n"
+                           'fusesmith.judge(f, "relu", runs=500)\n')
+            with open(case, "w", encoding="utf-8") as text:
+                json.dump({"fusesmith": 1, "seed": 1, "graph": {
+                    "inputs": [{"name": "x", "type": "f32[4]", "fill": {"normal": {}}}],
+                    "nodes": [{"name": "y", "op": "relu", "inputs": ["x"]}], "outputs": ["y"]}}, text)
+            begin = time.monotonic()
+            done = subprocess.run([binary(), "replay", case, "--baseline=cpu", f"--candidate=python:{file}:f"],
+                                  env=environment(), capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertLess(time.monotonic() - begin, 30)
+
     def test_softmax(self):
         result = self.check_right("softmax", "softmax")
         # In one case, a row of f16 with large differences, most of the results that are not 0 are subnormal numbers.

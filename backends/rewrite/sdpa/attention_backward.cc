@@ -77,12 +77,14 @@ bool over_keys(const MatchContext& context, const BackwardNodes& nodes) {
          *resolve_axis(context.op_as<SoftmaxBackward>(nodes.ds)->axis, rank) == rank - 1;
 }
 
-// Whether the products are those of these scores: dp of dy and v, dq of k, dk of q, dv of dy.
+// Whether the products are those of these scores: dp of dy and v, which is not dv, dq of k, dk of q, dv of
+// dy.
 bool operands_agree(const MatchContext& context, const BackwardNodes& nodes, const AttentionScores& scores) {
   const auto right = [&](int n) { return context.node(n).inputs[1]; };
   const auto* dp = context.op_as<Matmul>(nodes.dp);
   return !dp->transpose_a && dp->transpose_b && context.node(nodes.dp).inputs[0] == right(nodes.dv) &&
-         right(nodes.dq) == scores.k && right(nodes.dk) == scores.q;
+         right(nodes.dp) != context.output(nodes.dv) && right(nodes.dq) == scores.k &&
+         right(nodes.dk) == scores.q;
 }
 
 AttentionBackward backward_of(const MatchContext& context, const BackwardNodes& nodes,

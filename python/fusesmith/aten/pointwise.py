@@ -205,9 +205,17 @@ def softplus(g, given, x):
     return made if given.beta == 1 else g.op("scale", made, factor=given.beta, inverse=True)
 
 
-@rounded_once("log_sigmoid", "log_sigmoid_forward")
+@rounded_once("log_sigmoid")
 def log_sigmoid(g, given, x):
-    return definitions.negated(g, definitions.softplus(g, definitions.negated(g, x), g.shape))
+    return definitions.negated(g, definitions.softplus(g, definitions.negated(g, x), g.shape_of(x)))
+
+
+@lowers("log_sigmoid_forward")
+def log_sigmoid_forward(g, given):
+    """The second result is a buffer, which is empty but for some devices."""
+    if isinstance(g.meta, tuple):
+        g.meta = g.meta[0]
+    return g.promoted(log_sigmoid(g, given, g.wide(given.self))), None
 
 
 @rounded_once("expm1")
