@@ -147,13 +147,17 @@ KnownArithmetic customary(std::string name, const std::string& says, const std::
   return customary(std::move(name), says, who, declaration_of(errors_or_flag), std::move(grant));
 }
 
-void add_customary_functions(std::vector<KnownArithmetic>& all) {
-  all.push_back(customary("exp.base_2", "exp(x) is computed by base 2, with an error that grows with |x|",
-                          "Triton and CUDA's __expf do", Errors{{"exp", 4}, {"exp_argument", 1.5}}));
+// Before the lowering softmax.of_logsumexp, whose bound covers it where scores are far from 0.
+void add_scores_in_base_2(std::vector<KnownArithmetic>& all) {
   all.push_back(customary<Softmax, Sdpa>(
       "softmax.scores_in_base_2", "scores are multiplied by log2(e) before their maximum is subtracted",
       "Triton's tutorial and PyTorch's memory-efficient attention do",
       Errors{{"exp", 4}, {"exp_argument", 1.5}, {"exp_scores", 1.5}}));
+}
+
+void add_customary_functions(std::vector<KnownArithmetic>& all) {
+  all.push_back(customary("exp.base_2", "exp(x) is computed by base 2, with an error that grows with |x|",
+                          "Triton and CUDA's __expf do", Errors{{"exp", 4}, {"exp_argument", 1.5}}));
   // 1 - p(t) exp(-x^2) (Abramowitz and Stegun, 7.1.26) is off by 1.5e-7 = 2.5 u before its roundings.
   all.push_back(customary("erf.absolute",
                           "erf has an absolute error of 8 units of 2^-24, so that gelu is coarse far below 0",
@@ -412,6 +416,7 @@ std::vector<Chosen> combinations(const Chosen& chosen) {
 const std::vector<KnownArithmetic>& known_arithmetics() {
   static const std::vector<KnownArithmetic> all = [] {
     std::vector<KnownArithmetic> made;
+    add_scores_in_base_2(made);
     add_customary_roundings(made);
     add_customary_functions(made);
     add_customary_algorithms(made);
