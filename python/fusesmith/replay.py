@@ -61,7 +61,7 @@ class How:
         return ["minimize", *self.arguments(path)[1:], *kept]
 
     def environment(self):
-        return {**environment(self.folders), "FUSESMITH_JUDGING": "1", "FUSESMITH_CALLER": str(os.getpid()),
+        return {**environment(self.folders), "FUSESMITH_CALLER": str(os.getpid()),
                 **({VARIABLE: self.identity} if self.identity else {}),
                 **({"FUSESMITH_REPEAT": str(self.repeat), "FUSESMITH_REPEAT_SECONDS": f"{self.repeat_seconds:g}"}
                    if self.repeat else {}),

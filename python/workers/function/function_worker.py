@@ -80,7 +80,7 @@ def load_function(text):
     spec = importlib.util.spec_from_file_location("judged", path)
     module = importlib.util.module_from_spec(spec)
     judges = False
-    os.environ["FUSESMITH_JUDGING"] = "1"  # also where the worker was not started by fusesmith.judge
+    os.environ["FUSESMITH_JUDGING"] = "1"  # ends the import where the file calls fusesmith.judge
     sys.modules["judged"] = module  # dataclasses and pickle look a module up by its name
     try:
         spec.loader.exec_module(module)
