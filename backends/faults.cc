@@ -329,7 +329,7 @@ constexpr FaultInfo kForwardFaults[] = {
      kBoth, "roll,gather,concat,index_copy"},
     {"cache_run_stride_is_dense", "cache_update_in_place",
      "Runs of slices are taken to lie as in a dense state (flash-attention#772).", kCpu,
-     "input,roll,gather,index_copy,store"},
+     "operand 1,input,roll,gather,index_copy,store"},
     {"cache_rows_of_first_run", "cache_update_in_place",
      "Every run of slices receives the new rows of the first.", kCpu,
      "left,right,operand 3,index_copy,concat"},
