@@ -24,6 +24,7 @@ struct Form {
   Dtype dtype;
   double (*draw)(Rng& random);                    // an element
   Results (*computed)(const std::vector<Rows>&);  // in f32
+  double shift = 0;                               // of the elements of the second operand
 };
 
 template <class Term>
@@ -51,6 +52,27 @@ Results rms_of_normalised(const std::vector<Rows>& in) {
     }
   }
   return {dx, dw};
+}
+
+Results layer_norm_scale_and_shift(const std::vector<Rows>& in) {
+  const size_t width = width_of(in);
+  const auto n = static_cast<float>(width);
+  Rows dx, dw(width, 0), db(width, 0);
+  for (size_t row = 0; row < kRows; ++row) {
+    const float *dy = &in[0][row * width], *x = &in[1][row * width], *w = in[2].data();
+    const float m = sum_of(width, [&](size_t i) { return x[i]; }) / n;
+    const float variance = sum_of(width, [&](size_t i) { return (x[i] - m) * (x[i] - m); }) / n;
+    const float r = 1 / std::sqrt(variance + 1e-5F);
+    const float ds = sum_of(width, [&](size_t i) { return dy[i] * w[i] * x[i]; }) / n;
+    const float g = sum_of(width, [&](size_t i) { return dy[i] * w[i]; }) / n;
+    const float of_x = (g * m - ds) * r * r * r, of_one = -of_x * m - g * r;
+    for (size_t i = 0; i < width; ++i) {
+      dx.push_back(r * dy[i] * w[i] + of_x * x[i] + of_one);
+      dw[i] += dy[i] * (x[i] * r - m * r);
+      db[i] += dy[i];
+    }
+  }
+  return {dx, dw, db};
 }
 
 // Rows whose elements are far from 0, and differ by little.
@@ -119,6 +141,8 @@ double small_integer(Rng& random) { return static_cast<double>(random.below(5)) 
 const Form kForms[] = {
     {"rms_norm_backward.of_normalised", RmsNormBackward{}, 16, 3, Dtype::f32, small_integer,
      rms_of_normalised},
+    {"layer_norm_backward.scale_and_shift", LayerNormBackward{}, 4, 3, Dtype::f32, narrow,
+     layer_norm_scale_and_shift, 8},
     {"log_softmax.of_logsumexp", LogSoftmax{-1}, 16, 1, Dtype::f32, far_from_zero, log_of_logsumexp},
     {"softmax.of_logsumexp", Softmax{-1}, 16, 1, Dtype::f32, far_from_zero, softmax_of_logsumexp},
     {"log_softmax.of_rounded_sum", LogSoftmax{-1}, 16, 1, Dtype::bf16, wide, log_of_rounded_sum},
@@ -149,7 +173,8 @@ struct Computed {
     const auto width = static_cast<int64_t>(form.width);
     for (size_t i = 0; i < form.operands; ++i) {
       const Shape shape = i < 2 ? Shape{kRows, width} : Shape{width};
-      const Tensor x = make_tensor({form.dtype, shape}, [&](int64_t) { return form.draw(random); });
+      const double shift = i == 1 ? form.shift : 0;
+      const Tensor x = make_tensor({form.dtype, shape}, [&](int64_t) { return shift + form.draw(random); });
       ids.push_back(b.input("x" + std::to_string(i), x.type, Normal{}));
       trace.values.push_back(std::make_shared<Tensor>(x));
       values.push_back(to_f32(x));

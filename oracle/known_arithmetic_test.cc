@@ -235,6 +235,13 @@ TEST(KnownArithmetic, ASigmoidByTanhIsNamed) {
   EXPECT_EQ(name(verdict_on(Sigmoid{}, {x}, y).verdict), "defect");
 }
 
+TEST(KnownArithmetic, ALogsumexpOfLargeScoresExcusesNoNan) {
+  const Tensor x = make_tensor({Dtype::f32, {4}}, {1e12, 0.0, 0.0, 0.0});
+  const RegionVerdict verdict = verdict_on(Softmax{-1}, {x}, {NAN, 0, 0, 0});
+  EXPECT_EQ(name(verdict.verdict), "exceptional");
+  EXPECT_TRUE(verdict.arithmetic.empty());
+}
+
 TEST(KnownArithmetic, ARunningMeanIsNamed) {
   const Tensor x = make_tensor({Dtype::f32, {64}}, [](int64_t i) { return i == 0 ? 1.0 : 0.0; });
   float mean = 0;

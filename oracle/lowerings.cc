@@ -185,6 +185,16 @@ std::optional<Graph> rms_norm_backward_of_normalised(const Op& op, TypeSpan inpu
   });
 }
 
+// As PyTorch's kernel for CPUs, which adds multiples of dy, x and 1.
+std::optional<Graph> layer_norm_backward_scale_and_shift(const Op& op, TypeSpan inputs) {
+  return by_formula<LayerNormBackward>(op, inputs, [](const LayerNormBackward& own, const Vars& in) -> Vars {
+    const Var dy = in[0], x = in[1], m = mean(x, -1), centred = x - m;
+    const Var r = rsqrt(mean(centred * centred, -1) + own.eps), g = dy * in[2], mean_g = mean(g, -1);
+    const Var of_x = (mean_g * m - mean(g * x, -1)) * (r * r * r), of_one = -(of_x * m) - mean_g * r;
+    return {r * g + of_x * x + of_one, sum_of_rows(dy * (x * r - m * r)), sum_of_rows(dy)};
+  });
+}
+
 // As fused kernels of cross entropy, which keep one number for each row.
 std::optional<Graph> log_softmax_of_logsumexp(const Op& op, TypeSpan inputs) {
   return by_formula<LogSoftmax>(op, inputs, [](const LogSoftmax& own, const Vars& in) -> Vars {
@@ -262,6 +272,9 @@ constexpr Lowering kLowerings[] = {
      sdpa_scale_on_q, false, "OPT in Hugging Face's transformers"},
     {"rms_norm_backward.of_normalised", "the projection is that on x r, and not on x",
      rms_norm_backward_of_normalised, false, "Apex"},
+    {"layer_norm_backward.scale_and_shift",
+     "multiples of dy, x and 1 are added, of which the mean of x is a factor",
+     layer_norm_backward_scale_and_shift, false, "PyTorch", true},
     {"log_softmax.of_logsumexp", "the difference of x and its logsumexp, which is rounded to f32",
      log_softmax_of_logsumexp, false, "Liger's cross entropy"},
     {"log_softmax.of_rounded_sum", "the sum of exponentials and its logarithm are rounded",
@@ -274,7 +287,7 @@ constexpr Lowering kLowerings[] = {
      softmax_backward_of_products, false, "PyTorch"},
     {"softmax.of_logsumexp",
      "the exponential of the difference of x and its logsumexp, which is rounded to f32",
-     softmax_of_logsumexp, false, "FlashAttention's backward pass"},
+     softmax_of_logsumexp, false, "FlashAttention's backward pass", true},
     {"softmax.of_parts", "differences, exponentials and their sum are rounded", softmax_of_parts, false,
      "code of an array library"},
 };

@@ -65,6 +65,10 @@ def log_softmax_backward(node, _types):
     return lambda dy, y: torch.ops.aten._log_softmax_backward_data(dy, y, node["axis"], y.dtype)
 
 
+def softmax_backward(node, _types):
+    return lambda dy, y: torch.ops.aten._softmax_backward_data(dy, y, node["axis"], y.dtype)
+
+
 def softcap(node, _types):
     cap = float(np.float32(node["cap"]))
     return in_f32(lambda x: cap * torch.tanh(x / cap))
@@ -73,6 +77,18 @@ def softcap(node, _types):
 def layer_norm(node, types):
     eps, width = node["eps"], types[0].shape[-1:]
     return lambda x, weight=None, bias=None: F.layer_norm(x, width, weight, bias, eps)
+
+
+def layer_norm_backward(node, types):
+    """With mean and rstd as the forward pass of PyTorch saves them, on CPUs in the dtype of the weight."""
+    eps, width = node["eps"], types[1].shape[-1:]
+
+    def run(dy, x, weight):
+        _, mean, rstd = torch.ops.aten.native_layer_norm(x, width, weight, None, eps)
+        bias = weight  # its shape alone counts
+        return torch.ops.aten.native_layer_norm_backward(dy, x, width, mean, rstd, weight, bias, [True, True, True])
+
+    return run
 
 
 def rms_norm(node, types):
@@ -257,8 +273,10 @@ LOWERINGS = {
     "softcap": softcap,
     "softmax": lambda node, _types: lambda x: F.softmax(x, node["axis"]),
     "log_softmax": lambda node, _types: lambda x: F.log_softmax(x, node["axis"]),
+    "softmax_backward": softmax_backward,
     "log_softmax_backward": log_softmax_backward,
     "layer_norm": layer_norm,
+    "layer_norm_backward": layer_norm_backward,
     "rms_norm": rms_norm,
     "group_norm": group_norm,
     "reduce_sum": reduction(torch.sum),

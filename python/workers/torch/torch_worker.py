@@ -63,6 +63,8 @@ def parse_mode(text):
 def own_arithmetic(node, types):
     """Entries of the contract's arithmetic that differ for this node."""
     own = dict(ATTENTION_ARITHMETIC) if node["op"] == "sdpa" else {}
+    if node["op"] == "layer_norm_backward":
+        own["running_means"] = True  # RowwiseMoments
     if node["op"] in BF16_PRODUCTS and types[0].dtype == "bf16":
         own["flushes_subnormals"] = True
     from torch_scaled import accumulator
@@ -131,7 +133,10 @@ class TorchExecutor(Executor):
                       "norms_scale_and_shift": True}
         if "cuda" in self.switches:
             arithmetic.update(ARITHMETIC_ON_GPU.get(self.mode, ARITHMETIC_ON_GPU["eager"]))
-        more = {"lowerings": ["einsum.sum_first", "linear.bias_after", "rsqrt.of_root"], "attention": "online",
+        lowerings = ["einsum.sum_first", "linear.bias_after", "rsqrt.of_root"]
+        if "cuda" not in self.switches:
+            lowerings.append("layer_norm_backward.scale_and_shift")
+        more = {"lowerings": lowerings, "attention": "online",
                 "rounded_inside": {"softmax": 1, "logsumexp": 2}}
         if self.mode == "eager":
             return node_plan(graph, arithmetic, own_arithmetic, **more)

@@ -126,6 +126,17 @@ def torch_layer_norm_f16():
     return bool((got == fused).all() and (got != 0).any()), text
 
 
+def torch_layer_norm_backward_bf16():
+    def gradient_of_bias(rows, dtype):
+        x, weight, bias = (torch.ones(size, dtype=dtype).requires_grad_() for size in ((rows, 2), 2, 2))
+        return torch.autograd.grad(F.layer_norm(x, (2,), weight, bias).sum(), bias)[0][0].item()
+
+    threads, narrow = torch.get_num_threads(), gradient_of_bias(1 << 17, torch.bfloat16)
+    few, wide = gradient_of_bias(4096, torch.bfloat16), gradient_of_bias(1 << 17, torch.float32)
+    text = f"131,072 rows of ones: {narrow:g} with {threads} threads, in f32 {wide:g}; 4,096 rows: {few:g}"
+    return narrow <= 256 * threads and few == min(4096, 256 * threads), text
+
+
 def torch_group_norm_bf16():
     one = torch.ones(1, dtype=torch.bfloat16)
     got = norm_of_one_value(lambda x: F.group_norm(x.expand(1, 1, 8), 1, one), torch.bfloat16)
@@ -167,5 +178,6 @@ def torch_var_mean_of_infinity():
 
 FACTS = {function.__name__: function for function in (
     torch_einsum_bf16, torch_gelu_of_infinity, torch_gelu_of_transposed,
-    torch_group_norm_bf16, torch_layer_norm_f16, torch_layer_norm_of_one_element, torch_linear_bf16,
-    torch_logsumexp_f16, torch_rsqrt_bf16, torch_softmax_bf16, torch_sqrt_f32, torch_var_mean_of_infinity)}
+    torch_group_norm_bf16, torch_layer_norm_backward_bf16, torch_layer_norm_f16,
+    torch_layer_norm_of_one_element, torch_linear_bf16, torch_logsumexp_f16, torch_rsqrt_bf16, torch_softmax_bf16,
+    torch_sqrt_f32, torch_var_mean_of_infinity)}
