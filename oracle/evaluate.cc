@@ -156,12 +156,58 @@ void add_partial_roundings(Bounded& value, const Node& node, const Values& value
   }
 }
 
+// At an element, the magnitudes of the finite values of a formula.
+struct Magnitudes {
+  double smallest = std::numeric_limits<double>::infinity();  // of those that are not 0
+  double largest = 1;                                         // or 1
+};
+
+std::vector<Magnitudes> magnitudes_at(const Values& values, size_t size) {
+  std::vector<Magnitudes> found(size);
+  for (const BoundedPtr& value : values) {
+    if (!value || value->v.size() != size) continue;
+    for (size_t i = 0; i < size; ++i) {
+      const double m = std::fabs(value->v[i]) + value->error(i);
+      if (!std::isfinite(m)) continue;
+      found[i].largest = std::fmax(found[i].largest, m);
+      if (value->v[i] != 0) found[i].smallest = std::fmin(found[i].smallest, std::fabs(value->v[i]));
+    }
+  }
+  return found;
+}
+
+// A processor that flushes subnormals loses products below 2^-126. Which ones occur depends on the order of
+// the factors, which libraries choose. In a formula of pointwise ops, what is lost is then multiplied by at
+// most the largest value of the formula at that element, or by an infinity, which gives NaN.
+void add_lost_products(const Graph& formula, const Values& values, BoundedPtrs& outputs) {
+  double products = 0;
+  for (const Node& node : formula.nodes()) {
+    const OpClass op_class = info(node.op).op_class;
+    if (op_class == OpClass::product || op_class == OpClass::reduction || op_class == OpClass::composite)
+      return;
+    products += std::holds_alternative<Mul>(node.op) ? 1 : 0;
+  }
+  if (products < 2) return;
+  for (BoundedPtr& output : outputs) {
+    const std::vector<Magnitudes> magnitudes = magnitudes_at(values, output->v.size());
+    change(output, [&](Bounded& b) {
+      for (size_t i = 0; i < b.v.size(); ++i) {
+        const double lost = products * 0x1p-126 * magnitudes[i].largest;
+        if (std::isinf(b.v[i]) && magnitudes[i].smallest < lost)
+          b.set(i, b.v[i], std::numeric_limits<double>::infinity());
+        if (b.v[i] != 0 && std::fabs(b.v[i]) < lost) b.set(i, b.v[i], b.error(i) + lost);
+      }
+    });
+  }
+}
+
 // Evaluates the expansion of a composite op. Its outputs are returned before rounding, as for every op.
 // Inputs of `inner` beyond those of the op are constants.
 BoundedPtrs compute_composite(const Graph& inner, const BoundedPtrs& inputs, const std::string& name,
                               const Context& context, const LoweredRoundings& lowered) {
   Values values(static_cast<size_t>(inner.value_count())), unrounded = values;
   std::copy(inputs.begin(), inputs.end(), values.begin());
+  std::copy(inputs.begin(), inputs.end(), unrounded.begin());
   for (size_t i = inputs.size(); i < inner.inputs().size(); ++i) {
     Bounded constant(inner.inputs()[i].type);
     std::fill(constant.v.begin(), constant.v.end(), std::get<Constant>(inner.inputs()[i].fill).value);
@@ -189,6 +235,7 @@ BoundedPtrs compute_composite(const Graph& inner, const BoundedPtrs& inputs, con
     outputs.push_back(unrounded[static_cast<size_t>(output)]);
     check(outputs.back() != nullptr, "composite: the expansion's output is not a node");
   }
+  if (context.inside && context.inside->flushes_subnormals) add_lost_products(inner, unrounded, outputs);
   return outputs;
 }
 

@@ -235,6 +235,14 @@ TEST(KnownArithmetic, ASigmoidByTanhIsNamed) {
   EXPECT_EQ(name(verdict_on(Sigmoid{}, {x}, y).verdict), "defect");
 }
 
+TEST(KnownArithmetic, AProductOfTwoFactorsMayBeFlushedBeforeTheThird) {
+  const Tensor dy = make_tensor({Dtype::f32, {2}}, {1.58e-38, INFINITY}),
+               x = make_tensor({Dtype::f32, {2}}, {1.0, -87.5});
+  EXPECT_EQ(names(verdict_on(SiluBackward{}, {dy, x}, {0, NAN})),
+            "flushes_subnormals");  // dy sigmoid(x) is 0
+  EXPECT_EQ(name(verdict_on(SiluBackward{}, {dy, x}, {1e-36F, -INFINITY}).verdict), "defect");
+}
+
 TEST(KnownArithmetic, ALogsumexpOfLargeScoresExcusesNoNan) {
   const Tensor x = make_tensor({Dtype::f32, {4}}, {1e12, 0.0, 0.0, 0.0});
   const RegionVerdict verdict = verdict_on(Softmax{-1}, {x}, {NAN, 0, 0, 0});

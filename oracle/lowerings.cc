@@ -185,6 +185,24 @@ std::optional<Graph> rms_norm_backward_of_normalised(const Op& op, TypeSpan inpu
   });
 }
 
+// As autograd and JAX differentiate the definition: each term is multiplied by r before they are subtracted.
+std::optional<Graph> rms_norm_backward_of_terms(const Op& op, TypeSpan inputs) {
+  return by_formula<RmsNormBackward>(op, inputs, [](const RmsNormBackward& own, const Vars& in) -> Vars {
+    const Var dy = in[0], x = in[1], r = rsqrt(mean(x * x, -1) + own.eps), g = dy * in[2];
+    return {g * r - x * (r * r * r * mean(g * x, -1)), sum_of_rows(dy * (x * r))};
+  });
+}
+
+// As autograd and JAX differentiate the definition: the mean of the gradient of x - mean(x) comes last.
+std::optional<Graph> layer_norm_backward_mean_last(const Op& op, TypeSpan inputs) {
+  return by_formula<LayerNormBackward>(op, inputs, [](const LayerNormBackward& own, const Vars& in) -> Vars {
+    const Var dy = in[0], x = in[1], centred = x - mean(x, -1);
+    const Var r = rsqrt(mean(centred * centred, -1) + own.eps), g = dy * in[2];
+    const Var of_centred = g * r - centred * (r * r * r * mean(g * centred, -1));
+    return {of_centred - mean(of_centred, -1), sum_of_rows(dy * (centred * r)), sum_of_rows(dy)};
+  });
+}
+
 // As PyTorch's kernel for CPUs, which adds multiples of dy, x and 1.
 std::optional<Graph> layer_norm_backward_scale_and_shift(const Op& op, TypeSpan inputs) {
   return by_formula<LayerNormBackward>(op, inputs, [](const LayerNormBackward& own, const Vars& in) -> Vars {
@@ -272,6 +290,11 @@ constexpr Lowering kLowerings[] = {
      sdpa_scale_on_q, false, "OPT in Hugging Face's transformers"},
     {"rms_norm_backward.of_normalised", "the projection is that on x r, and not on x",
      rms_norm_backward_of_normalised, false, "Apex"},
+    {"rms_norm_backward.of_terms",
+     "the gradient and the projection are multiplied by r before they are subtracted",
+     rms_norm_backward_of_terms, false, "JAX"},
+    {"layer_norm_backward.mean_last", "the mean of the gradient of x - mean(x) is subtracted last",
+     layer_norm_backward_mean_last, false, "JAX"},
     {"layer_norm_backward.scale_and_shift",
      "multiples of dy, x and 1 are added, of which the mean of x is a factor",
      layer_norm_backward_scale_and_shift, false, "PyTorch", true},
