@@ -70,15 +70,25 @@ Results rms_of_terms(const std::vector<Rows>& in) {
   return {dx, dw};
 }
 
+struct Statistics {
+  float mean, reciprocal_deviation;
+};
+
+Statistics statistics_of(const float* x, size_t width) {
+  const auto n = static_cast<float>(width);
+  const float mean = sum_of(width, [&](size_t i) { return x[i]; }) / n;
+  const float variance = sum_of(width, [&](size_t i) { return (x[i] - mean) * (x[i] - mean); }) / n;
+  return {mean, 1 / std::sqrt(variance + 1e-5F)};
+}
+
 Results layer_norm_mean_last(const std::vector<Rows>& in) {
   const size_t width = width_of(in);
   const auto n = static_cast<float>(width);
   Rows dx, dw(width, 0), db(width, 0);
   for (size_t row = 0; row < kRows; ++row) {
     const float *dy = &in[0][row * width], *x = &in[1][row * width], *w = in[2].data();
-    const float m = sum_of(width, [&](size_t i) { return x[i]; }) / n;
-    const float variance = sum_of(width, [&](size_t i) { return (x[i] - m) * (x[i] - m); }) / n;
-    const float r = 1 / std::sqrt(variance + 1e-5F);
+    const Statistics statistics = statistics_of(x, width);
+    const float m = statistics.mean, r = statistics.reciprocal_deviation;
     const float ds = sum_of(width, [&](size_t i) { return dy[i] * w[i] * (x[i] - m); }) / n;
     const auto dc = [&](size_t i) { return dy[i] * w[i] * r - (x[i] - m) * (r * r * r * ds); };
     const float last = sum_of(width, dc) / n;
@@ -97,9 +107,8 @@ Results layer_norm_scale_and_shift(const std::vector<Rows>& in) {
   Rows dx, dw(width, 0), db(width, 0);
   for (size_t row = 0; row < kRows; ++row) {
     const float *dy = &in[0][row * width], *x = &in[1][row * width], *w = in[2].data();
-    const float m = sum_of(width, [&](size_t i) { return x[i]; }) / n;
-    const float variance = sum_of(width, [&](size_t i) { return (x[i] - m) * (x[i] - m); }) / n;
-    const float r = 1 / std::sqrt(variance + 1e-5F);
+    const Statistics statistics = statistics_of(x, width);
+    const float m = statistics.mean, r = statistics.reciprocal_deviation;
     const float ds = sum_of(width, [&](size_t i) { return dy[i] * w[i] * x[i]; }) / n;
     const float g = sum_of(width, [&](size_t i) { return dy[i] * w[i]; }) / n;
     const float of_x = (g * m - ds) * r * r * r, of_one = -of_x * m - g * r;

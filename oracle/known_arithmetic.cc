@@ -232,8 +232,8 @@ void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
   flagged("norms_scale_and_shift", "a norm is computed as x * scale + shift", "PyTorch does");
   flagged("means_of_quotients", "a mean is a sum of quotients, or of products with the rounded 1 / n",
           "numpy and PyTorch do");
-  all.push_back(customary<ReduceMean, LayerNormBackward>(running, "a mean is a running mean",
-                                                         "Welford's algorithm does", running));
+  all.push_back(
+      customary<ReduceMean>(running, "a mean is a running mean", "Welford's algorithm does", running));
   all.push_back(customary<Rsqrt, Div>(lost, "the sign of a zero is lost before the quotient by it",
                                       "pow(x, -0.5) of C does", lost));
   flagged("flushes_subnormals", "numbers below 2^-126 are zeros", "oneDNN and XLA do");
