@@ -72,7 +72,7 @@ function(precompile target other)
 endfunction()
 
 # folder_test(FOLDER LINKS target...) makes FOLDER_test from FOLDER/**/*_test.cc, run as a few shards.
-set(FUSESMITH_TEST_SHARDS 4 CACHE STRING "CTest entries per test executable")
+set(FUSESMITH_TEST_SHARDS 6 CACHE STRING "CTest entries per test executable")
 function(folder_test folder)
   cmake_parse_arguments(arg "" "PCH_OF" "LINKS;PCH" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${folder}/*_test.cc")

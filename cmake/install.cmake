@@ -1,5 +1,5 @@
-# What `cmake --install` installs: the program and its workers, the header of plug-ins with a CMake package, and the
-# documentation. `pip install .` installs the component `wheel` alone.
+# What `cmake --install` installs: the program and its workers, libfusesmith, the headers with a CMake package for
+# plug-ins, and the documentation. `pip install .` installs the component `wheel` alone.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -7,6 +7,7 @@ include(GNUInstallDirs)
 set(workers_left_out PATTERN "__pycache__" EXCLUDE PATTERN "measure.py" EXCLUDE)
 
 install(TARGETS fusesmith RUNTIME)
+install(TARGETS fusesmith_library LIBRARY OPTIONAL)  # where it was built
 install(DIRECTORY python/workers/ DESTINATION "${CMAKE_INSTALL_DATADIR}/fusesmith/workers" ${workers_left_out})
 install(DIRECTORY python/fusesmith DESTINATION "${CMAKE_INSTALL_DATADIR}/fusesmith/python"
         PATTERN "__pycache__" EXCLUDE)
@@ -48,5 +49,7 @@ install(FILES "${PROJECT_BINARY_DIR}/generated/fusesmithConfigVersion.cmake" DES
 # What `pip install .` puts beside the Python package (pyproject.toml).
 if(SKBUILD)
   install(TARGETS fusesmith RUNTIME DESTINATION fusesmith/bin COMPONENT wheel)
+  # Without its versions: a wheel has no links.
+  install(PROGRAMS $<TARGET_FILE:fusesmith_library> DESTINATION fusesmith/bin COMPONENT wheel RENAME libfusesmith.so)
   install(DIRECTORY python/workers/ DESTINATION fusesmith/workers COMPONENT wheel ${workers_left_out})
 endif()

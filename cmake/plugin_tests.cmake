@@ -1,4 +1,5 @@
-# The plug-ins that tests load, one source with different macros, and the worked example of docs/plugin/ as a test.
+# The headers of include/ in C. The plug-ins that tests load, one source with different macros, and the worked example
+# of docs/plugin/ as a test.
 function(add_faulty_plugin name)
   add_library(${name} MODULE "${PROJECT_SOURCE_DIR}/python/tests/workers/faulty_plugin.cc")
   target_link_libraries(${name} PRIVATE fusesmith_plugin)
@@ -13,8 +14,10 @@ add_faulty_plugin(plugin_without_run FAULTY_WITHOUT_RUN)
 add_faulty_plugin(plugin_for_cuda FAULTY_DEVICE=kDLCUDA)
 add_faulty_plugin(plugin_for_an_unknown_device FAULTY_DEVICE=99)
 
-add_test(NAME plugin_header_in_c
-         COMMAND "${CMAKE_CXX_COMPILER}" -x c -std=c99 -Wall -Wextra -Wpedantic -Werror -fsyntax-only
-                 -I "${DLPACK_INCLUDE_DIR}" "${PROJECT_SOURCE_DIR}/include/fusesmith/plugin.h")
+foreach(header plugin check)
+  add_test(NAME ${header}_header_in_c
+           COMMAND "${CMAKE_CXX_COMPILER}" -x c -std=c99 -Wall -Wextra -Wpedantic -Werror -fsyntax-only
+                   -I "${DLPACK_INCLUDE_DIR}" "${PROJECT_SOURCE_DIR}/include/fusesmith/${header}.h")
+endforeach()
 add_test(NAME plugin_example
          COMMAND bash "${PROJECT_SOURCE_DIR}/scripts/plugin_example" "${PROJECT_BINARY_DIR}")

@@ -112,6 +112,10 @@ struct Arithmetic {
   // Nor on which place along such an axis it has. Own backends promise it for all but the rows and columns of
   // products, without this flag (fuzz/run/symmetry.h).
   bool position_invariant = false;
+  // A sum of a product of k terms has the error of 4 sqrt(k) roundings at most, in place of k + 2: those of a
+  // correct kernel are hardly larger, since roundings are nearly independent (Higham and Mary, SIAM J. Sci.
+  // Comput. 41(5), 2019, theorem 2.4). What exceeds it is not wrong.
+  bool probable_sums = false;
   // The largest number of roundings between a term of a product's sum and the result, including the term's
   // own. 0: the order is unknown.
   double sum_height = 0;

@@ -276,10 +276,10 @@ void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole
 
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
   ReferenceMemo memo;
-  BackendVerdict verdict =
-      judge_regions(graph, execution,
-                    {options.minimal_deviations, false, options.sample, nullptr,
-                     is_large(graph) ? nullptr : &memo, execution.coarsest, execution.foreign});
+  BackendVerdict verdict = judge_regions(
+      graph, execution,
+      {options.minimal_deviations, false, options.sample, nullptr, is_large(graph) ? nullptr : &memo,
+       execution.coarsest, execution.foreign, execution.probable_sums});
   if (execution.disagreement) {
     RegionVerdict& region = verdict.regions.at(execution.disagreement->region);
     region = disagreeing(graph, *execution.disagreement, std::move(region));

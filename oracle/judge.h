@@ -28,6 +28,9 @@ struct Execution {
   double coarsest = kInfinity;
   bool foreign =
       false;  // code of others: what is outside its bounds is explained (oracle/known_arithmetic.h)
+  // What is inconclusive since sums are long is right if they have the errors of independent roundings. Not
+  // where a program can be run again with inner values exposed, which says more.
+  bool probable_sums = false;
 };
 
 struct JudgeOptions {

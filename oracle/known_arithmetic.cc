@@ -79,10 +79,8 @@ constexpr std::string_view kAnyOp = "OP";  // in a declaration: the op of the re
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
 KnownArithmetic customary(std::string name, const std::string& says, const std::string& who,
-                          std::string declaration, Grant grant, bool needs_sharpness = false) {
-  return {{std::move(name), says + ", as " + who, std::move(declaration), true},
-          std::move(grant),
-          needs_sharpness};
+                          std::string declaration, Grant grant, Within least = Within::undecided) {
+  return {{std::move(name), says + ", as " + who, std::move(declaration), true}, std::move(grant), least};
 }
 
 void add_customary_roundings(std::vector<KnownArithmetic>& all) {
@@ -92,7 +90,8 @@ void add_customary_roundings(std::vector<KnownArithmetic>& all) {
   for (const Lowering& how : lowerings()) {
     if (!*how.who) continue;
     all.push_back(customary(how.name, how.doc, how.who + std::string(" does"),
-                            "lowerings = [" + quoted(how.name) + "]", lowering(how), how.needs_sharpness));
+                            "lowerings = [" + quoted(how.name) + "]", lowering(how),
+                            how.needs_decision ? Within::decidedly : Within::undecided));
     all.back().is_graph = true;
   }
   all.push_back(customary("logsumexp.rounded_inside", "the sum of exponentials and its logarithm are rounded",
@@ -225,10 +224,10 @@ void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
                                 "FlashAttention does", hidden));
   all.push_back(customary("variance.welford", "the variance is computed in one pass",
                           "kernels with Welford's algorithm do", "arithmetic = {\"variance\": \"welford\"}",
-                          variance(Arithmetic::Variance::welford), true));
+                          variance(Arithmetic::Variance::welford), Within::sharply));
   all.push_back(customary("variance.moments", "the variance is E[x^2] - E[x]^2",
                           "kernels that sum x and x^2 do", "arithmetic = {\"variance\": \"moments\"}",
-                          variance(Arithmetic::Variance::moments), true));
+                          variance(Arithmetic::Variance::moments), Within::sharply));
   flagged("norms_scale_and_shift", "a norm is computed as x * scale + shift", "PyTorch does");
   flagged("means_of_quotients", "a mean is a sum of quotients, or of products with the rounded 1 / n",
           "numpy and PyTorch do");
@@ -392,15 +391,16 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<const KnownArithmetic*>& c
 using Chosen = std::vector<const KnownArithmetic*>;
 
 // What may be granted together, which are alternatives. An op is computed as one other graph at most: all
-// that are not such, alone and with each that is. First without those that have to stay sharp, since all have
-// to then.
+// that are not such, alone and with each that is. First without those that are no excuse where the bounds
+// say nothing, since none is then.
 std::vector<Chosen> combinations(const Chosen& chosen) {
   std::vector<Chosen> all;
-  for (const bool has_sharp : {false, true}) {
+  for (const bool has_all : {false, true}) {
     Chosen others;
-    std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(others),
-                 [&](const auto* one) { return !one->is_graph && (has_sharp || !one->needs_sharpness); });
-    if (has_sharp && others == all.front()) break;
+    std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(others), [&](const auto* one) {
+      return !one->is_graph && (has_all || one->least == Within::undecided);
+    });
+    if (has_all && others == all.front()) break;
     all.push_back(others);
     for (const KnownArithmetic* one : chosen) {
       if (!one->is_graph) continue;
@@ -432,11 +432,9 @@ std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region&
   const auto explained_by = [&](const Chosen& chosen, bool as_excuse) -> std::optional<Explained> {
     Contract contract = region.contract;
     if (!grant_all(chosen, graph, region, contract)) return std::nullopt;
-    const bool needs_sharpness =
-        std::any_of(chosen.begin(), chosen.end(), [](const auto* one) { return one->needs_sharpness; });
-    const Within needed = !as_excuse        ? Within::loosely
-                          : needs_sharpness ? Within::sharply
-                                            : Within::undecided;
+    Within needed = as_excuse ? Within::undecided : Within::loosely;
+    if (as_excuse)
+      for (const KnownArithmetic* one : chosen) needed = std::max(needed, one->least);
     if (within(contract, as_excuse) < needed) return std::nullopt;
     return Explained{diagnoses_of(chosen, graph, region), std::move(contract), as_excuse};
   };

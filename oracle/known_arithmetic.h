@@ -13,12 +13,19 @@
 
 namespace fusesmith::oracle {
 
+enum class Within : uint8_t {
+  no,
+  undecided,  // the bounds say nothing of what failed
+  loosely,    // but they are too coarse for a verdict
+  decidedly,
+  sharply
+};
+
 struct KnownArithmetic {
   Diagnosis diagnosis;
   // Grants it to the contract of a region. Whether it can apply there.
   std::function<bool(const Graph& graph, const Region& region, Contract& contract)> grant;
-  // The bounds with it may allow a mistake, so that it is an excuse only where they stay sharp.
-  bool needs_sharpness = false;
+  Within least = Within::undecided;  // to be an excuse; more where the bounds with it may allow a mistake
   // Narrows what the contract declares, so that it explains no failure, but may decide what is inconclusive.
   bool is_sharper = false;
   bool is_graph = false;  // computes the op as another graph (oracle/lowerings.h)
@@ -30,16 +37,10 @@ const std::vector<KnownArithmetic>& known_arithmetics();
 struct Explained {
   std::vector<Diagnosis> diagnoses;          // all of which are needed
   Contract contract;                         // that grants them
-  bool is_excuse = false;                    // they are customary, and sharp where that is needed
+  bool is_excuse = false;                    // they are customary, and hold as they need to
   std::vector<Diagnosis> alternatives = {};  // with `all`: the customary ones each of which suffices, too
 };
 
-enum class Within : uint8_t {
-  no,
-  undecided,  // the bounds say nothing of what failed
-  loosely,
-  sharply
-};
 // Of the region with this contract, which grants an excuse or something else.
 using IsWithin = std::function<Within(const Contract& contract, bool as_excuse)>;
 

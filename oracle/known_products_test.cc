@@ -15,7 +15,8 @@ using Nodes = std::function<ValueId(Builder& b, const std::vector<ValueId>& inpu
 
 // All nodes as one region on these operands, which a kernel of others computed as `y`.
 RegionVerdict verdict_on_graph(const Nodes& nodes, const std::vector<Tensor>& operands,
-                               const std::vector<float>& y, double coarsest = kInf) {
+                               const std::vector<float>& y, double coarsest = kInf,
+                               bool probable_sums = false) {
   Builder b;
   std::vector<ValueId> inputs;
   Trace trace;
@@ -34,13 +35,48 @@ RegionVerdict verdict_on_graph(const Nodes& nodes, const std::vector<Tensor>& op
   RegionJudgeOptions options;
   options.foreign = true;
   options.coarsest = coarsest;
+  options.probable_sums = probable_sums;
   return judge_region(graph, plan, 0, trace, options);
 }
 
 RegionVerdict verdict_on_op(const Op& op, const std::vector<Tensor>& operands, const std::vector<float>& y,
-                            double coarsest = kInf) {
+                            double coarsest = kInf, bool probable_sums = false) {
   return verdict_on_graph([&](Builder& b, const std::vector<ValueId>& in) { return b.node(op, in, "y"); },
-                          operands, y, coarsest);
+                          operands, y, coarsest, probable_sums);
+}
+
+// Products of 16,384 terms, added in f32 one after the other.
+TEST(KnownProducts, LongSumsAreRightIfTheyHaveTheErrorsOfIndependentRoundings) {
+  constexpr size_t kDepth = 16'384;
+  Rng random(17);
+  const auto data = [&](int64_t rows) {
+    return make_tensor({Dtype::f16, {rows, kDepth}}, [&](int64_t) { return random.normal(); });
+  };
+  const Tensor a = data(5), b = data(6);
+  const std::vector<float> x = to_f32(a), w = to_f32(b);
+  std::vector<float> y;
+  for (size_t i = 0; i < x.size(); i += kDepth) {
+    for (size_t j = 0; j < w.size(); j += kDepth) {
+      float sum = 0;
+      for (size_t k = 0; k < kDepth; ++k) sum += x[i + k] * w[j + k];
+      y.push_back(sum);
+    }
+  }
+  const auto judged = [&](bool probable_sums) {
+    return verdict_on_op(Matmul{false, true}, {a, b}, y, kCoarsest, probable_sums);
+  };
+  EXPECT_EQ(name(judged(false).verdict), "inconclusive");
+  const RegionVerdict right = judged(true);
+  EXPECT_EQ(name(right.verdict), "reassociation");
+  EXPECT_TRUE(right.probable_sums);
+  EXPECT_LT(right.resolution.median, kCoarsest / 4);
+  // As large an error as one direction of all roundings gives: not known to be right, but not wrong.
+  const double size = 0.005 * std::sqrt(static_cast<double>(kDepth));
+  y[7] += static_cast<float>(size);
+  EXPECT_EQ(name(judged(true).verdict), "inconclusive");
+  EXPECT_FALSE(judged(true).probable_sums);
+  y[7] += static_cast<float>(100 * size);
+  EXPECT_EQ(name(judged(true).verdict), "defect");
 }
 
 // As tensor cores of Hopper add products of e4m3: groups of 32 and the accumulator are cut 13 bits below the

@@ -21,8 +21,8 @@ struct Lowering {
   std::optional<Graph> (*graph)(const Op& op, TypeSpan inputs);
   bool narrow_sums;  // reduce_sum rounds each partial sum to the dtype
   const char* who;   // a published definition, or libraries, that compute so; empty: a loss that none intends
-  // Its rounded values may be far larger than the result, so that its bounds may allow a mistake.
-  bool needs_sharpness = false;
+  // Its rounded values may be far larger than the result, so that its bounds may allow any mistake.
+  bool needs_decision = false;
 };
 
 std::span<const Lowering> lowerings();

@@ -278,7 +278,7 @@ class RegionJudge {
     if (judged.verdict == VerdictClass::inconclusive)
       return was_special ? Within::undecided : Within::loosely;  // anything explains a NaN
     const double sharp = std::max(kCoarsest / 16, 4 * unit_roundoff(judged.dtype));
-    return judged.resolution.median <= sharp ? Within::sharply : Within::loosely;
+    return judged.resolution.median <= sharp ? Within::sharply : Within::decidedly;
   }
 
   // What no customary arithmetic explains: the elements that are outside with the nearest of them.
@@ -332,16 +332,39 @@ class RegionJudge {
     verdict.alternatives = found->alternatives;
   }
 
+  static bool is_decided(const RegionVerdict& judged) {
+    return judged.outside == 0 && judged.declared && judged.verdict <= VerdictClass::precision_policy;
+  }
+
   // If any rounding may be left out, or operands may be read in two ways, the bounds may be too loose to
-  // decide, although the kernel is right in one customary way whose bounds are not.
+  // decide, although the kernel is right in one customary way whose bounds are not. The same where sums are
+  // long, but have the errors of independent roundings.
   void sharpen(RegionVerdict& verdict) const {
+    if (!options_.probable_sums) {
+      sharpen(verdict, region_.contract);
+      return;
+    }
+    Contract probable = region_.contract;
+    probable.arithmetic.probable_sums = true;
+    for (auto& [op, arithmetic] : probable.arithmetic_of) arithmetic.probable_sums = true;
+    RegionVerdict judged = judged_with(probable, verdict);
+    judged.probable_sums = true;
+    if (is_decided(judged)) {
+      verdict = std::move(judged);
+      return;
+    }
+    if (sharpen(verdict, region_.contract)) return;
+    verdict.probable_sums = sharpen(verdict, probable);
+  }
+  // Whether a customary way beside what `base` has decides.
+  bool sharpen(RegionVerdict& verdict, const Contract& base) const {
     std::optional<RegionVerdict> sharp;
     for (const KnownArithmetic& one : known_arithmetics()) {
-      Contract contract = region_.contract;
+      Contract contract = base;
       if (!one.diagnosis.customary || !one.grant(graph_, region_, contract)) continue;
       if (!one.is_sharper && contract.deviations == region_.contract.deviations) continue;
       RegionVerdict judged = judged_with(contract, verdict);
-      if (judged.outside > 0 || !judged.declared || judged.verdict > VerdictClass::precision_policy) continue;
+      if (!is_decided(judged)) continue;
       if (sharp) {
         sharp->alternatives.push_back(one.diagnosis);
         continue;
@@ -352,6 +375,7 @@ class RegionJudge {
       if (!options_.minimal_deviations) break;
     }
     if (sharp) verdict = *std::move(sharp);
+    return sharp.has_value();
   }
 
   const Graph& graph_;

@@ -22,6 +22,8 @@ struct RegionJudgeOptions {
   // The region is computed by code of others: if it is outside its bounds, a customary arithmetic with which
   // it is within them is found, and with `minimal_deviations` any known one.
   bool foreign = false;
+  // As in Execution.
+  bool probable_sums = false;
 };
 
 RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t region, const Trace& trace,

@@ -61,10 +61,11 @@ struct RegionVerdict {
   std::vector<Diagnosis> arithmetic;
   // Customary ones each of which suffices, too: which of them the kernel uses, other cases tell.
   std::vector<Diagnosis> alternatives;
-  bool unexplained = false;  // it fails, and no known arithmetic explains it
-  std::string change = {};   // of the inputs, where a changed input shows it: "NaN in x[3,:]"
-  BothRuns row = {};         // around `worst`, where a changed input shows it
-  bool inherited = false;    // the baseline passed with the same inputs and outputs, bit for bit
+  bool unexplained = false;    // it fails, and no known arithmetic explains it
+  bool probable_sums = false;  // decided since its sums have the errors of independent roundings (contract.h)
+  std::string change = {};     // of the inputs, where a changed input shows it: "NaN in x[3,:]"
+  BothRuns row = {};           // around `worst`, where a changed input shows it
+  bool inherited = false;      // the baseline passed with the same inputs and outputs, bit for bit
 
   bool sampled() const { return elements < all_elements; }
   // What a signature names it by: the pattern that formed it, else its op.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/remote/dl_type.h"
+
 namespace fusesmith::backends {
 namespace {
 
@@ -12,24 +14,6 @@ static_assert(kGuardBytes % PluginMemory::kAlignment == 0);
 
 size_t bytes_of(const TensorType& type) {
   return static_cast<size_t>(element_count(type)) * static_cast<size_t>(size_of(type.dtype));
-}
-
-DLDataType dl_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32:
-      return {kDLFloat, 32, 1};
-    case Dtype::f16:
-      return {kDLFloat, 16, 1};
-    case Dtype::bf16:
-      return {kDLBfloat, 16, 1};
-    case Dtype::i32:
-      return {kDLInt, 32, 1};
-    case Dtype::boolean:
-      return {FUSESMITH_PLUGIN_BOOL, 8, 1};
-    default:  // quantized dtypes, for which Debian's DLPack has no words
-      break;
-  }
-  return {};
 }
 
 size_t first_difference(std::span<const std::byte> a, std::span<const std::byte> b) {

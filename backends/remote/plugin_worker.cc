@@ -13,6 +13,7 @@
 #include "backends/device_error.h"
 #include "backends/remote/plugin_library.h"
 #include "backends/remote/plugin_tensors.h"
+#include "backends/remote/remote_plan.h"
 #include "backends/remote/request_stream.h"
 #include "backends/remote/worker_process.h"
 
@@ -21,21 +22,6 @@ namespace {
 
 using Json = nlohmann::json;
 using Bytes = std::vector<std::byte>;
-
-// As that of a Python function (python/workers/function/function_worker.py).
-Json default_contract() {
-  return {{"roundings", "any"},
-          {"arithmetic",
-           {{"exp", 4},
-            {"erf", 4},
-            {"tanh", 4},
-            {"log", 4},
-            {"sqrt", 4},
-            {"rsqrt", 4},
-            {"div", 4},
-            {"variance", "two_pass_or_welford"},
-            {"means_of_quotients", true}}}};
-}
 
 Json error(const char* kind, const std::string& what) {
   return {{"type", "error"}, {"kind", kind}, {"what", one_line(what)}};
@@ -115,7 +101,7 @@ class PluginWorker {
     if (const char* why = guarded([&] { return plugin_.supports(graph_.c_str()); }))
       return {{"type", "unsupported"}, {"why", one_line(why)}};
     const char* text = plugin_.contract ? guarded([&] { return plugin_.contract(graph_.c_str()); }) : nullptr;
-    Json contract = text ? Json::parse(text, nullptr, false) : default_contract();
+    Json contract = text ? Json::parse(text, nullptr, false) : contract_of_functions();
     if (!contract.is_object())
       throw Failed{"fusesmith_plugin_contract returned no JSON object: " + std::string(text)};
     tensors_ = std::make_unique<PluginTensors>(*memory_, sources(request), results(request));

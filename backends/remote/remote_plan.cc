@@ -283,6 +283,20 @@ Result<Plan> parse_plan(const Graph& graph, const Json& reply) {
   }
 }
 
+Json contract_of_functions() {
+  return {{"roundings", "any"},
+          {"arithmetic",
+           {{"exp", 4},
+            {"erf", 4},
+            {"tanh", 4},
+            {"log", 4},
+            {"sqrt", 4},
+            {"rsqrt", 4},
+            {"div", 4},
+            {"variance", "two_pass_or_welford"},
+            {"means_of_quotients", true}}}};
+}
+
 std::string granted_text(const Contract& contract) {
   std::string text = granted_text(contract.arithmetic);
   for (const auto& [op, arithmetic] : contract.arithmetic_of) {

@@ -28,8 +28,9 @@ std::string resolution_text(const Verdict& verdict) {
   const std::string of = " of '" + region->name + "'";
   if (!says_something(resolution.median))
     return " No change of half of the elements" + of + " would have been found.";
-  return " A change of " + percent_text(resolution.median) + of +
-         " would have been found (median of its elements; " + others_text(resolution) + ").";
+  return " A change of " + percent_text(resolution.median) + of + " would have been found" +
+         (region->probable_sums ? " or left undecided" : "") + " (median of its elements; " +
+         others_text(resolution) + ").";
 }
 
 }  // namespace fusesmith::fuzz

@@ -8,15 +8,19 @@ graph.py make graphs, sizes.py and layouts.py draw sizes, data and layouts, case
 the program on them, which starts python/workers/function/, and result.py and report.py say what it found. Verdicts are
 the program's (oracle/). aten/, vocabulary.py and trace.py, which relate ops to PyTorch, serve import and workers too.
 backward.py judges gradients: joint.py traces a reference with its backward pass, gradient_kernel.py calls the function.
+check.py judges tensors that exist: tensors.py reads them, reference_graphs.py says what was to be computed, and
+library.py calls libfusesmith, which judges.
 training.py writes a step of training as programs that `fusesmith import` reads.
 """
 
 from .adapters import judge_against, kernelbench
 from .backward import judge_backward
+from .check import Verdict, assert_correct, check, check_each
 from .errors import Error
 from .graph import Graph
 from .judge import judge
 from .result import Result
 from .training import training_programs
 
-__all__ = ["Error", "Graph", "Result", "judge", "judge_against", "judge_backward", "kernelbench", "training_programs"]
+__all__ = ["Error", "Graph", "Result", "Verdict", "assert_correct", "check", "check_each", "judge", "judge_against",
+           "judge_backward", "kernelbench", "training_programs"]

@@ -15,6 +15,7 @@ from .vocabulary import FLOATS
 
 PLAIN = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32", "bool": "bool"}
 LARGEST_FACTOR = 1e30  # of the op scale
+NO_OPS = ("_set_grad_enabled",)  # what torch.no_grad() leaves in a trace
 MASKS = {"where": 0, "masked_fill": 1, "sdpa": 3}  # the operand that is a mask
 
 
@@ -238,6 +239,8 @@ def lower(lowering, module, names, types, fills=()):
         if node.op == "placeholder":
             name, text = next(given)
             made = lowering.graph.input(name, text, dict(fills).get(name))
+        elif node.op == "call_function" and getattr(node.target, "__name__", "") in NO_OPS:
+            continue
         elif node.op == "call_function":
             made = lower_call(lowering, node)
         elif node.op == "output":

@@ -9,11 +9,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
 import fusesmith  # noqa: E402
-from fusesmith import replay, sizes, templates  # noqa: E402
+from fusesmith import library, replay, sizes, templates  # noqa: E402
 from fusesmith.program import binary, environment, interpreter, ops  # noqa: E402
 
-__all__ = ["HERE", "ErrorLines", "binary", "environment", "fusesmith", "has_module", "interpreter", "kernel", "ops",
-           "replay", "sizes", "templates", "why_not"]
+__all__ = ["HERE", "ErrorLines", "binary", "environment", "fusesmith", "has_module", "interpreter", "kernel", "library",
+           "ops", "replay", "sizes", "templates", "why_not"]
 
 
 def kernel(name, file="kernels.py"):
