@@ -94,6 +94,8 @@ def check_each(what, calls, *, contract=None, elements="sample", explain=True, k
         options["contract"] = contract
     groups = {}  # of calls whose tensors have the same types: their numbers and tensors
     for i, call in enumerate(calls):
+        if not isinstance(call, (list, tuple)) or len(call) != 2:
+            raise Error(f"call {i}: expected a pair of inputs and outputs")
         inputs, outputs = call
         inputs, outputs, scalars = reference.tensors(inputs, outputs)
         key = tuple(tensor.type for tensor in inputs), len(outputs), tuple(scalars.items())

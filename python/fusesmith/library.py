@@ -60,9 +60,13 @@ def described(tensors):
 def check(graph, options, calls):
     """The results of `calls`, each a pair of lists of tensors. Other threads of Python run meanwhile."""
     library = loaded(path())
+    try:
+        options = json.dumps(options).encode()
+    except TypeError as error:
+        raise Error(f"the contract is no JSON: {error}") from None
     arrays = [(described(inputs), described(outputs)) for inputs, outputs in calls]
     made = (Call * len(calls))(*(Call(inputs, len(inputs), outputs, len(outputs)) for inputs, outputs in arrays))
-    text = library.fusesmith_check(graph.encode(), json.dumps(options).encode(), made, len(calls))
+    text = library.fusesmith_check(graph.encode(), options, made, len(calls))
     if not text:
         raise MemoryError("no memory for the verdicts")
     try:

@@ -77,7 +77,10 @@ class Reference:
             check_fits(tensor, dtype, entry["name"])
             entry["fill"] = {"literal": {"bits": tensor.literal()}} if dtype == "i32" else default_fill(dtype)
             entry.pop("layout", None)
-        return case_text(graph)
+        try:
+            return case_text(graph)
+        except TypeError as error:
+            raise Error(f"an attribute is no value of JSON: {error}") from None
 
     def graph(self, inputs, outputs, scalars):
         if isinstance(self.what, str):

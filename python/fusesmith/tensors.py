@@ -75,11 +75,14 @@ def dtype_of(text, name):
 
 def given_torch(tensor, name):
     tensor = tensor.detach()
-    if tensor.device.type != "cpu":
+    if tensor.device.type not in ("cpu", "meta"):
         tensor = tensor.cpu()
     if tensor.is_sparse or tensor.is_quantized:
         raise Error(f"{name}: expected a dense tensor")
     dtype = dtype_of(str(tensor.dtype).removeprefix("torch."), name)
+    if tensor.device.type != "cpu":
+        raise Error(f"{name}: expected a tensor with data")
+    tensor = tensor.resolve_neg()  # a view that is negated when it is read
     return Given(tensor, dtype, tuple(tensor.shape), tuple(tensor.stride()), tensor.data_ptr())
 
 

@@ -154,6 +154,8 @@ class Arrays(ErrorLines):
                 ("x: expected a tensor of one of float32, ", ("softmax", ["text"], y), {}),
                 ("what is the name of an op, a Graph,", (3, [x], y), {}),
                 ("only ops have attributes, got axis", (softmax, [x], y), {"axis": -1}),
+                ("an attribute is no value of JSON", ("scale", [x], y), {"factor": object()}),
+                ("the contract is no JSON", ("relu", [x], y), {"contract": {"arithmetic": object()}}),
                 ('elements is "sample" or "all"', ("softmax", [x], y), {"elements": "most"}),
                 ('a Definition has the members "inputs"', ({"axes": {}}, [x], y), {}),
                 ("No such file", (pathlib.Path("none.json"), [x], y), {})):
@@ -175,6 +177,10 @@ class Torch(ErrorLines):
         x = torch.randn(8, 64, dtype=torch.bfloat16)[:, ::2]
         self.assertTrue(fusesmith.check("softmax", [x], torch.softmax(x, -1), axis=-1))
         self.assertTrue(fusesmith.check("softmax", [x], torch.softmax(x * 1.02, -1), axis=-1).finding)
+        negated = torch._neg_view(x)
+        self.assertTrue(fusesmith.check("relu", [negated], torch.relu(-x)))
+        self.check_error("x: expected a tensor with data", fusesmith.check, "relu", [x.to("meta")], x)
+        self.check_error("call 0: expected a pair", fusesmith.check_each, "relu", [x])
         self.check_error("expected a dense tensor", fusesmith.check, "relu", [torch.eye(3).to_sparse()], torch.eye(3))
 
     def test_a_function_is_traced_once_for_tensors_of_the_same_types(self):
