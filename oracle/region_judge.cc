@@ -374,8 +374,9 @@ class RegionJudge {
       sharp = std::move(judged);
       if (!options_.minimal_deviations) break;
     }
-    if (sharp) verdict = *std::move(sharp);
-    return sharp.has_value();
+    if (!sharp) return false;
+    verdict = *std::move(sharp);
+    return true;
   }
 
   const Graph& graph_;
