@@ -11,9 +11,9 @@ target_link_libraries(fusesmith_library PRIVATE nlohmann_json::nlohmann_json Eig
                                                 fusesmith_plugin)
 set_target_properties(fusesmith_library PROPERTIES
     OUTPUT_NAME fusesmith VERSION "${PROJECT_VERSION}" SOVERSION 1 CXX_VISIBILITY_PRESET hidden
-    VISIBILITY_INLINES_HIDDEN ON LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+    VISIBILITY_INLINES_HIDDEN ON LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}"
+    LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/library.map")
 target_link_options(fusesmith_library PRIVATE "LINKER:--no-undefined"
                     "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/library.map")
-set_target_properties(fusesmith_library PROPERTIES LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/library.map")
 precompile(fusesmith_library "" ${oracle_headers})
 unite(fusesmith_library ${library_sources})

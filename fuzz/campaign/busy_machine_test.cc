@@ -38,8 +38,8 @@ class WithCases : public Supervision {
 TEST_F(Supervision, AStoppedWorkerIsReplaced) {
   ASSERT_EQ(fuzz("--runs=600 --jobs=2", "whole"), kClean) << err();
   const std::string stop_workers =
-      "& S=$!; for i in 1 2 3; do sleep 0.$((i * 3)); kill -STOP $(judging $S | tail -n 1); sleep 12; "
-      "done; wait $S";
+      "& S=$!; until [ \"$(judging $S)\" ] || ! kill -0 $S; do sleep 0.1; done; for i in 1 2 3; do "
+      "sleep 0.$((i * 3)); kill -STOP $(judging $S | tail -n 1); sleep 12; done; wait $S";
   ASSERT_EQ(fuzz("--runs=600 --jobs=2", "w", kShell, stop_workers), kClean) << err();
   EXPECT_EQ(counts("w"), counts("whole"));
   EXPECT_GT(stats("w")["status"]["worker_restarts"], 0) << "no worker was stopped in time";

@@ -24,6 +24,7 @@ bool has_indices(const Graph& graph) {
 }
 
 // The case with the indices of this call as its data, so that its graph is valid only if they are in range.
+// States are no indices: of their later values no range is known.
 Result<Case> with_indices(const Case& test_case, const fusesmith_call& call) {
   auto json = nlohmann::json::parse(to_json(test_case));
   for (size_t i = 0; i < std::min(test_case.graph.inputs().size(), call.input_count); ++i) {
@@ -41,8 +42,8 @@ Json judged(const Case& test_case, const fusesmith_call& call, const CallOptions
     if (!has_indices(test_case.graph)) return judge_call(test_case, call, options);
     const auto own = with_indices(test_case, call);
     return own ? judge_call(*own, call, options) : Json{{"error", own.problem()}};
-  } catch (const std::bad_alloc&) {
-    return {{"error", "out of memory"}};
+  } catch (const std::exception& error) {  // out of memory
+    return {{"error", error.what()}};
   }
 }
 

@@ -119,6 +119,24 @@ TEST(Check, IndicesAreThoseOfTheCall) {
   EXPECT_THAT(call_with(in, out)["error"].get<std::string>(), HasSubstr("indices known to lie in [0, 4)"));
 }
 
+constexpr const char* kState = R"({"fusesmith": 1, "seed": 1, "steps": 1, "graph": {
+  "inputs": [{"name": "x", "type": "f32[3]", "fill": {"normal": {}}}],
+  "states": [{"name": "kept", "type": "f32[3]", "fill": {"normal": {}}, "next": "kept"},
+             {"name": "sum", "type": "f32[3]", "fill": {"normal": {}}, "next": "y"}],
+  "nodes": [{"name": "y", "op": "add", "inputs": ["x", "sum"]}], "outputs": ["y"]}})";
+
+// States follow the inputs; of what is returned, each value is given once, and none that was given.
+TEST(Check, StatesAreGivenAsInputsAre) {
+  std::vector<float> x = {1, 2, 3}, kept = {0, 0, 0}, sum = {4, 5, 6}, y = {5, 7, 9};
+  Shape shape = {3};
+  const DLTensor in[] = {tensor(x, shape), tensor(kept, shape), tensor(sum, shape)};
+  const DLTensor out = tensor(y, shape);
+  const auto judged = [&] { return check(kState, {{in, 3, &out, 1}})["results"][0]; };
+  EXPECT_EQ(judged()["ok"], true) << judged();
+  y[2] = 8;
+  EXPECT_EQ(judged()["finding"], true) << judged();
+}
+
 TEST(Check, SaysWhatIsWrongWithTheCall) {
   EXPECT_EQ(fusesmith_check_abi_version(), FUSESMITH_CHECK_ABI_VERSION);
   SoftmaxCall call;

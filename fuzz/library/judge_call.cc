@@ -1,5 +1,7 @@
 #include "fuzz/library/judge_call.h"
 
+#include <algorithm>
+
 #include "backends/remote/remote_plan.h"
 #include "fuzz/base/table.h"
 #include "fuzz/library/tensor_copy.h"
@@ -16,10 +18,15 @@ using Json = nlohmann::ordered_json;
 
 constexpr unsigned kMostThreads = 1024;
 
-// Values that a kernel returns: outputs, then the next values of states.
+// What a kernel returns: outputs, then the next values of states, each once, without inputs and states.
 std::vector<ValueId> returned_values(const Graph& graph) {
-  std::vector<ValueId> values = graph.outputs();
-  for (const State& state : graph.states()) values.push_back(state.next);
+  std::vector<ValueId> values;
+  const auto add = [&](ValueId v) {
+    if (v >= graph.source_count() && std::find(values.begin(), values.end(), v) == values.end())
+      values.push_back(v);
+  };
+  for (const ValueId v : graph.outputs()) add(v);
+  for (const State& state : graph.states()) add(state.next);
   return values;
 }
 
@@ -46,18 +53,17 @@ Result<Trace> trace_of(const Graph& graph, const fusesmith_call& call) {
     if (auto problem = take(static_cast<ValueId>(i), call.inputs[i])) return *problem;
   }
   for (size_t i = 0; i < returned.size(); ++i) {
-    if (returned[i] < graph.source_count()) continue;  // an input that is an output as well
     if (auto problem = take(returned[i], call.outputs[i])) return *problem;
   }
   return trace;
 }
 
-std::string passed_sentence(const RegionVerdict& worst, const Verdict& verdict) {
-  std::string text = worst.verdict == VerdictClass::inconclusive
+std::string passed_sentence(const RegionVerdict& whole, const Verdict& verdict) {
+  std::string text = whole.verdict == VerdictClass::inconclusive
                          ? "Every element is within its bound, but the bound is too large to decide."
                          : "Every element is within its bound; the largest error is " +
-                               short_number(worst.worst_share) + " of it.";
-  for (const Diagnosis& one : worst.arithmetic)
+                               short_number(whole.worst_share) + " of it.";
+  for (const Diagnosis& one : whole.arithmetic)
     text += " It is right if it is meant that " + one.says + " (declare " + one.declaration + ").";
   return text + resolution_text(verdict) + sampled_text(verdict) + loose_text(verdict);
 }
@@ -67,23 +73,19 @@ std::string undeclared_sentence(const Verdict& verdict) {
          evidence_text(verdict) + ".";
 }
 
+// Of a plan with one region.
 Json described(BackendVerdict judged) {
   Verdict verdict;
   verdict.candidate = std::move(judged);
   verdict.verdict = verdict.candidate.verdict;
-  const std::vector<RegionVerdict>& regions = verdict.candidate.regions;
-  const auto worst =
-      std::max_element(regions.begin(), regions.end(), [](const RegionVerdict& a, const RegionVerdict& b) {
-        return std::pair(a.verdict, a.worst_share) < std::pair(b.verdict, b.worst_share);
-      });
-  const bool fails = worst->symptom != Symptom::none;
-  if (fails) verdict.fail({BackendRole::candidate, worst->region});
+  const RegionVerdict& whole = verdict.candidate.regions.front();
+  const bool fails = whole.symptom != Symptom::none;
+  if (fails) verdict.fail({BackendRole::candidate, whole.region});
   const bool misses_roundings = verdict.verdict == VerdictClass::precision_policy;
-  const bool decided = fails || verdict.verdict != VerdictClass::inconclusive;
-  return {{"ok", decided && !fails},
+  return {{"ok", !fails && verdict.verdict != VerdictClass::inconclusive},
           {"verdict", name(verdict.verdict)},
           {"finding", fails},
-          {"sentence", !fails             ? passed_sentence(*worst, verdict)
+          {"sentence", !fails             ? passed_sentence(whole, verdict)
                        : misses_roundings ? undeclared_sentence(verdict)
                                           : sentence(verdict)},
           {"regions", to_json(verdict.candidate)["regions"]}};

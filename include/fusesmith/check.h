@@ -24,7 +24,8 @@ extern "C" {
 #define FUSESMITH_CHECK_EXPORT __attribute__((visibility("default")))
 
 /* What a kernel received and returned. The tensors are those of the graph, with its types: first its inputs,
- * then its states; first its outputs, then the next values of its states. They are in memory of the host
+ * then its states; first its outputs, then the next values of its states, each value once and none
+ * that is an input or a state. They are in memory of the host
  * (kDLCPU or kDLCUDAHost) and may have any strides; strides that are NULL are row-major. None is written or
  * kept.
  *

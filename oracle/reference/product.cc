@@ -184,10 +184,10 @@ Accumulator accumulator_of(const Bounded& a, const Arithmetic& arithmetic) {
 // term).
 double roundings(double k, const Arithmetic& arithmetic) {
   const double any_order = arithmetic.tf32x3 ? 3.75 * k + 4 : arithmetic.tf32 ? 1.25 * k + 4 : k + 2;
+  double most = arithmetic.sum_height > 0 ? std::fmin(any_order, arithmetic.sum_height) : any_order;
   if (arithmetic.probable_sums && !arithmetic.tf32 && !arithmetic.tf32x3)
-    return arithmetic.sum * std::fmin(any_order, 4 * std::sqrt(k) + 2);
-  return arithmetic.sum *
-         (arithmetic.sum_height > 0 ? std::fmin(any_order, arithmetic.sum_height) : any_order);
+    most = std::fmin(most, 4 * std::sqrt(k) + 2);
+  return arithmetic.sum * most;
 }
 
 SumError sum_error(double k, const Arithmetic& arithmetic) {

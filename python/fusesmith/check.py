@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from . import library
 from .errors import Error
 from .reference_graphs import Reference
+from .shown import number
 
 
 @dataclass
@@ -44,11 +45,6 @@ class Verdict:
 
     def __str__(self):
         return f"{self.verdict}: {self.sentence}"
-
-
-def number(value):
-    """JSON has no NaN: the library writes texts."""
-    return float(value) if isinstance(value, str) else value
 
 
 def verdict_of(result):

@@ -16,15 +16,15 @@ from .trace import trace
 
 
 class Reference:
-    """`names` of the tensors of a call; `case(inputs, outputs)` is the text of the case for tensors of these types."""
+    """`tensors` reads those of a call; `case` is the text of the case for tensors of their types."""
 
     def __init__(self, what, attributes):
         self.what, self.attributes = what, attributes
         self.traced = functools.cache(self.trace)
-        if isinstance(what, (str, Graph)):
-            return
         self.definition = loaded_definition(what) if isinstance(what, (dict, os.PathLike)) else None
-        if not self.definition and not callable(what):
+        if isinstance(what, str):
+            return
+        if not self.definition and not isinstance(what, Graph) and not callable(what):
             raise Error("what is the name of an op, a Graph, a function of torch or a Definition, got "
                         f"{type(what).__name__}")
         if attributes:
@@ -36,10 +36,12 @@ class Reference:
         inputs, names = self.ordered(inputs)
         if not isinstance(outputs, (list, tuple)):
             outputs = [outputs]
-        scalars = {}
-        if not isinstance(self.what, (str, Graph)) and self.definition:
-            scalars = {name: value for name, value in zip(names, inputs, strict=True)
-                       if self.definition["inputs"][name]["shape"] is None}
+        described = self.definition["inputs"] if self.definition else {}
+        scalars = {name: value for name, value in zip(names, inputs, strict=True)
+                   if name in described and described[name]["shape"] is None}
+        for name, value in scalars.items():
+            if not isinstance(value, (bool, int, float)):
+                raise Error(f"{name}: expected a number, got {type(value).__name__}")
         made = [given(value, name) for name, value in zip(names, inputs, strict=True) if name not in scalars]
         return made, [given(value, f"output {i}") for i, value in enumerate(outputs)], scalars
 

@@ -204,6 +204,7 @@ class Torch(ErrorLines):
         self.assertTrue(fusesmith.check(DEFINITION, {"x": x, "w": w, "eps": 1e-5}, [y]))
         self.assertTrue(fusesmith.check(DEFINITION, [x, w, 0.1], y).finding, "the number counts")
         self.assertTrue(fusesmith.check(DEFINITION, [x, w, 1e-5], torch.zeros_like(y)).finding)
+        self.check_error("eps: expected a number, got list", fusesmith.check, DEFINITION, [x, w, [1e-5]], y)
         self.check_error("expected the inputs x, w, eps, got x", fusesmith.check, DEFINITION, {"x": x}, y)
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "definition.json"
