@@ -59,9 +59,8 @@ FindingReport report_of(const std::string& signature, JudgedCase found, const Fi
 std::string known_issue(const JudgedCase& judged) {
   const Verdict& verdict = judged.seen.run.verdict;
   if (!verdict.signature || !worker_kind(verdict.signature->backend)) return "";
-  std::vector<std::string_view> ops;
-  for (const Node& node : judged.test_case.graph.nodes()) ops.push_back(name(node.op));
-  const KnownIssue* issue = shipped_known_issues().find(*verdict.signature, ops, verdict.reason);
+  const KnownIssue* issue =
+      shipped_known_issues().find(*verdict.signature, CaseTraits::of(judged.test_case.graph), verdict.reason);
   if (!issue) return "";
   return issue->text() + (issue->filed.empty() || issue->why.empty() ? "" : ". " + issue->why);
 }

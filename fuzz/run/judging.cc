@@ -409,11 +409,10 @@ Verdict Judging::device_failure(const Case& test_case, const DeviceError& error)
 
 FindIssue Judging::find_issue(const Case& test_case, const std::string& reason) const {
   if (!known_issues) return {};
-  std::vector<std::string_view> ops;
-  for (const Node& node : test_case.graph.nodes()) ops.push_back(name(node.op));
-  return [issues = known_issues, reported = reported, ops, reason](const Signature& failure) -> std::string {
+  return [issues = known_issues, reported = reported, traits = CaseTraits::of(test_case.graph),
+          reason](const Signature& failure) -> std::string {
     if (to_string(failure) == reported) return "";
-    const KnownIssue* issue = issues->find(failure, ops, reason);
+    const KnownIssue* issue = issues->find(failure, traits, reason);
     return issue ? issue->name : "";
   };
 }

@@ -25,9 +25,9 @@ constexpr std::string_view kNoDtype = "any";            // as in signatures
 
 constexpr JsonKey kFileKeys[] = {{"fusesmith_known", true}, {"issues", true}, {"comment", false}};
 constexpr JsonKey kIssueKeys[] = {
-    {"name", true},   {"signature", false}, {"verdict", false}, {"backend", false}, {"component", false},
-    {"dtype", false}, {"symptom", false},   {"reason", false},  {"ops", false},     {"versions", false},
-    {"case", false},  {"filed", false},     {"why", false}};
+    {"name", true},      {"signature", false}, {"verdict", false}, {"backend", false}, {"component", false},
+    {"dtype", false},    {"symptom", false},   {"reason", false},  {"ops", false},     {"layouts", false},
+    {"versions", false}, {"case", false},      {"filed", false},   {"why", false}};
 
 // Verdicts that a finding may have.
 constexpr std::array kVerdicts = {
@@ -93,6 +93,17 @@ std::vector<std::string> read_ops(const Place& issue) {
   return ops;
 }
 
+std::vector<graph::LayoutClass> read_layouts(const Place& issue) {
+  std::vector<graph::LayoutClass> layouts;
+  const auto place = issue.member("layouts");
+  if (!place) return layouts;
+  const Names names(graph::kLayoutClasses.begin(), graph::kLayoutClasses.end());
+  for (const Place& at : place->elements(names.size()))
+    layouts.push_back(static_cast<graph::LayoutClass>(at.read_choice("layout", names)));
+  if (place->ok() && layouts.empty()) place->fail("expected a kind of layout");
+  return layouts;
+}
+
 KnownIssue read_issue(const Place& place) {
   KnownIssue issue;
   if (!place.has_keys(kIssueKeys)) return issue;
@@ -103,6 +114,7 @@ KnownIssue read_issue(const Place& place) {
   read_words(place, issue);
   issue.reason = read_text(place, "reason");
   issue.ops = read_ops(place);
+  issue.layouts = read_layouts(place);
   if (const auto versions = place.member("versions")) {
     for (const auto& [library, at] : versions->members()) {
       std::string text;
@@ -164,10 +176,14 @@ bool fits(const std::string& pattern, const std::string& text) {
   return pattern.empty() || matches(pattern, text);
 }
 
-bool has_all(std::span<const std::string_view> ops, const std::vector<std::string>& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& op) {
-    return std::find(ops.begin(), ops.end(), op) != ops.end();
+bool fits(const KnownIssue& issue, const CaseTraits& traits) {
+  const bool has_ops = std::all_of(issue.ops.begin(), issue.ops.end(), [&](const std::string& op) {
+    return std::find(traits.ops.begin(), traits.ops.end(), op) != traits.ops.end();
   });
+  const auto& layouts = traits.layouts;
+  return has_ops &&
+         (issue.layouts.empty() || std::find_first_of(layouts.begin(), layouts.end(), issue.layouts.begin(),
+                                                      issue.layouts.end()) != layouts.end());
 }
 
 bool covers(const KnownIssue& issue, const Signature& signature) {
@@ -206,10 +222,20 @@ Result<KnownIssues> KnownIssues::read(const std::string& path) {
   return known;
 }
 
-const KnownIssue* KnownIssues::find(const Signature& signature, std::span<const std::string_view> ops,
+CaseTraits CaseTraits::of(const graph::Graph& graph) {
+  CaseTraits traits;
+  for (const Node& node : graph.nodes()) traits.ops.push_back(graph::name(node.op));
+  for (graph::ValueId v = 0; v < graph.source_count(); ++v) {
+    for (const graph::LayoutClass one : graph::classes_of(graph.layout(v), graph.type(v)))
+      traits.layouts.push_back(one);
+  }
+  return traits;
+}
+
+const KnownIssue* KnownIssues::find(const Signature& signature, const CaseTraits& traits,
                                     const std::string& reason) const {
   const auto found = std::find_if(issues_.begin(), issues_.end(), [&](const KnownIssue& issue) {
-    return covers(issue, signature) && fits(issue.reason, reason) && has_all(ops, issue.ops);
+    return covers(issue, signature) && fits(issue.reason, reason) && fits(issue, traits);
   });
   return found == issues_.end() ? nullptr : &*found;
 }

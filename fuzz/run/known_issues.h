@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fuzz/run/version_range.h"
+#include "graph/graph.h"
 #include "oracle/signature.h"
 
 namespace fusesmith::fuzz {
@@ -20,6 +21,8 @@ struct KnownIssue {
   std::string signature, backend, component;
   std::string reason;            // a pattern for what the backend said; empty: anything
   std::vector<std::string> ops;  // names, each of which the graph of the case must have
+  std::vector<graph::LayoutClass>
+      layouts;  // an input or state of the case must have one of them; empty: anything
   std::optional<VerdictClass> verdict;
   std::string dtype;  // "any": of a failure of no dtype
   std::optional<Symptom> symptom;
@@ -32,16 +35,24 @@ struct KnownIssue {
   std::string text() const;
 };
 
+// What issues may ask of the case that fails.
+struct CaseTraits {
+  std::vector<std::string_view> ops = {};        // names
+  std::vector<graph::LayoutClass> layouts = {};  // of its inputs and states
+
+  static CaseTraits of(const graph::Graph& graph);
+};
+
 class KnownIssues {
  public:
   // The problem names the file and the key.
   static Result<KnownIssues> read(const std::string& path);
 
   std::span<const KnownIssue> all() const { return issues_; }
-  // The first issue that the failure of a case belongs to, or null. `ops`: the names of the case's ops.
-  // `reason`: what the backend said, in one line; empty where it ran. An issue with versions applies only
-  // where the backend tells the version of each of these libraries; "fusesmith" is told of every backend.
-  const KnownIssue* find(const Signature& signature, std::span<const std::string_view> ops,
+  // The first issue that the failure of a case belongs to, or null. `reason`: what the backend said, in one
+  // line; empty where it ran. An issue with versions applies only where the backend tells the version of each
+  // of these libraries; "fusesmith" is told of every backend.
+  const KnownIssue* find(const Signature& signature, const CaseTraits& traits,
                          const std::string& reason = "") const;
   // Null where there is none of that name.
   const KnownIssue* find(std::string_view name) const;

@@ -31,14 +31,14 @@ Result<KnownIssues> read(const TemporaryFolder& folder, const Json& json) {
 
 const Signature kFailure{VerdictClass::defect, "ort:all", "add", Dtype::f16, Symptom::explicit_cast_skipped};
 
-bool covers(const Json& keys, const Signature& failure = kFailure,
-            const std::vector<std::string_view>& ops = {}, const std::string& reason = "") {
+bool covers(const Json& keys, const Signature& failure = kFailure, const CaseTraits& traits = {},
+            const std::string& reason = "") {
   const TemporaryFolder folder;
   Json issue = {{"name", "a"}, {"why", "It is known."}};
   issue.update(keys);
   const auto known = read(folder, file_of({issue}));
   EXPECT_TRUE(known.ok()) << known.problem();
-  return known.ok() && known->find(failure, ops, reason) != nullptr;
+  return known.ok() && known->find(failure, traits, reason) != nullptr;
 }
 
 TEST(KnownIssues, CoverASignatureThatHasAllTheirKeys) {
@@ -63,10 +63,24 @@ TEST(KnownIssues, CoverASignatureThatHasAllTheirKeys) {
 }
 
 TEST(KnownIssues, CoverCasesThatHaveAllTheirOps) {
-  const std::vector<std::string_view> ops = {"matmul", "softmax", "add"};
+  const CaseTraits ops = {{"matmul", "softmax", "add"}};
   EXPECT_TRUE(covers({{"verdict", "defect"}, {"ops", {"add", "softmax"}}}, kFailure, ops));
   EXPECT_FALSE(covers({{"verdict", "defect"}, {"ops", {"softmax", "scale"}}}, kFailure, ops));
   EXPECT_FALSE(covers({{"verdict", "defect"}, {"ops", {"softmax"}}}));
+}
+
+TEST(KnownIssues, CoverCasesThatHaveOneOfTheirLayouts) {
+  const auto read = graph::parse_case(R"({"fusesmith": 1, "seed": 1, "graph": {"inputs": [
+      {"name": "x", "type": "f16[2,3]", "fill": {"constant": {"value": 1}}},
+      {"name": "y", "type": "f16[2,3]", "fill": {"constant": {"value": 1}}, "layout": {"offset": 1}}],
+      "nodes": [{"name": "z", "op": "add", "inputs": ["x", "y"]}], "outputs": ["z"]}})");
+  ASSERT_TRUE(read.ok()) << read.problem();
+  const CaseTraits traits = CaseTraits::of(read->graph);
+  EXPECT_TRUE(covers({{"verdict", "defect"}, {"layouts", {"padded", "offset"}}}, kFailure, traits));
+  EXPECT_FALSE(covers({{"verdict", "defect"}, {"layouts", {"padded"}}}, kFailure, traits));
+  EXPECT_TRUE(covers({{"verdict", "defect"}, {"layouts", {"offset"}}, {"ops", {"add"}}}, kFailure, traits));
+  EXPECT_FALSE(covers({{"verdict", "defect"}, {"layouts", {"offset"}}, {"ops", {"sub"}}}, kFailure, traits));
+  EXPECT_FALSE(covers({{"verdict", "defect"}, {"layouts", {"offset"}}}));
 }
 
 TEST(KnownIssues, CoverWhatTheBackendSaid) {
@@ -153,6 +167,9 @@ TEST(KnownIssues, WhatIsWrongIsRefusedWithTheKey) {
       {file_of({issue_with({{"ops", {"sofmax"}}})}), "issues[0].ops[0]: unknown op \"sofmax\" (did you mean"},
       {file_of({issue_with({{"ops", Json::array()}})}), "issues[0].ops: expected the name of an op"},
       {file_of({issue_with({{"ops", "softmax"}})}), "issues[0].ops: expected an array"},
+      {file_of({issue_with({{"layouts", {"unaligned"}}})}),
+       "issues[0].layouts[0]: unknown layout \"unaligned\""},
+      {file_of({issue_with({{"layouts", Json::array()}})}), "issues[0].layouts: expected a kind of layout"},
       {file_of({issue_with({{"reason", ""}})}), "issues[0].reason: expected one line"},
       {file_of({issue_with({{"versions", {{"torch", "2.x"}}}})}),
        "issues[0].versions.torch: expected a range of versions"},

@@ -50,6 +50,12 @@ def on_gpu(function):
     return run
 
 
+def compiled(function):
+    def run(*inputs):
+        return torch.compile(function, dynamic=False)(*inputs)
+    return on_gpu(run)
+
+
 def attention(backend, causal=False):
     def run(q, k, v):
         with sdpa_kernel(backend):
@@ -135,6 +141,18 @@ def causal_sdpa(q, k, v):
     return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
+def modulated_norms(x, table):
+    """Two blocks as in PyTorch's issue 193061: each scale and shift is a part of one table."""
+    scale, shift, next_scale, next_shift = table.chunk(4, 1)
+    x = x + F.layer_norm(x, x.shape[-1:]) * (1 + scale) + shift
+    return x + F.layer_norm(x, x.shape[-1:]) * (1 + next_scale) + next_shift
+
+
+def shifted_channels(h, bias, t, w, b):
+    """What follows a convolution, as in PyTorch's issue 190796: its bias, and a shift for each channel."""
+    return h + bias[:, None, None] + F.linear(F.silu(t), w, b)[:, :, None, None]
+
+
 def of_liger():
     def norm(mode):
         return on_gpu(lambda x, w: liger.LigerRMSNormFunction.apply(x, w, EPS, 0.0, mode, False))
@@ -182,8 +200,20 @@ def of_pytorch():
     yield "attention, cuDNN, causal", attention(SDPBackend.CUDNN_ATTENTION, True), causal_sdpa, heads, narrow
 
 
+def of_inductor():
+    """Of the sizes from which inductor computes sums over rows and over columns in one kernel, few cases are drawn."""
+    few = {"dtypes": "f32", "fills": ["normal", "uniform"], "runs": 4, "repeat": 1, "run_timeout": 300,
+           "time_limit": 400}
+    yield ("modulated_norms", compiled(modulated_norms), modulated_norms, ["T[1,N,D]", "T[1,4,D]"],
+           {**few, "shapes": {"N": [10240], "D": [512]}})
+    yield ("shifted_channels", compiled(shifted_channels), shifted_channels,
+           ["T[B,C,H,W]", "T[C]", "T[B,D]", "T[C,D]", "T[C]"],
+           {**few, "shapes": {"B": [128], "C": [64], "H": [32], "W": [32], "D": [128]}})
+
+
 KERNELS = [*(Kernel("Liger", *one) for one in (of_liger() if liger else ())),
-           *(Kernel("PyTorch", *one) for one in of_pytorch())]
+           *(Kernel("PyTorch", *one) for one in of_pytorch()),
+           *(Kernel("torch.compile", *one) for one in of_inductor())]
 
 # What the kernels that failed do, by the start of their names.
 FINDINGS = {
