@@ -27,7 +27,7 @@ struct Execution {
   // scalar function is, if an element is off by more than kCoarsest.
   double coarsest = kInfinity;
   bool foreign =
-      false;  // code of others: what is outside its bounds is explained (oracle/known_arithmetic.h)
+      false;  // code of others: what is outside its bounds is explained (oracle/explain_by_arithmetic.h)
   // What is inconclusive since sums are long is right if they have the errors of independent roundings. Not
   // where a program can be run again with inner values exposed, which says more.
   bool probable_sums = false;

@@ -15,15 +15,6 @@ using Grant = std::function<bool(const Graph&, const Region&, Contract&)>;
 
 const Node& node_of(const Graph& graph, int n) { return graph.nodes()[static_cast<size_t>(n)]; }
 
-// Changes the arithmetic of the region and those of single ops; whether any changed.
-template <class Change>
-bool change_arithmetic(Contract& contract, Change change) {
-  const Contract before = contract;
-  change(contract.arithmetic);
-  for (auto& [op, arithmetic] : contract.arithmetic_of) change(arithmetic);
-  return contract != before;
-}
-
 Grant lowering(const Lowering& how) {
   return [&how](const Graph& graph, const Region& region, Contract& contract) {
     bool any = false;
@@ -74,8 +65,6 @@ Grant inner_roundings(int count, std::string_view op = {}) {
   };
 }
 
-constexpr std::string_view kAnyOp = "OP";  // in a declaration: the op of the region
-
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
 KnownArithmetic customary(std::string name, const std::string& says, const std::string& who,
@@ -97,9 +86,16 @@ void add_customary_roundings(std::vector<KnownArithmetic>& all) {
   all.push_back(customary("logsumexp.rounded_inside", "the sum of exponentials and its logarithm are rounded",
                           "PyTorch does", "rounded_inside = {\"logsumexp\": 2}",
                           inner_roundings(2, LogSumExp::info.name)));
+  all.back().widens = true;
 }
 
 using Errors = std::map<std::string, double>;  // by the keys of function_errors()
+
+// Flags that replace a bound by another one; all others add to it.
+bool replaces_bounds(const std::string& flag) {
+  return flag == "tf32x3" || flag == "empty_rows_are_zero" || flag == "hidden_keys_left_out";
+}
+bool replaces_bounds(const Errors&) { return false; }
 
 // At least these.
 Grant grant_of(Errors least) {
@@ -143,7 +139,10 @@ KnownArithmetic customary(std::string name, const std::string& says, const std::
                           const ErrorsOrFlag& errors_or_flag) {
   Grant grant = grant_of(errors_or_flag);
   if constexpr (sizeof...(Ops) > 0) grant = where_any<Ops...>(std::move(grant));
-  return customary(std::move(name), says, who, declaration_of(errors_or_flag), std::move(grant));
+  KnownArithmetic made =
+      customary(std::move(name), says, who, declaration_of(errors_or_flag), std::move(grant));
+  made.widens = !replaces_bounds(errors_or_flag);
+  return made;
 }
 
 // Before the lowering softmax.of_logsumexp, whose bound covers it where scores are far from 0.
@@ -217,6 +216,7 @@ void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
   all.push_back(customary("products_in_any_order", "a product of several factors is taken in another order",
                           "DeepGEMM does with scales", declaration_of(std::string("products_in_any_order")),
                           products_in_any_order()));
+  all.back().widens = true;
   flagged("tf32x3", "products of f32 are sums of three products in tf32", "3xTF32 of CUTLASS does");
   flagged("empty_rows_are_zero", "a softmax of a row of -inf is 0",
           "PyTorch's attention and FlashAttention do");
@@ -225,9 +225,11 @@ void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
   all.push_back(customary("variance.welford", "the variance is computed in one pass",
                           "kernels with Welford's algorithm do", "arithmetic = {\"variance\": \"welford\"}",
                           variance(Arithmetic::Variance::welford), Within::sharply));
+  all.back().widens = true;
   all.push_back(customary("variance.moments", "the variance is E[x^2] - E[x]^2",
                           "kernels that sum x and x^2 do", "arithmetic = {\"variance\": \"moments\"}",
                           variance(Arithmetic::Variance::moments), Within::sharply));
+  all.back().widens = true;
   flagged("norms_scale_and_shift", "a norm is computed as x * scale + shift", "PyTorch does");
   flagged("means_of_quotients", "a mean is a sum of quotients, or of products with the rounded 1 / n",
           "numpy and PyTorch do");
@@ -307,108 +309,29 @@ void add_accumulators(std::vector<KnownArithmetic>& all) {
 }
 
 void add_losses(std::vector<KnownArithmetic>& all) {
-  const auto add = [&](std::string name, std::string says, std::string declaration, Grant grant) {
+  const auto add = [&](std::string name, std::string says, std::string declaration, Grant grant,
+                       bool widens) {
     all.push_back({{std::move(name), std::move(says), std::move(declaration), false}, std::move(grant)});
+    all.back().widens = widens;
   };
   for (const Lowering& how : lowerings()) {
-    if (!*how.who) add(how.name, how.doc, "lowerings = [" + quoted(how.name) + "]", lowering(how));
+    if (!*how.who) add(how.name, how.doc, "lowerings = [" + quoted(how.name) + "]", lowering(how), false);
   }
   const std::string tf32 = "tf32";
-  add(tf32, "operands of products are rounded to tf32", declaration_of(tf32), grant_of(tf32));
+  add(tf32, "operands of products are rounded to tf32", declaration_of(tf32), grant_of(tf32), true);
   for (const Dtype dtype : graph::kDtypes) {
     if (!is_narrow(dtype)) continue;
     const std::string type(graph::name(dtype));
     const Errors sums = {{"sum", unit_roundoff(dtype) / kU}};
     add("partial_sums_in_" + type, "partial sums are rounded to " + type, declaration_of(sums),
-        with_results_of(dtype, grant_of(sums)));
+        with_results_of(dtype, grant_of(sums)), true);
   }
   for (const int count : {1, 2, 4}) {
     const std::string times = count == 1 ? "one value" : std::to_string(count) + " values";
     add("rounded_inside." + std::to_string(count), times + " inside the op may be rounded to its dtype",
-        "rounded_inside = {" + std::string(kAnyOp) + ": " + std::to_string(count) + "}",
-        inner_roundings(count));
+        "rounded_inside = {" + std::string(kOpOfRegion) + ": " + std::to_string(count) + "}",
+        inner_roundings(count), true);
   }
-}
-
-bool grant_all(const std::vector<const KnownArithmetic*>& chosen, const Graph& graph, const Region& region,
-               Contract& contract) {
-  bool any = false;
-  for (const KnownArithmetic* one : chosen) any |= one->grant(graph, region, contract);
-  return any;
-}
-
-constexpr double kMostError = 4096;
-
-// The least error with which the region is within its bounds, up to a factor of 1.2.
-template <class With>
-double least_error(const With& with, const IsWithin& within) {
-  double low = 1, high = kMostError;
-  while (high / low > 1.2) {
-    const double middle = std::sqrt(low * high);
-    (within(with(middle), false) < Within::loosely ? low : high) = middle;
-  }
-  return std::ceil(high);
-}
-
-// Of all functions, the one that needs the least error.
-std::optional<Explained> explain_by_function(const Region& region, const IsWithin& within) {
-  std::optional<Explained> best;
-  double least = kMostError + 1;
-  for (const auto& [key, member] : function_errors()) {
-    if (member == &Arithmetic::sum) continue;  // not of a function
-    const auto with = [&, at = member](double error) {
-      Contract contract = region.contract;
-      change_arithmetic(contract,
-                        [&](Arithmetic& arithmetic) { arithmetic.*at = std::max(arithmetic.*at, error); });
-      return contract;
-    };
-    if (within(with(kMostError), false) < Within::loosely) continue;
-    const double error = least_error(with, within);
-    if (error >= least) continue;
-    least = error;
-    best = Explained{{{key, key + " may be wrong by " + number_text(error) + " units of 2^-24",
-                       declaration_of(Errors{{key, error}}), false}},
-                     with(error)};
-  }
-  return best;
-}
-
-// Their declarations name the op of the region where they hold for the ops that are declared.
-std::vector<Diagnosis> diagnoses_of(const std::vector<const KnownArithmetic*>& chosen, const Graph& graph,
-                                    const Region& region) {
-  std::vector<Diagnosis> diagnoses;
-  for (const KnownArithmetic* one : chosen) {
-    diagnoses.push_back(one->diagnosis);
-    std::string& declaration = diagnoses.back().declaration;
-    if (const size_t at = declaration.find(kAnyOp); at != std::string::npos) {
-      const Op& op = node_of(graph, region.nodes.back()).op;
-      declaration.replace(at, kAnyOp.size(), quoted(std::string(info(op).name)));
-    }
-  }
-  return diagnoses;
-}
-
-using Chosen = std::vector<const KnownArithmetic*>;
-
-// What may be granted together, which are alternatives. An op is computed as one other graph at most: all
-// that are not such, alone and with each that is. First without those that are no excuse where the bounds
-// say nothing, since none is then.
-std::vector<Chosen> combinations(const Chosen& chosen) {
-  std::vector<Chosen> all;
-  for (const bool has_all : {false, true}) {
-    Chosen others;
-    std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(others), [&](const auto* one) {
-      return !one->is_graph && (has_all || one->least == Within::undecided);
-    });
-    if (has_all && others == all.front()) break;
-    all.push_back(others);
-    for (const KnownArithmetic* one : chosen) {
-      if (!one->is_graph) continue;
-      all.push_back(others);
-      all.back().push_back(one);
-    }
-  }
-  return all;
 }
 
 }  // namespace
@@ -425,50 +348,6 @@ const std::vector<KnownArithmetic>& known_arithmetics() {
     return made;
   }();
   return all;
-}
-
-std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region& region, bool all,
-                                               const IsWithin& within) {
-  const auto explained_by = [&](const Chosen& chosen, bool as_excuse) -> std::optional<Explained> {
-    Contract contract = region.contract;
-    if (!grant_all(chosen, graph, region, contract)) return std::nullopt;
-    Within needed = as_excuse ? Within::undecided : Within::loosely;
-    if (as_excuse)
-      for (const KnownArithmetic* one : chosen) needed = std::max(needed, one->least);
-    if (within(contract, as_excuse) < needed) return std::nullopt;
-    return Explained{diagnoses_of(chosen, graph, region), std::move(contract), as_excuse};
-  };
-  Chosen customary;
-  std::optional<Explained> first;
-  for (const KnownArithmetic& one : known_arithmetics()) {
-    if (!one.diagnosis.customary || one.is_sharper) continue;
-    if (auto found = explained_by({&one}, true)) {
-      if (!all) return found;
-      if (first) first->alternatives.push_back(found->diagnoses[0]);
-      if (!first) first = std::move(found);
-    }
-    Contract contract = region.contract;
-    if (one.grant(graph, region, contract)) customary.push_back(&one);
-  }
-  if (first) return first;
-  // Two forms of the variance are alternatives; the wider one is the later.
-  std::erase_if(customary, [](const auto* one) { return one->diagnosis.name == "variance.welford"; });
-  for (Chosen& several : combinations(customary)) {
-    auto found = several.size() > 1 ? explained_by(several, true) : std::nullopt;
-    if (!found) continue;
-    for (size_t i = several.size(); i-- > 0 && several.size() > 1;) {
-      Chosen fewer = several;
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (auto without = explained_by(fewer, true)) several = std::move(fewer), found = std::move(without);
-    }
-    return found;
-  }
-  if (!all) return std::nullopt;
-  for (const KnownArithmetic& one : known_arithmetics()) {
-    if (one.is_sharper) continue;
-    if (auto found = explained_by({&one}, false)) return found;
-  }
-  return explain_by_function(region, within);
 }
 
 }  // namespace fusesmith::oracle

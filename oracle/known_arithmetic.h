@@ -1,11 +1,9 @@
-// Arithmetics that kernels of others are known to use beyond what their contracts say. If a region of such a
-// kernel is outside its bounds, the judge looks for one with which it is within them, so that a verdict says
-// what the kernel does, and what to declare if it is meant to.
+// Arithmetics that kernels of others are known to use beyond what their contracts say.
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "oracle/plan.h"
@@ -29,24 +27,23 @@ struct KnownArithmetic {
   // Narrows what the contract declares, so that it explains no failure, but may decide what is inconclusive.
   bool is_sharper = false;
   bool is_graph = false;  // computes the op as another graph (oracle/lowerings.h)
+  // Adds to bounds, also beside others that do: what all of these together leave outside, each leaves
+  // outside.
+  bool widens = false;
 };
+
+inline constexpr std::string_view kOpOfRegion = "OP";  // in a declaration: the name of this op
+
+// Changes the arithmetic of the region and those of single ops; whether any changed.
+template <class Change>
+bool change_arithmetic(Contract& contract, Change change) {
+  const Contract before = contract;
+  change(contract.arithmetic);
+  for (auto& [op, arithmetic] : contract.arithmetic_of) change(arithmetic);
+  return contract != before;
+}
 
 // In the order in which they are tried: the customary ones first.
 const std::vector<KnownArithmetic>& known_arithmetics();
-
-struct Explained {
-  std::vector<Diagnosis> diagnoses;          // all of which are needed
-  Contract contract;                         // that grants them
-  bool is_excuse = false;                    // they are customary, and hold as they need to
-  std::vector<Diagnosis> alternatives = {};  // with `all`: the customary ones each of which suffices, too
-};
-
-// Of the region with this contract, which grants an excuse or something else.
-using IsWithin = std::function<Within(const Contract& contract, bool as_excuse)>;
-
-// What explains the region: one excuse, else several customary arithmetics together, else, with `all`, any
-// one, or the least error of a function that suffices. Nothing if no arithmetic of the list explains it.
-std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region& region, bool all,
-                                               const IsWithin& within);
 
 }  // namespace fusesmith::oracle

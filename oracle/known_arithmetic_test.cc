@@ -1,10 +1,9 @@
 // Kernels of others that compute otherwise than their contracts say: what the judge says that they do.
-#include "oracle/known_arithmetic.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
 
+#include "oracle/explain_by_arithmetic.h"
 #include "oracle/region_judge.h"
 #include "oracle/test_support.h"
 

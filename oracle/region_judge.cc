@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/op_traits.h"
-#include "oracle/known_arithmetic.h"
+#include "oracle/explain_by_arithmetic.h"
 #include "oracle/sampling.h"
 
 namespace fusesmith::oracle {

@@ -26,7 +26,7 @@ struct ElementEvidence {
   Shape shape = {};           // of `value`, in evidence of a failure
 };
 
-// What a kernel of others may have done that its contract does not say (oracle/known_arithmetic.h).
+// What a kernel of others may have done that its contract does not say (oracle/explain_by_arithmetic.h).
 struct Diagnosis {
   std::string name;         // "rms_norm.weight_after"
   std::string says;         // what it does

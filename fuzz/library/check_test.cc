@@ -151,12 +151,12 @@ TEST(Check, SaysWhatIsWrongWithTheCall) {
   EXPECT_THAT(error_of(R"({"thread": 1})"), HasSubstr("unknown key \"thread\""));
   EXPECT_THAT(error_of("[]"), HasSubstr("expected an object"));
   call.out.device.device_type = kDLCUDA;
-  EXPECT_THAT(error_of(), HasSubstr("y: expected memory of the host"));
+  EXPECT_THAT(error_of(), HasSubstr("output y: expected memory of the host"));
   call.out.device.device_type = kDLCPU;
   call.out.dtype.bits = 64;
-  EXPECT_THAT(error_of(), HasSubstr("y: expected f32[3,8], got code 2, 64 bits, shape [3,8]"));
+  EXPECT_THAT(error_of(), HasSubstr("output y: expected f32[3,8], got code 2, 64 bits, [3,8]"));
   call.out.ndim = -1;
-  EXPECT_THAT(error_of(), HasSubstr("y: expected f32[3,8]"));
+  EXPECT_THAT(error_of(), HasSubstr("output y: expected f32[3,8]"));
   call.out = call.in;
   call.out.data = nullptr;
   EXPECT_THAT(error_of(), HasSubstr("y: the data is NULL"));

@@ -44,7 +44,8 @@ Result<Trace> trace_of(const Graph& graph, const fusesmith_call& call) {
   Trace trace;
   trace.values.resize(static_cast<size_t>(graph.value_count()));
   const auto take = [&](ValueId v, const DLTensor& given) -> std::optional<Problem> {
-    auto copy = copy_of(given, graph.type(v), graph.name(v));
+    const bool is_output = v >= graph.source_count();
+    auto copy = copy_of(given, graph.type(v), (is_output ? "output " : "") + graph.name(v));
     if (!copy) return Problem{copy.problem()};
     trace.values[static_cast<size_t>(v)] = std::make_shared<Tensor>(std::move(*copy));
     return std::nullopt;

@@ -35,9 +35,17 @@ bool is_of(const DLDataType& given, Dtype dtype) {
          ((given.code == own.code && given.bits == own.bits) || is_of_codes(given, dtype));
 }
 
+std::string type_text(const DLDataType& type) {
+  for (const Dtype dtype : graph::kDtypes) {
+    const DLDataType known = dl_type(dtype);
+    if (!is_quantized(dtype) && known.code == type.code && known.bits == type.bits && type.lanes == 1)
+      return std::string(graph::name(dtype));
+  }
+  return "code " + std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits, ";
+}
+
 std::string given_text(const DLTensor& given) {
-  std::string text =
-      "code " + std::to_string(given.dtype.code) + ", " + std::to_string(given.dtype.bits) + " bits, shape [";
+  std::string text = type_text(given.dtype) + "[";
   for (int32_t d = 0; d < given.ndim; ++d) text += (d > 0 ? "," : "") + std::to_string(given.shape[d]);
   return text + "]";
 }

@@ -9,7 +9,7 @@ the program on them, which starts python/workers/function/, and result.py and re
 the program's (oracle/). aten/, vocabulary.py and trace.py, which relate ops to PyTorch, serve import and workers too.
 backward.py judges gradients: joint.py traces a reference with its backward pass, gradient_kernel.py calls the function.
 check.py judges tensors that exist: tensors.py reads them, reference_graphs.py says what was to be computed, and
-library.py calls libfusesmith, which judges.
+library.py calls libfusesmith, which judges. score.py calls a kernel and has its results judged so.
 training.py writes a step of training as programs that `fusesmith import` reads.
 """
 
@@ -20,7 +20,8 @@ from .errors import Error
 from .graph import Graph
 from .judge import judge
 from .result import Result
+from .score import Score, score
 from .training import training_programs
 
-__all__ = ["Error", "Graph", "Result", "Verdict", "assert_correct", "check", "check_each", "judge", "judge_against",
-           "judge_backward", "kernelbench", "training_programs"]
+__all__ = ["Error", "Graph", "Result", "Score", "Verdict", "assert_correct", "check", "check_each", "judge",
+           "judge_against", "judge_backward", "kernelbench", "score", "training_programs"]

@@ -149,7 +149,7 @@ class Arrays(ErrorLines):
                 ('unknown op "softmx" (did you mean "softmax"?)', ("softmx", [x], y), {}),
                 ('unknown key "axs" (did you mean "axis"?)', ("softmax", [x], y), {"axs": -1}),
                 ("softmax expected 1 input", ("softmax", [x, x], y), {}),
-                ("y: expected f32[3,8], got code 2, 32 bits, shape [2,8]", ("softmax", [x], y[:2]), {}),
+                ("output y: expected f32[3,8], got f32[2,8]", ("softmax", [x], y[:2]), {}),
                 ("x: expected a tensor of one of float32, ", ("softmax", [x.astype(np.float64)], y), {}),
                 ("x: expected a tensor of one of float32, ", ("softmax", ["text"], y), {}),
                 ("what is the name of an op, a Graph,", (3, [x], y), {}),
