@@ -102,6 +102,11 @@ TEST_F(Known, CampaignsGoOnWithAnotherFile) {
   const Ran rest = fuzz("w", {"--runs=1", file_, known_});
   EXPECT_EQ(rest.code, kClean) << rest.out;
   EXPECT_THAT(rest.out, HasSubstr("Known issues without a case: no-softmax"));
+  const std::string others =
+      write_known("others.json", {{"name", "of-jax"}, {"backend", "jax:*"}, {"why", "It throws."}});
+  const Ran none = fuzz("w", {"--runs=1", file_, others});
+  EXPECT_EQ(none.code, kClean) << none.out;
+  EXPECT_EQ(none.out.find("without a case"), std::string::npos) << "no backend of this campaign can meet it";
 }
 
 TEST_F(Known, ReplayPrintsThemAndSaysWhichNoLongerFail) {

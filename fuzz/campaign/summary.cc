@@ -48,17 +48,17 @@ std::string resolution_text(const Stats& stats, const JudgeFlags& flags) {
                              "\n\n";
 }
 
-// The issues of the file, most cases first, then those that stats.json has from other files.
+// The issues of the file, most cases first; then those about these backends that no case met.
 std::string known_text(const Stats& stats, const JudgeFlags& flags) {
   if (!flags.known_issues) return "";
   std::vector<std::pair<int64_t, const KnownIssue*>> met;
   std::vector<std::string> others;
   for (const KnownIssue& issue : flags.known_issues->all()) {
     const auto count = stats.known.find(issue.name);
-    if (count == stats.known.end())
-      others.push_back(issue.name);
-    else
+    if (count != stats.known.end())
       met.emplace_back(-count->second, &issue);
+    else if (issue.is_of(flags.baseline) || issue.is_of(flags.candidate))
+      others.push_back(issue.name);
   }
   std::stable_sort(met.begin(), met.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   Table table({"known issue", "cases", "filed, or why it is known"});

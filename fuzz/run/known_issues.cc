@@ -195,17 +195,19 @@ bool covers(const KnownIssue& issue, const Signature& signature) {
          (!issue.symptom || *issue.symptom == signature.symptom) && has_versions(issue, signature.backend);
 }
 
-// Whether a failure of this backend may belong to the issue.
-bool may_be_of(const KnownIssue& issue, const std::string& backend) {
+// Whether the issue is about failures of a backend of this name.
+bool is_about(const KnownIssue& issue, const std::string& backend) {
   const bool named =
       issue.signature.empty() || std::any_of(kVerdicts.begin(), kVerdicts.end(), [&](VerdictClass verdict) {
         const std::string begin = std::string(name(verdict)) + "-" + signature_word(backend);
         return overlap(issue.signature, begin + "-*");
       });
-  return named && fits(issue.backend, backend) && has_versions(issue, backend);
+  return named && fits(issue.backend, backend);
 }
 
 }  // namespace
+
+bool KnownIssue::is_of(std::string_view failing) const { return is_about(*this, std::string(failing)); }
 
 std::string KnownIssue::text() const { return name + " (" + (filed.empty() ? why : filed) + ")"; }
 
@@ -256,8 +258,9 @@ std::vector<const KnownIssue*> KnownIssues::of_case(const std::string& file,
   };
   std::vector<const KnownIssue*> found;
   for (const KnownIssue& issue : issues_) {
-    const bool of_these = std::any_of(backends.begin(), backends.end(),
-                                      [&](const std::string& backend) { return may_be_of(issue, backend); });
+    const bool of_these = std::any_of(backends.begin(), backends.end(), [&](const std::string& backend) {
+      return is_about(issue, backend) && has_versions(issue, backend);
+    });
     if (!issue.case_file.empty() && of_these && is_file(issue.case_file)) found.push_back(&issue);
   }
   return found;

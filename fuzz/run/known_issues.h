@@ -31,6 +31,8 @@ struct KnownIssue {
   std::string why;                                             // it is known, in one sentence
   std::string case_file;                                       // that fails by it
 
+  // Whether it is about failures of a backend of this name, whatever the versions of its libraries.
+  bool is_of(std::string_view failing) const;
   // "NAME (where it is filed, else why it is known)".
   std::string text() const;
 };
