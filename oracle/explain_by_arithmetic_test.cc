@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing_support;
 
-constexpr int64_t kRows = 4, kWidth = 24;
+constexpr int64_t kGivenRows = 4, kGivenWidth = 24;
 
 // One node on data of a normal distribution, some of which is far from 0.
 struct Given {
@@ -25,7 +25,7 @@ Given given(const Op& op, Dtype dtype, size_t inputs) {
   Rng random(7);
   Trace trace;
   std::vector<ValueId> values;
-  const TensorType type{dtype, {kRows, kWidth}}, row{dtype, {kWidth}};
+  const TensorType type{dtype, {kGivenRows, kGivenWidth}}, row{dtype, {kGivenWidth}};
   for (size_t i = 0; i < inputs; ++i) {
     const bool is_gain = std::holds_alternative<LayerNorm>(op) && i > 0;
     values.push_back(b.input("x" + std::to_string(i), is_gain ? row : type, Normal{}));
@@ -39,7 +39,7 @@ Given given(const Op& op, Dtype dtype, size_t inputs) {
   return {std::move(graph), std::move(region), std::move(trace)};
 }
 
-std::vector<std::pair<Op, size_t>> ops() {
+std::vector<std::pair<Op, size_t>> tried_ops() {
   return {{Softmax{}, 1},
           {LogSoftmax{}, 1},
           {LogSumExp{{-1}, false}, 1},
@@ -73,7 +73,7 @@ Chosen widening() {
   return chosen;
 }
 
-std::vector<RegionOutput> bounds(const Given& of, const Chosen& chosen) {
+std::vector<RegionOutput> bounds_with(const Given& of, const Chosen& chosen) {
   Region region = of.region;
   for (const KnownArithmetic* one : chosen) one->grant(of.graph, of.region, region.contract);
   return evaluate(of.graph, region, of.trace, {region.contract.deviations});
@@ -93,12 +93,12 @@ TEST(ExplainByArithmetic, AllThatWidensContainsEachOfThem) {
   const Chosen all = widening();
   ASSERT_GT(all.size(), 15u);
   int wider = 0;
-  for (const auto& [op, inputs] : ops()) {
+  for (const auto& [op, inputs] : tried_ops()) {
     for (const Dtype dtype : {Dtype::f32, Dtype::bf16}) {
       const Given one = given(op, dtype, inputs);
-      const auto wide = bounds(one, all), plain = bounds(one, {});
+      const auto wide = bounds_with(one, all), plain = bounds_with(one, {});
       for (const KnownArithmetic* arithmetic : all) {
-        const auto narrow = bounds(one, {arithmetic});
+        const auto narrow = bounds_with(one, {arithmetic});
         for (size_t o = 0; o < wide.size(); ++o) {
           const std::string what = std::string(info(op).name) + ", " + arithmetic->diagnosis.name;
           expect_contains(*wide[o].bounded, *narrow[o].bounded, what);
@@ -114,7 +114,7 @@ TEST(ExplainByArithmetic, AllThatWidensContainsEachOfThem) {
 // Those that widen cost one judgement for excuses and one for all that may be named, and so does each other
 // formula.
 TEST(ExplainByArithmetic, WhatNothingExplainsIsJudgedFewTimes) {
-  for (const auto& [op, inputs] : ops()) {
+  for (const auto& [op, inputs] : tried_ops()) {
     const Given one = given(op, Dtype::f32, inputs);
     int asked = 0, others = 0;
     explain_by_arithmetic(one.graph, one.region, true, [&](const Contract&, bool) {

@@ -12,15 +12,15 @@ namespace {
 
 using namespace testing_support;
 
-constexpr size_t kRows = 16;
+constexpr size_t kRowCount = 16;
 using Rows = std::vector<float>;
 using Results = std::vector<Rows>;
 
 struct Form {
   const char* lowering;
   Op op;
-  size_t width;     // of the operands [kRows, width] and [width]
-  size_t operands;  // two of [kRows, width], then [width]
+  size_t width;     // of the operands [kRowCount, width] and [width]
+  size_t operands;  // two of [kRowCount, width], then [width]
   Dtype dtype;
   double (*draw)(Rng& random);                    // an element
   Results (*computed)(const std::vector<Rows>&);  // in f32
@@ -34,12 +34,12 @@ float sum_of(size_t count, Term term) {
   return sum;
 }
 
-size_t width_of(const std::vector<Rows>& in) { return in[0].size() / kRows; }
+size_t width_of(const std::vector<Rows>& in) { return in[0].size() / kRowCount; }
 
 Results rms_of_normalised(const std::vector<Rows>& in) {
   const size_t width = width_of(in);
   Rows dx, dw(width, 0);
-  for (size_t row = 0; row < kRows; ++row) {
+  for (size_t row = 0; row < kRowCount; ++row) {
     const float *dy = &in[0][row * width], *x = &in[1][row * width], *w = in[2].data();
     const float r =
         1 /
@@ -58,7 +58,7 @@ Results rms_of_terms(const std::vector<Rows>& in) {
   const size_t width = width_of(in);
   const auto n = static_cast<float>(width);
   Rows dx, dw(width, 0);
-  for (size_t row = 0; row < kRows; ++row) {
+  for (size_t row = 0; row < kRowCount; ++row) {
     const float *dy = &in[0][row * width], *x = &in[1][row * width], *w = in[2].data();
     const float r = 1 / std::sqrt(sum_of(width, [&](size_t i) { return x[i] * x[i]; }) / n + 1e-6F);
     const float mean = sum_of(width, [&](size_t i) { return dy[i] * w[i] * x[i]; }) / n;
@@ -85,7 +85,7 @@ Results layer_norm_mean_last(const std::vector<Rows>& in) {
   const size_t width = width_of(in);
   const auto n = static_cast<float>(width);
   Rows dx, dw(width, 0), db(width, 0);
-  for (size_t row = 0; row < kRows; ++row) {
+  for (size_t row = 0; row < kRowCount; ++row) {
     const float *dy = &in[0][row * width], *x = &in[1][row * width], *w = in[2].data();
     const Statistics statistics = statistics_of(x, width);
     const float m = statistics.mean, r = statistics.reciprocal_deviation;
@@ -105,7 +105,7 @@ Results layer_norm_scale_and_shift(const std::vector<Rows>& in) {
   const size_t width = width_of(in);
   const auto n = static_cast<float>(width);
   Rows dx, dw(width, 0), db(width, 0);
-  for (size_t row = 0; row < kRows; ++row) {
+  for (size_t row = 0; row < kRowCount; ++row) {
     const float *dy = &in[0][row * width], *x = &in[1][row * width], *w = in[2].data();
     const Statistics statistics = statistics_of(x, width);
     const float m = statistics.mean, r = statistics.reciprocal_deviation;
@@ -125,7 +125,7 @@ Results layer_norm_scale_and_shift(const std::vector<Rows>& in) {
 Results log_of_logsumexp(const std::vector<Rows>& in) {
   const size_t width = width_of(in);
   Rows y;
-  for (size_t row = 0; row < kRows; ++row) {
+  for (size_t row = 0; row < kRowCount; ++row) {
     const float* x = &in[0][row * width];
     const float max = *std::max_element(x, x + width);
     const float total = max + std::log(sum_of(width, [&](size_t i) { return std::exp(x[i] - max); }));
@@ -145,7 +145,7 @@ Results softmax_of_logsumexp(const std::vector<Rows>& in) {
 Results log_of_rounded_sum(const std::vector<Rows>& in) {
   const size_t width = width_of(in);
   Rows y;
-  for (size_t row = 0; row < kRows; ++row) {
+  for (size_t row = 0; row < kRowCount; ++row) {
     const float* x = &in[0][row * width];
     const float max = *std::max_element(x, x + width);
     const float sum = to_bf16(sum_of(width, [&](size_t i) { return std::exp(x[i] - max); }));
@@ -164,7 +164,7 @@ Results sigmoid_of_parts(const std::vector<Rows>& in) {
 Results softmax_of_products(const std::vector<Rows>& in) {
   const size_t width = width_of(in);
   Rows dx;
-  for (size_t row = 0; row < kRows; ++row) {
+  for (size_t row = 0; row < kRowCount; ++row) {
     const float *dy = &in[0][row * width], *y = &in[1][row * width];
     const float sum = sum_of(width, [&](size_t i) { return to_bf16(dy[i] * y[i]); });
     for (size_t i = 0; i < width; ++i) dx.push_back(to_bf16(dy[i] * y[i]) - y[i] * sum);
@@ -224,7 +224,7 @@ struct Computed {
     std::vector<Rows> values;
     const auto width = static_cast<int64_t>(form.width);
     for (size_t i = 0; i < form.operands; ++i) {
-      const Shape shape = i < 2 ? Shape{kRows, width} : Shape{width};
+      const Shape shape = i < 2 ? Shape{kRowCount, width} : Shape{width};
       const double shift = i == 1 ? form.shift : 0;
       const Tensor x = make_tensor({form.dtype, shape}, [&](int64_t) { return shift + form.draw(random); });
       ids.push_back(b.input("x" + std::to_string(i), x.type, Normal{}));
