@@ -140,8 +140,8 @@ class Explainer {
     if (!is_new) return known->second;
     Contract contract = region_.contract;
     if (other_graph) other_graph->grant(graph_, region_, contract);
-    for (const KnownArithmetic& one : known_arithmetics()) {
-      if (one.widens && (one.diagnosis.customary || !as_excuse)) one.grant(graph_, region_, contract);
+    for (const KnownArithmetic* one : widening_arithmetics()) {
+      if (one->diagnosis.customary || !as_excuse) one->grant(graph_, region_, contract);
     }
     if (!as_excuse) {
       for (const auto& [key, function] : function_errors()) {
@@ -209,6 +209,14 @@ class Explainer {
 };
 
 }  // namespace
+
+std::vector<const KnownArithmetic*> widening_arithmetics() {
+  std::vector<const KnownArithmetic*> all;
+  for (const KnownArithmetic& one : known_arithmetics()) {
+    if (one.widens) all.insert(all.begin(), &one);
+  }
+  return all;
+}
 
 std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region& region, bool all,
                                                const IsWithin& within) {

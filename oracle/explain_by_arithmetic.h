@@ -20,6 +20,10 @@ struct Explained {
 // Of the region with this contract, which grants an excuse or something else.
 using IsWithin = std::function<Within(const Contract& contract, bool as_excuse)>;
 
+// Those that widen bounds, in the order in which they may be granted together: of roundings at one value, the
+// first counts, so that the largest come first.
+std::vector<const KnownArithmetic*> widening_arithmetics();
+
 // What explains the region: one excuse, else several customary arithmetics together, else, with `all`, any
 // one, or the least error of a function that suffices. Nothing if no arithmetic of the list explains it.
 std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region& region, bool all,

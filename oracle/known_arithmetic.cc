@@ -225,7 +225,6 @@ void add_customary_algorithms(std::vector<KnownArithmetic>& all) {
   all.push_back(customary("variance.welford", "the variance is computed in one pass",
                           "kernels with Welford's algorithm do", "arithmetic = {\"variance\": \"welford\"}",
                           variance(Arithmetic::Variance::welford), Within::sharply));
-  all.back().widens = true;
   all.push_back(customary("variance.moments", "the variance is E[x^2] - E[x]^2",
                           "kernels that sum x and x^2 do", "arithmetic = {\"variance\": \"moments\"}",
                           variance(Arithmetic::Variance::moments), Within::sharply));
