@@ -36,9 +36,9 @@ def score(kernel, what, draws, *, in_place=False, **arguments):
 
     The kernel runs in this process, before any result is judged: nothing that it could copy exists while it runs.
     """
-    draws = [list(draw) if isinstance(draw, (list, tuple)) else [draw] for draw in draws]
-    if len(draws) < FEWEST_DRAWS:
-        raise Error(f"draws: expected at least {FEWEST_DRAWS} lists of inputs, got {len(draws)}")
+    if not callable(kernel):
+        raise Error(f"kernel: expected a function, got {type(kernel).__name__}")
+    draws = lists_of_inputs(draws)
     buffers = [copied(value) for value in draws[0]]
     calls = []
     for i, draw in enumerate(draws):
@@ -49,7 +49,7 @@ def score(kernel, what, draws, *, in_place=False, **arguments):
             wait_for_devices(inputs)
             results = [copied(one) for one in (results if isinstance(results, (list, tuple)) else [results])]
             changed = [k for k, (now, before) in enumerate(zip(inputs, draw, strict=True)) if differs(now, before)]
-        except Exception as error:  # whatever code of others raises
+        except (Exception, SystemExit) as error:  # whatever code of others raises
             return Score(0.0, f"call {i}: {type(error).__name__}: {str(error).partition(chr(10))[0]}")
         if changed and not in_place:
             return Score(0.0, f"call {i}: the kernel wrote to its input {changed[0]}")
@@ -61,6 +61,19 @@ def score(kernel, what, draws, *, in_place=False, **arguments):
             raise
         return Score(0.0, str(error))
     return of_verdicts(verdicts)
+
+
+def lists_of_inputs(draws):
+    try:
+        draws = [list(draw) if isinstance(draw, (list, tuple)) else [draw] for draw in draws]
+    except TypeError:
+        raise Error(f"draws: expected lists of inputs, got {type(draws).__name__}") from None
+    if len(draws) < FEWEST_DRAWS:
+        raise Error(f"draws: expected at least {FEWEST_DRAWS} lists of inputs, got {len(draws)}")
+    for i, draw in enumerate(draws):
+        if any(isinstance(value, dict) for value in draw):
+            raise Error(f"draw {i}: expected a list of inputs, got a dict")
+    return draws
 
 
 def of_verdicts(verdicts):

@@ -61,7 +61,7 @@ class Scores(ErrorLines):
                              (one_wrong, "1 of 320 elements outside"), (Stale(), "call 1: defect"),
                              (lambda x: x[0], "output"), (lambda x: None, "output"),
                              (lambda x: softmax(x).astype(np.float64), "output 0: expected"),
-                             (lambda x: 1 // 0, "call 0: ZeroDivisionError"),
+                             (lambda x: 1 // 0, "call 0: ZeroDivisionError"), (lambda x: exit(3), "SystemExit"),
                              (overwriting, "call 0: the kernel wrote to its input 0")):
             score = scored(kernel)
             self.assertEqual(score.value, 0, score)
@@ -90,9 +90,13 @@ class Scores(ErrorLines):
     def test_mistakes_of_the_caller_are_errors(self):
         for given, said in ((draws(1), "draws: expected at least 2 lists of inputs, got 1"),
                             ([draws()[0], [drawn(5, 63)]], "draw 1, input 0: expected a tensor of the type"),
-                            ([draws()[0], []], "draw 1: expected 1 inputs, as draw 0 has, got 0")):
+                            ([draws()[0], []], "draw 1: expected 1 inputs, as draw 0 has, got 0"),
+                            (None, "draws: expected lists of inputs, got NoneType"),
+                            ([{"x": 1}] * 2, "draw 0: expected a list of inputs, got a dict")):
             with self.assertRaisesRegex(fusesmith.Error, said):
                 fusesmith.score(softmax, "softmax", given, axis=-1)
+        with self.assertRaisesRegex(fusesmith.Error, "kernel: expected a function, got int"):
+            fusesmith.score(3, "softmax", draws(), axis=-1)
         with self.assertRaisesRegex(fusesmith.Error, "sofmax"):
             fusesmith.score(softmax, "sofmax", draws(), axis=-1)
 
