@@ -1,5 +1,6 @@
 """How right a kernel is, as one number: for tuners, and for loops in which a model writes kernels (docs/tensors.md)."""
 
+import sys
 from dataclasses import dataclass, field
 
 from .check import check_each
@@ -91,7 +92,8 @@ def zip_equal(buffers, draw, number):
 
 
 def is_numpy(value):
-    return type(value).__module__ == "numpy" and hasattr(value, "shape")
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
 
 
 def copied(value):
@@ -118,14 +120,13 @@ def filled(buffer, value, name):
 def wait_for_devices(tensors):
     """Until kernels that were started on the GPUs of these tensors have ended, on whatever stream."""
     for device in {tensor.device for tensor in tensors if is_torch(tensor) and tensor.is_cuda}:
-        import torch
-        torch.cuda.synchronize(device)
+        sys.modules["torch"].cuda.synchronize(device)
 
 
 def differs(now, before):
     """Whether a bit of a tensor is another one."""
     if is_torch(now):
-        import torch
+        torch = sys.modules["torch"]
         bits = [tensor.detach().contiguous().reshape(-1).view(torch.uint8) for tensor in (now, before)]
         return not torch.equal(bits[0], bits[1].to(bits[0].device))
     return is_numpy(now) and now.tobytes() != before.tobytes()
