@@ -13,7 +13,8 @@ from .ops import description
 from .result_types import result_types
 from .vocabulary import FLOATS
 
-PLAIN = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32", "bool": "bool"}
+PLAIN = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32", "bool": "bool",
+         "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
 LARGEST_FACTOR = 1e30  # of the op scale
 NO_OPS = ("_set_grad_enabled",)  # what torch.no_grad() leaves in a trace
 MASKS = {"where": 0, "masked_fill": 1, "sdpa": 3}  # the operand that is a mask

@@ -197,6 +197,28 @@ class Torch(ErrorLines):
         self.assertTrue(all(fusesmith.check_each(attention, calls)))
         self.assertEqual(len(traced), 1)
 
+    def test_a_reference_with_8_bit_floats(self):
+        """A code has one right value, so that a quotient that is rounded twice is found."""
+        f8 = torch.float8_e4m3fn
+
+        def quantize(x, scaled=lambda blocks, scale: blocks / scale):
+            blocks = x.float().reshape(x.shape[0], -1, 32)
+            scale = blocks.abs().amax(-1, keepdim=True).clamp(min=1e-12) / torch.finfo(f8).max
+            return scaled(blocks, scale).to(f8).reshape(x.shape), scale.squeeze(-1)
+
+        x = torch.randn(64, 256, generator=torch.Generator().manual_seed(3)).bfloat16()
+        self.assertTrue(fusesmith.check(lambda x: quantize(x), [x], quantize(x)))
+        self.assertTrue(fusesmith.check(lambda x: quantize(x), [x], quantize(x, lambda b, s: b * (1 / s))))
+        wrong = fusesmith.check(lambda x: quantize(x), [x], quantize(x, lambda b, s: (b / s).half()))
+        self.assertTrue(wrong.finding, wrong)
+
+        def product(a, b, scale):
+            return (a.float() @ b.float().t() * scale).bfloat16()
+
+        a, b, scale = torch.randn(8, 64).to(f8), torch.randn(16, 64).to(f8), torch.rand(16) + 1
+        self.assertTrue(fusesmith.check(product, [a, b, scale], product(a, b, scale)))
+        self.assertTrue(fusesmith.check(product, [a, b, scale], product(a, b, scale.roll(1))).finding)
+
     def test_a_definition(self):
         x, w = torch.randn(7, 256).bfloat16(), torch.randn(256).bfloat16()
         y = torch.nn.functional.rms_norm(x.float(), (256,), w.float(), 1e-5).bfloat16()

@@ -8,7 +8,7 @@ import math
 
 from .. import definitions
 from ..errors import Error
-from ..vocabulary import FLOATS
+from ..vocabulary import FLOATS, QUANTIZED
 from .table import infinity_or, lowers, only
 
 
@@ -233,7 +233,8 @@ def glu(g, given, x):
 @lowers("to", "_to_copy", "type_as", "convert_element_type")
 def to(g, given):
     dtype, x = g.named(g.meta.dtype), given.get("self", given.get("a"))
-    if dtype not in FLOATS and g.dtype_of(x) != dtype:
+    is_stored = dtype in QUANTIZED and g.dtype_of(x) in (*FLOATS, *QUANTIZED)
+    if dtype not in FLOATS and not is_stored and g.dtype_of(x) != dtype:
         raise Error(f"a conversion of {g.dtype_of(x)} to {dtype} has no counterpart")
     return g.promoted(x)
 
