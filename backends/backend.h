@@ -45,6 +45,9 @@ class Program {
   // Checks the last run, which returned `trace`: repeats it, and checks guard zones and memory fill
   // patterns.
   virtual std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) = 0;
+  // Of the last recheck: runs on the same inputs with other bits than `trace`, where the plan says that the
+  // order of sums varies.
+  virtual std::span<const Trace> other_runs() const { return {}; }
 };
 
 // Names of libraries with their versions: {"torch": "2.11.0"}.

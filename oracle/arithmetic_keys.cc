@@ -33,6 +33,7 @@ const std::map<std::string, bool Arithmetic::*>& arithmetic_flags() {
       {"hidden_keys_left_out", &Arithmetic::hidden_keys_left_out},
       {"products_in_any_order", &Arithmetic::products_in_any_order},
       {"accumulates_dequantized", &Arithmetic::accumulates_dequantized},
+      {"order_varies", &Arithmetic::order_varies},
       {"running_means", &Arithmetic::running_means},
       {"zero_signs_lost", &Arithmetic::zero_signs_lost},
       {"merged_logsumexp", &Arithmetic::merged_logsumexp},

@@ -112,6 +112,9 @@ struct Arithmetic {
   // Nor on which place along such an axis it has. Own backends promise it for all but the rows and columns of
   // products, without this flag (fuzz/run/symmetry.h).
   bool position_invariant = false;
+  // Sums may be added in another order in each run, as by atomic operations, so that runs on the same inputs
+  // have other bits. Each run is held to the bounds; where one value alone is lawful, runs have to agree.
+  bool order_varies = false;
   // A sum of a product of k terms has the error of 4 sqrt(k) roundings at most, in place of k + 2: those of a
   // correct kernel are hardly larger, since roundings are nearly independent (Higham and Mary, SIAM J. Sci.
   // Comput. 41(5), 2019, theorem 2.4). What exceeds it is not wrong.

@@ -17,12 +17,7 @@ struct Context {
   ReferenceMemo* memo = nullptr;
   const Arithmetic* inside = nullptr;  // of the composite op whose expansion is evaluated
 
-  const Arithmetic& arithmetic(const Op& op) const {
-    if (inside) return *inside;
-    if (contract.arithmetic_of.empty()) return contract.arithmetic;
-    const auto own = contract.arithmetic_of.find(std::string(info(op).name));
-    return own == contract.arithmetic_of.end() ? contract.arithmetic : own->second;
-  }
+  const Arithmetic& arithmetic(const Op& op) const { return inside ? *inside : arithmetic_for(contract, op); }
   // What happens to the rounding of a value.
   const Deviation* deviation(const std::string& value) const { return find(value, false); }
   // Which other graph computes a node.

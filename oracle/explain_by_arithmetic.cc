@@ -20,8 +20,6 @@ void widen(Contract& contract, double Arithmetic::*function, double error) {
   });
 }
 
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
 // What may be granted together, which are alternatives. An op is computed as one other graph at most: all
 // that are not such, alone and with each that is. First without those that are no excuse where the bounds
 // say nothing, since none is then.

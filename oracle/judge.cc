@@ -274,6 +274,25 @@ void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole
   if (!verdict.finding) verdict.fail({role, found.region}, find_issue);
 }
 
+std::optional<size_t> judge_other_run(const Graph& graph, const Execution& execution, const Trace& other,
+                                      const JudgeOptions& options, BackendVerdict& verdict) {
+  RegionJudgeOptions of_region{options.minimal_deviations, false, options.sample};
+  of_region.coarsest = execution.coarsest;
+  of_region.foreign = execution.foreign;
+  of_region.probable_sums = execution.probable_sums;
+  std::optional<size_t> first;
+  for (size_t r = 0; r < verdict.regions.size(); ++r) {
+    if (!differs(execution.plan->regions[r], *execution.trace, other)) continue;
+    RegionVerdict again = judge_region(graph, *execution.plan, r, other, of_region);
+    if (again.verdict <= verdict.regions[r].verdict) continue;
+    again.other_run = true;
+    verdict.regions[r] = std::move(again);
+    if (!first && verdict.regions[r].verdict >= VerdictClass::nondeterministic) first = r;
+  }
+  verdict.verdict = most_severe(verdict.regions);
+  return first;
+}
+
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
   ReferenceMemo memo;
   BackendVerdict verdict = judge_regions(
@@ -320,6 +339,12 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
     return known ? *known : judge_region(graph, *candidate.plan, r, candidate_trace, region_options);
   });
   mark_disagreement(test_case, candidate, options.find_issue, verdict.candidate, verdict);
+  JudgeOptions of_others = options;
+  of_others.sample = region_options.sample;
+  for (const Trace& run : baseline.other_runs)
+    judge_other_run(graph, baseline, run, of_others, verdict.baseline);
+  for (const Trace& run : candidate.other_runs)
+    judge_other_run(graph, candidate, run, of_others, verdict.candidate);
   mark_identical(graph, *baseline.plan, *candidate.plan, same, verdict.baseline);
   mark_identical(graph, *candidate.plan, *baseline.plan, same, verdict.candidate);
   verdict.baseline.verdict = most_severe(verdict.baseline.regions);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "graph/case.h"
@@ -31,6 +32,8 @@ struct Execution {
   // What is inconclusive since sums are long is right if they have the errors of independent roundings. Not
   // where a program can be run again with inner values exposed, which says more.
   bool probable_sums = false;
+  // Runs on the same inputs with other bits, where the order of sums varies: each is judged, too.
+  std::span<const Trace> other_runs = {};
 };
 
 struct JudgeOptions {
@@ -49,6 +52,11 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
 // before, it becomes the verdict of this region, as Verdict::fail says.
 void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole role, Verdict& verdict,
                       const FindIssue& find_issue = {});
+
+// Judges another run on the same inputs: of each region that has other bits there, the more severe verdict
+// stays. The first region that fails only there.
+std::optional<size_t> judge_other_run(const Graph& graph, const Execution& execution, const Trace& other,
+                                      const JudgeOptions& options, BackendVerdict& verdict);
 
 // One backend alone (its regions, no comparison).
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution,

@@ -65,8 +65,6 @@ Grant inner_roundings(int count, std::string_view op = {}) {
   };
 }
 
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
-
 KnownArithmetic customary(std::string name, const std::string& says, const std::string& who,
                           std::string declaration, Grant grant, Within least = Within::undecided) {
   return {{std::move(name), says + ", as " + who, std::move(declaration), true}, std::move(grant), least};
@@ -79,7 +77,7 @@ void add_customary_roundings(std::vector<KnownArithmetic>& all) {
   for (const Lowering& how : lowerings()) {
     if (!*how.who) continue;
     all.push_back(customary(how.name, how.doc, how.who + std::string(" does"),
-                            "lowerings = [" + quoted(how.name) + "]", lowering(how),
+                            "lowerings = [" + in_quotes(how.name) + "]", lowering(how),
                             how.needs_decision ? Within::decidedly : Within::undecided));
     all.back().is_graph = true;
   }
@@ -112,7 +110,7 @@ Grant grant_of(Errors least) {
 std::string declaration_of(const Errors& least) {
   std::string entries;
   for (const auto& [key, error] : least)
-    entries += (entries.empty() ? "" : ", ") + quoted(key) + ": " + number_text(error);
+    entries += (entries.empty() ? "" : ", ") + in_quotes(key) + ": " + number_text(error);
   return "arithmetic = {" + entries + "}";
 }
 
@@ -123,7 +121,7 @@ Grant grant_of(const std::string& flag) {
   };
 }
 
-std::string declaration_of(const std::string& flag) { return "arithmetic = {" + quoted(flag) + ": True}"; }
+std::string declaration_of(const std::string& flag) { return "arithmetic = {" + in_quotes(flag) + ": True}"; }
 
 // Of regions whose results have the dtype.
 Grant with_results_of(Dtype dtype, Grant grant) {
@@ -314,7 +312,7 @@ void add_losses(std::vector<KnownArithmetic>& all) {
     all.back().widens = widens;
   };
   for (const Lowering& how : lowerings()) {
-    if (!*how.who) add(how.name, how.doc, "lowerings = [" + quoted(how.name) + "]", lowering(how), false);
+    if (!*how.who) add(how.name, how.doc, "lowerings = [" + in_quotes(how.name) + "]", lowering(how), false);
   }
   const std::string tf32 = "tf32";
   add(tf32, "operands of products are rounded to tf32", declaration_of(tf32), grant_of(tf32), true);

@@ -34,6 +34,8 @@ struct KnownArithmetic {
 
 inline constexpr std::string_view kOpOfRegion = "OP";  // in a declaration: the name of this op
 
+inline std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
 // Changes the arithmetic of the region and those of single ops; whether any changed.
 template <class Change>
 bool change_arithmetic(Contract& contract, Change change) {

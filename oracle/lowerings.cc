@@ -268,6 +268,21 @@ std::optional<Graph> log_softmax_of_rounded_sum(const Op& op, TypeSpan inputs) {
   });
 }
 
+// As Triton converts, and PyTorch from 2.12 on a CPU.
+std::optional<Graph> cast_saturating(const Op& op, TypeSpan inputs) {
+  const auto* cast = std::get_if<Cast>(&op);
+  const bool is_8_bit = cast && (cast->dtype == Dtype::f8e4m3 || cast->dtype == Dtype::f8e5m2);
+  if (!is_8_bit || cast->overflow != Overflow::special) return std::nullopt;
+  const double largest = max_finite(cast->dtype);
+  Builder b;
+  const ValueId x = b.input("x", inputs[0], Constant{0}),
+                least = b.input("least", {inputs[0].dtype, {}}, Constant{-largest});
+  const ValueId from_below = b.node(Maximum{}, {x, least}, "from_below");
+  const ValueId turned = b.node(Scale{-1}, {from_below}, "turned");
+  const ValueId clamped = b.node(Maximum{}, {turned, least}, "clamped");
+  return built(b, b.node(*cast, {b.node(Scale{-1}, {clamped}, "turned_back")}, "rounded"));
+}
+
 constexpr Lowering kLowerings[] = {
     {"einsum.sum_first", "axes of one operand alone are summed, and the sums rounded, before the product",
      einsum_sum_first, false, "PyTorch"},
@@ -277,6 +292,8 @@ constexpr Lowering kLowerings[] = {
      "PyTorch"},
     {"div.reciprocal", "a product with the rounded reciprocal of the divisor", div_by_reciprocal, false,
      "XLA"},
+    {"cast.saturating", "numbers beyond the range of an 8-bit float become its largest", cast_saturating,
+     false, "Triton", false, true},
     {"rsqrt.of_root", "the reciprocal of the rounded square root", rsqrt_of_root, false, "PyTorch"},
     {"rms_norm.weight_after", "the normalised value is rounded before the product with the weight",
      rms_norm_weight_after, false, "LlamaRMSNorm of Hugging Face's transformers"},

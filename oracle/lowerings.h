@@ -23,6 +23,8 @@ struct Lowering {
   const char* who;   // a published definition, or libraries, that compute so; empty: a loss that none intends
   // Its rounded values may be far larger than the result, so that its bounds may allow any mistake.
   bool needs_decision = false;
+  // Of all elements or of none: what mixes both is wrong.
+  bool is_uniform = false;
 };
 
 std::span<const Lowering> lowerings();

@@ -217,7 +217,7 @@ struct OneNode {
 TEST(Lowerings, EachHasASample) {
   std::set<std::string> known, sampled;
   for (const Lowering& lowering : lowerings()) {
-    if (!is_formula(lowering)) known.insert(lowering.name);
+    if (!is_formula(lowering) && !lowering.is_uniform) known.insert(lowering.name);
   }
   for (const Sample& sample : samples()) sampled.insert(sample.lowering);
   EXPECT_EQ(known, sampled);
@@ -295,6 +295,36 @@ TEST(Lowerings, AreNamedWhereTheContractDoesNot) {
     verdict = judge_region(node.graph, node.plan, 0, node.trace, options);
     EXPECT_EQ(name(verdict.verdict), "defect") << sample.lowering;
     EXPECT_TRUE(verdict.unexplained) << sample.lowering;
+  }
+}
+
+// Whole results: what mixes the largest number and NaN is wrong, as is any other number.
+TEST(Lowerings, CastsSaturateAllElementsOrNone) {
+  for (const Dtype dtype : {Dtype::f8e4m3, Dtype::f8e5m2}) {
+    Builder b;
+    b.output(b.node(graph::Cast{dtype}, {b.input("x", {Dtype::f32, {5}}, Normal{})}, "y"));
+    const Graph graph = *b.build();
+    const Plan plan{{make_region(graph, {0})}, {}};
+    const auto infinity = static_cast<float>(kInf), nan = static_cast<float>(kNan);
+    const std::vector<float> x = {1e5F, -1e6F, 3, infinity, nan};
+    const auto judged = [&](const std::vector<float>& y) {
+      Trace trace;
+      trace.values = {std::make_shared<Tensor>(from_f32(x, {Dtype::f32, {5}})),
+                      std::make_shared<Tensor>(from_f32(y, {dtype, {5}}))};
+      RegionJudgeOptions options;
+      options.foreign = true;
+      return judge_region(graph, plan, 0, trace, options);
+    };
+    const auto most = static_cast<float>(max_finite(dtype));
+    const float other = dtype == Dtype::f8e4m3 ? nan : infinity;
+    EXPECT_EQ(judged({other, -other, 3, other, nan}).verdict, VerdictClass::reassociation);
+    const RegionVerdict saturated = judged({most, -most, 3, most, nan});
+    EXPECT_EQ(saturated.verdict, VerdictClass::precision_policy);
+    ASSERT_EQ(saturated.arithmetic.size(), 1u);
+    EXPECT_EQ(saturated.arithmetic[0].name, "cast.saturating");
+    EXPECT_EQ(judged({most, -other, 3, most, nan}).verdict, VerdictClass::exceptional);
+    EXPECT_EQ(judged({most, -most, 3, most, most}).verdict, VerdictClass::exceptional);
+    EXPECT_EQ(judged({most, -most, 2, most, nan}).verdict, VerdictClass::defect);
   }
 }
 

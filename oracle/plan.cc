@@ -9,6 +9,13 @@ namespace {
 
 bool contains(const auto& list, auto x) { return std::find(list.begin(), list.end(), x) != list.end(); }
 
+bool any_differs(const std::vector<ValueId>& values, const Trace& first, const Trace& second) {
+  return std::any_of(values.begin(), values.end(), [&](ValueId v) {
+    const TensorPtr &a = first.values[static_cast<size_t>(v)], &b = second.values[static_cast<size_t>(v)];
+    return a != b && !(a && b && *a == *b);
+  });
+}
+
 // The disagreement at the first element that differs; empty if the tensors are equal.
 std::optional<Disagreement> difference(Disagreement blank, const TensorPtr& a, const TensorPtr& b) {
   if (a == b || (a && b && *a == *b)) return std::nullopt;
@@ -54,6 +61,18 @@ std::string to_string(const Deviation& deviation) {
   return deviation.value;
 }
 
+const Arithmetic& arithmetic_for(const Contract& contract, const Op& op) {
+  if (contract.arithmetic_of.empty()) return contract.arithmetic;
+  const auto own = contract.arithmetic_of.find(std::string(info(op).name));
+  return own == contract.arithmetic_of.end() ? contract.arithmetic : own->second;
+}
+
+bool order_varies(const Graph& graph, const Region& region) {
+  return std::any_of(region.nodes.begin(), region.nodes.end(), [&](int n) {
+    return arithmetic_for(region.contract, graph.nodes()[static_cast<size_t>(n)].op).order_varies;
+  });
+}
+
 Region make_region(const Graph& graph, std::vector<int> nodes) {
   Boundary boundary = boundary_of(graph, nodes);
   Region region;
@@ -68,13 +87,25 @@ Region make_region(const Graph& graph, std::vector<int> nodes) {
 
 std::optional<Disagreement> first_difference(Disagreement::Kind kind, const Plan& plan, const Trace& first,
                                              const Trace& second) {
+  bool any_may_differ = false;
   for (size_t r = 0; r < plan.regions.size(); ++r) {
-    for (ValueId v : plan.regions[r].outputs) {
+    const Region& region = plan.regions[r];
+    const bool may_differ =
+        region.order_varies || (any_may_differ && any_differs(region.inputs, first, second));
+    if (kind == Disagreement::Kind::repeat && may_differ) {
+      any_may_differ = true;
+      continue;
+    }
+    for (ValueId v : region.outputs) {
       const auto i = static_cast<size_t>(v);
       if (auto found = difference({kind, r, v, 0, 0, 0}, first.values[i], second.values[i])) return found;
     }
   }
   return std::nullopt;
+}
+
+bool differs(const Region& region, const Trace& first, const Trace& second) {
+  return any_differs(region.outputs, first, second);
 }
 
 Disagreement written_around(const Graph& graph, const Plan& plan, ValueId source) {

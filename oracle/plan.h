@@ -26,7 +26,13 @@ struct Region {
   // The patterns that formed the region, of which the first one is reported. Empty: a single unfused node.
   std::vector<std::string> patterns;
   Contract contract;
+  // The arithmetic of one of its nodes says that sums are added in another order in each run.
+  bool order_varies = false;
 };
+
+// That of the op's nodes, as the contract says.
+const Arithmetic& arithmetic_for(const Contract& contract, const Op& op);
+bool order_varies(const Graph& graph, const Region& region);
 
 // A rewrite that was recognised but rejected, because one of the pattern's guards does not hold.
 struct Refusal {
@@ -81,9 +87,11 @@ struct Disagreement {
 };
 
 // The first region, in execution order, whose outputs differ between the traces, at its first differing
-// element.
+// element. Of repeated runs, not one whose order of sums varies, nor one that reads other bits because of it.
 std::optional<Disagreement> first_difference(Disagreement::Kind kind, const Plan& plan, const Trace& first,
                                              const Trace& second);
+// Whether an output of the region has other bits in the second trace.
+bool differs(const Region& region, const Trace& first, const Trace& second);
 // A write beside the elements of an input or a state, in the region that the next function would report.
 Disagreement written_around(const Graph& graph, const Plan& plan, ValueId source);
 // The first input or state that differs from what was `given`. The reported region is the one that

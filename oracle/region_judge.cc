@@ -4,6 +4,7 @@
 
 #include "graph/op_traits.h"
 #include "oracle/explain_by_arithmetic.h"
+#include "oracle/lowerings.h"
 #include "oracle/sampling.h"
 
 namespace fusesmith::oracle {
@@ -145,7 +146,8 @@ class RegionJudge {
     const bool any = region_.contract.any_rounding;
     for (Deviation& d : dropped) {
       if (any && d.kind == Deviation::Kind::drop) d.kind = Deviation::Kind::maybe;
-      if (d.kind == Deviation::Kind::lower) d.kind = Deviation::Kind::maybe_lower;
+      if (d.kind == Deviation::Kind::lower && !find_lowering(d.lowering)->is_uniform)
+        d.kind = Deviation::Kind::maybe_lower;
     }
     return dropped;
   }
@@ -285,6 +287,8 @@ class RegionJudge {
   static void show_nearest(RegionVerdict& verdict, const RegionVerdict& nearest) {
     verdict.verdict = nearest.verdict;
     verdict.symptom = nearest.symptom;
+    verdict.deviations = nearest.deviations;
+    verdict.declared = nearest.declared;
     verdict.outside = nearest.outside;
     verdict.worst_share = nearest.worst_share;
     verdict.worst = nearest.worst;

@@ -65,7 +65,9 @@ struct RegionVerdict {
   bool probable_sums = false;  // decided since its sums have the errors of independent roundings (contract.h)
   std::string change = {};     // of the inputs, where a changed input shows it: "NaN in x[3,:]"
   BothRuns row = {};           // around `worst`, where a changed input shows it
-  bool inherited = false;      // the baseline passed with the same inputs and outputs, bit for bit
+  // It fails in another run on the same inputs, of a kernel whose order of sums varies.
+  bool other_run = false;
+  bool inherited = false;  // the baseline passed with the same inputs and outputs, bit for bit
 
   bool sampled() const { return elements < all_elements; }
   // What a signature names it by: the pattern that formed it, else its op.

@@ -91,7 +91,6 @@ class PluginWorker {
 
   Json compile(const Json& request) {
     tensors_.reset();
-    checked_ = false;
     // The text of the graph before stays where it is until the plug-in has got this one.
     std::string graph = Json{{"graph", request.at("graph")},
                              {"types", request.at("types")},
@@ -105,7 +104,17 @@ class PluginWorker {
     if (!contract.is_object())
       throw Failed{"fusesmith_plugin_contract returned no JSON object: " + std::string(text)};
     tensors_ = std::make_unique<PluginTensors>(*memory_, sources(request), results(request));
+    // Runs that differ by themselves say nothing about memory; each is judged on other bytes in it.
+    checked_ = order_varies(contract);
     return {{"type", "plan"}, {"regions", "whole_graph"}, {"contract", std::move(contract)}};
+  }
+
+  static bool order_varies(const Json& contract) {
+    const auto varies = [](const Json& arithmetic) {
+      return arithmetic.is_object() && arithmetic.value("order_varies", Json()) == true;
+    };
+    const Json of_ops = contract.value("arithmetic_of", Json::object());
+    return varies(contract.value("arithmetic", Json())) || std::any_of(of_ops.begin(), of_ops.end(), varies);
   }
 
   static NamedType named(const Json& request, const std::string& name) {

@@ -121,14 +121,21 @@ class RemoteProgram : public Program {
 
   std::optional<Disagreement> recheck(std::span<const TensorPtr> inputs, const Trace& trace) override {
     if (noticed_) return noticed_;
+    other_runs_.clear();
     for (const char* buffers : {"new", "same"}) {
-      const Trace again = ask(inputs, buffers);
+      Trace again = ask(inputs, buffers);
       if (auto found = first_difference(Disagreement::Kind::repeat, plan_, trace, again)) return found;
       if (noticed_) return noticed_;
+      const bool is_other =
+          std::any_of(plan_.regions.begin(), plan_.regions.end(),
+                      [&](const Region& region) { return oracle::differs(region, trace, again); });
+      if (is_other) other_runs_.push_back(std::move(again));
     }
     // The run before the judged one, too: its bits were those of a program that had just been compiled.
     return first_difference(Disagreement::Kind::repeat, plan_, of_others_, ask(others_, "same"));
   }
+
+  std::span<const Trace> other_runs() const override { return other_runs_; }
 
  private:
   Trace ask(std::span<const TensorPtr> inputs, const char* buffers) {
@@ -210,6 +217,7 @@ class RemoteProgram : public Program {
   std::optional<Disagreement> noticed_;
   std::vector<TensorPtr> others_;  // the inputs of the run before the judged one, and what it gave
   Trace of_others_;
+  std::vector<Trace> other_runs_;
 };
 
 // The graph of a case file, without the recipes for its data, which are the judge's business.

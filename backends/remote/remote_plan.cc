@@ -185,6 +185,7 @@ void declare(Region& region, const Graph& graph, const RemoteContract& remote) {
                                        oracle::most_rescales(graph, node), attention.exp);
     declare_node(region.contract, graph, node, remote);
   }
+  region.order_varies = oracle::order_varies(graph, region);
 }
 
 std::vector<int> parse_nodes(const Graph& graph, const Json& json, const std::string& place) {

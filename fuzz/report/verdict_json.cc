@@ -76,6 +76,7 @@ Json to_json(const RegionVerdict& region) {
   if (!region.change.empty()) json["change"] = region.change;
   if (!region.row.before.empty()) json["row"] = to_json(region.row);
   if (region.unexplained) json["unexplained"] = true;
+  if (region.other_run) json["other_run"] = true;
   if (region.probable_sums) json["probable_sums"] = true;
   return json;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/remote/worker_names.h"
 #include "fuzz/report/resolution_text.h"
 #include "graph/element_index.h"
 
@@ -243,6 +244,7 @@ std::string evidence_of(const RegionVerdict& region, const std::string& backend)
   const std::string steps =
       worst.steps_outside > 0 ? ", " + std::to_string(worst.steps_outside) + " ulp outside" : "";
   return where + ": " + element_text(worst) + " is " + number_text(worst.got) +
+         (region.other_run ? " in another run on the same inputs" : "") +
          (region.symptom == Symptom::declared_rounding ? ", allowed under the strict policy is ["
                                                        : ", allowed is [") +
          number_text(worst.lo) + ", " + number_text(worst.hi) + "] (exact " + number_text(worst.want) +
@@ -270,6 +272,16 @@ std::string other_failure_text(const Verdict& verdict) {
 
 namespace {
 
+// What a user's function can declare; libraries are documented, or not, elsewhere.
+std::string order_hint(const Verdict& verdict) {
+  const RegionVerdict* failing = verdict.failing();
+  if (!failing || failing->symptom != Symptom::repeat_differs) return "";
+  const auto* kind = backends::worker_kind(verdict.of(verdict.failing_region->role).backend);
+  if (!kind || kind->compiles) return "";
+  return " If sums are meant to be added in another order in each run, as by atomic operations, declare "
+         "arithmetic = {\"order_varies\": True}: each run is then held to its bounds.";
+}
+
 std::string plain_sentence(const Verdict& verdict) {
   const std::string pair = verdict.baseline.backend + " and " + verdict.candidate.backend;
   switch (verdict.verdict) {
@@ -293,7 +305,7 @@ std::string plain_sentence(const Verdict& verdict) {
       return std::string(name(verdict.verdict)) + ": " + verdict.reason + ".";
     case VerdictClass::nondeterministic:
       return "A second run of the same case gave different bits: " +
-             (verdict.reason.empty() ? evidence_text(verdict) : verdict.reason) + ".";
+             (verdict.reason.empty() ? evidence_text(verdict) : verdict.reason) + "." + order_hint(verdict);
     case VerdictClass::exceptional:
     case VerdictClass::defect:
       break;

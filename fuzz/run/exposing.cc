@@ -170,6 +170,7 @@ Region part_of(const Graph& graph, const Region& whole, std::vector<int> nodes) 
   Region region = make_region(graph, std::move(nodes));
   std::erase_if(region.outputs, [&](ValueId v) { return !graph.is_observed(v); });
   region.contract = whole.contract;
+  region.order_varies = order_varies(graph, region);
   const auto elsewhere = [&](const std::string& value) { return !is_about(graph, region.nodes, value); };
   std::erase_if(region.contract.deviations, [&](const Deviation& d) { return elsewhere(d.value); });
   std::erase_if(region.contract.slacks, [&](const Slack& s) { return elsewhere(s.value); });
@@ -195,6 +196,7 @@ class DividedProgram : public Program {
     if (found) found->region = region_of(found->value);
     return found;
   }
+  std::span<const Trace> other_runs() const override { return whole_->other_runs(); }
 
  private:
   // The region that computes the value, else the first that reads it.

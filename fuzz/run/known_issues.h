@@ -21,8 +21,8 @@ struct KnownIssue {
   std::string signature, backend, component;
   std::string reason;            // a pattern for what the backend said; empty: anything
   std::vector<std::string> ops;  // names, each of which the graph of the case must have
-  std::vector<graph::LayoutClass>
-      layouts;  // an input or state of the case must have one of them; empty: anything
+  // An input or state of the case must have one of them; empty: anything.
+  std::vector<graph::LayoutClass> layouts;
   std::optional<VerdictClass> verdict;
   std::string dtype;  // "any": of a failure of no dtype
   std::optional<Symptom> symptom;

@@ -166,7 +166,7 @@ class Checks {
   // Those of the baseline are not counted: what is counted says how often the candidate was looked at.
   void add(const char* name, const Subject& subject, const MetamorphicCheck& check) {
     if (subject.role == BackendRole::candidate) ++run_.metamorphic[name];
-    if (!check.broken) return;
+    if (!check.broken || subject.program.plan().regions[check.broken->region].order_varies) return;
     const auto varies = differs_by_itself(subject);
     add_disagreement(case_.graph, varies ? *varies : *check.broken, subject.role, run_.verdict,
                      run_.find_issue);

@@ -3,13 +3,28 @@
 #include <span>
 
 #include "fuzz/run/difference.h"
+#include "fuzz/run/exposing.h"
 
 namespace fusesmith::fuzz {
 
 namespace {
 
-// Whether run number `number` of the program of this role gives the same bits, or differs by a known issue;
-// else it is in the verdict.
+// Whether another run, whose sums were added in another order, is within its bounds; else it is in the
+// verdict.
+bool is_lawful_again(CaseRun& run, const Graph& graph, BackendRole role, const Trace& first,
+                     const Trace& again) {
+  const Program& program = role == BackendRole::candidate ? *run.candidate : *run.baseline;
+  BackendVerdict& verdict = role == BackendRole::candidate ? run.verdict.candidate : run.verdict.baseline;
+  Execution execution{verdict.backend, &program.plan(), &first};
+  execution.coarsest = coarsest_resolution(verdict.backend);
+  execution.foreign = is_foreign(verdict.backend);
+  const auto failing = oracle::judge_other_run(graph, execution, again, {}, verdict);
+  if (failing) run.verdict.fail({role, *failing}, run.find_issue);
+  return !run.verdict.finding;
+}
+
+// Whether run number `number` of the program of this role gives the same bits, or differs by a known issue or
+// as its contract allows; else it is in the verdict.
 bool is_same_again(CaseRun& run, const Graph& graph, BackendRole role, int64_t number) {
   const bool of_candidate = role == BackendRole::candidate;
   Program& program = of_candidate ? *run.candidate : *run.baseline;
@@ -18,7 +33,7 @@ bool is_same_again(CaseRun& run, const Graph& graph, BackendRole role, int64_t n
   Trace again = program.run(std::span(first.values).first(sources));
   if (of_candidate) put_stand_ins(graph, run.stand_ins, again);
   const auto found = first_difference(Disagreement::Kind::repeat, program.plan(), first, again);
-  if (!found) return true;
+  if (!found) return is_lawful_again(run, graph, role, first, again);
   add_disagreement(graph, *found, role, run.verdict, run.find_issue);
   if (!run.verdict.finding) return true;  // a known issue
   const RegionVerdict& region = *run.verdict.failing();

@@ -24,6 +24,7 @@ Tensors first_states(const Case& test_case) {
 struct StepRun {
   Trace trace;
   std::optional<Disagreement> disagreement;
+  std::vector<Trace> other_runs = {};
 };
 
 // Inputs are shared between the backends; each goes on from its own states.
@@ -32,10 +33,22 @@ StepRun run_step(Program& program, const Graph& graph, const Tensors& inputs, Te
   sources.insert(sources.end(), states.begin(), states.end());
   StepRun run{program.run(sources), {}};
   run.disagreement = overwritten_source(graph, program.plan(), sources, run.trace);
-  if (!run.disagreement) run.disagreement = program.recheck(sources, run.trace);
+  if (!run.disagreement) {
+    run.disagreement = program.recheck(sources, run.trace);
+    run.other_runs.assign(program.other_runs().begin(), program.other_runs().end());
+  }
   for (size_t i = 0; i < states.size(); ++i)
     states[i] = run.trace.values[static_cast<size_t>(graph.states()[i].next)];
   return run;
+}
+
+Execution execution_of(const Backend& backend, const Program& program, const StepRun& run) {
+  const std::string name(backend.name());
+  Execution execution{name, &program.plan(), &run.trace, run.disagreement};
+  execution.coarsest = coarsest_resolution(name);
+  execution.foreign = is_foreign(name);
+  execution.other_runs = run.other_runs;
+  return execution;
 }
 
 void begin(Stage stage, BackendRole role, const RunOptions& options) {
@@ -112,15 +125,11 @@ CaseRun run_steps(const Case& test_case, const Backend& baseline, const Backend&
     begin(Stage::run, BackendRole::candidate, options);
     StepRun fused_run = run_step(*run.candidate, test_case.graph, inputs, fused_states);
     put_stand_ins(test_case.graph, test_case.stand_ins, fused_run.trace);
+    for (Trace& other : fused_run.other_runs) put_stand_ins(test_case.graph, test_case.stand_ins, other);
     if (options.on_step) options.on_step(step, base_run.trace, fused_run.trace);
     begin(Stage::judge, BackendRole::candidate, options);
-    Verdict verdict =
-        judge(test_case,
-              {std::string(baseline.name()), &run.baseline->plan(), &base_run.trace, base_run.disagreement,
-               coarsest_resolution(baseline.name()), is_foreign(baseline.name())},
-              {std::string(candidate.name()), &run.candidate->plan(), &fused_run.trace,
-               fused_run.disagreement, coarsest_resolution(candidate.name()), is_foreign(candidate.name())},
-              options.judge);
+    Verdict verdict = judge(test_case, execution_of(baseline, *run.baseline, base_run),
+                            execution_of(candidate, *run.candidate, fused_run), options.judge);
     verdict.step = step;
     verdict.steps = test_case.steps;
     const double difference = verdict.max_difference;

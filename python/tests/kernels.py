@@ -260,6 +260,31 @@ def declared_coarse_sqrt(x):
 declared_coarse_sqrt.arithmetic = {"sqrt": 16}
 
 
+def row_sums(x, order):
+    """One term after the other, in f32."""
+    return np.add.accumulate(x.astype(np.float32)[..., order], axis=-1)[..., -1].astype(x.dtype)
+
+
+ORDERS = np.random.default_rng()
+
+
+def sums_in_any_order(x):
+    """As atomic additions: another order in each call."""
+    return row_sums(x, ORDERS.permutation(x.shape[-1]))
+
+
+def declared_sums_in_any_order(x):
+    return sums_in_any_order(x)
+
+
+def sums_that_lose_a_term(x):
+    """In most calls, as a race does."""
+    return row_sums(x, ORDERS.permutation(x.shape[-1])[ORDERS.integers(2):])
+
+
+declared_sums_in_any_order.arithmetic = sums_that_lose_a_term.arithmetic = {"order_varies": True}
+
+
 def sum_of_first_and_last(x):
     return np.array(x.astype(np.float64).sum((0, -1))).astype(x.dtype)
 

@@ -52,6 +52,19 @@ class Judged(unittest.TestCase):
         again = fusesmith.judge(kernel("declared_coarse_sqrt"), "sqrt", **arguments)
         self.assertTrue(again.ok, str(again))
 
+    def test_orders_that_vary(self):
+        arguments = {"axes": [-1], "dtypes": "f32", "shapes": [(7, 400)], "runs": 20}
+        result = fusesmith.judge(kernel("sums_in_any_order"), "reduce_sum", **arguments)
+        self.assertEqual(result.verdict, "nondeterministic", str(result))
+        self.assertIn('declare arithmetic = {"order_varies": True}', result.sentence)
+        again = fusesmith.judge(kernel("declared_sums_in_any_order"), "reduce_sum", repeat=3, **arguments)
+        self.assertTrue(again.ok, str(again))
+
+    def test_a_lost_term_is_no_order(self):
+        result = fusesmith.judge(kernel("sums_that_lose_a_term"), "reduce_sum", axes=[-1], dtypes="f32",
+                                 shapes=[(7, 400)], runs=20, repeat=3)
+        self.assertEqual(result.verdict, "defect", str(result))
+
 
 if __name__ == "__main__":
     unittest.main()
