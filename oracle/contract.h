@@ -115,9 +115,10 @@ struct Arithmetic {
   // Sums may be added in another order in each run, as by atomic operations, so that runs on the same inputs
   // have other bits. Each run is held to the bounds; where one value alone is lawful, runs have to agree.
   bool order_varies = false;
-  // A sum of a product of k terms has the error of 4 sqrt(k) roundings at most, in place of k + 2: those of a
-  // correct kernel are hardly larger, since roundings are nearly independent (Higham and Mary, SIAM J. Sci.
-  // Comput. 41(5), 2019, theorem 2.4). What exceeds it is not wrong.
+  // A sum of k terms has the error of 4 sqrt(k) roundings at most, in place of k: those of a correct kernel
+  // are hardly larger, since roundings are nearly independent (Higham and Mary, SIAM J. Sci. Comput. 41(5),
+  // 2019, theorem 2.4). Errors e of its terms add up to 4 sqrt(sum e^2), which independent ones exceed with a
+  // probability below 2 exp(-8) (Hoeffding's inequality). What exceeds either is not wrong.
   bool probable_sums = false;
   // The largest number of roundings between a term of a product's sum and the result, including the term's
   // own. 0: the order is unknown.
@@ -130,7 +131,9 @@ struct Arithmetic {
   // The error of one addition of a sum, in units of u: of partial sums that are stored in 16 bits, 2^16 for
   // bf16 and 2^13 for f16.
   double sum = 1;
-  double row_roundings(double n) const { return sum * row_sums.height(n); }
+  double row_roundings(double n) const {
+    return sum * (probable_sums ? std::fmin(row_sums.height(n), 4 * std::sqrt(n)) : row_sums.height(n));
+  }
   // The relative error of exp(x), in units of u. e^d - 1 <= 1.001 d, since d = u exp_argument |x| is small.
   double exp_at(double x) const { return exp + 1.001 * exp_argument * std::fabs(x); }
   bool operator==(const Arithmetic&) const = default;

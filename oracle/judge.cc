@@ -254,6 +254,18 @@ std::vector<RegionVerdict> judge_each(const Graph& graph, size_t count, F judge_
   return verdicts;
 }
 
+RegionJudgeOptions of_execution(RegionJudgeOptions options, const Execution& execution) {
+  options.coarsest = execution.coarsest;
+  options.foreign = execution.foreign;
+  options.probable_sums = execution.probable_sums;
+  return options;
+}
+
+void judge_other_runs(const Graph& graph, const Execution& execution, const JudgeOptions& options,
+                      BackendVerdict& verdict) {
+  for (const Trace& run : execution.other_runs) judge_other_run(graph, execution, run, options, verdict);
+}
+
 BackendVerdict judge_regions(const Graph& graph, const Execution& execution,
                              const RegionJudgeOptions& options) {
   BackendVerdict verdict{execution.backend, {}, {}};
@@ -276,10 +288,8 @@ void add_disagreement(const Graph& graph, const Disagreement& found, BackendRole
 
 std::optional<size_t> judge_other_run(const Graph& graph, const Execution& execution, const Trace& other,
                                       const JudgeOptions& options, BackendVerdict& verdict) {
-  RegionJudgeOptions of_region{options.minimal_deviations, false, options.sample};
-  of_region.coarsest = execution.coarsest;
-  of_region.foreign = execution.foreign;
-  of_region.probable_sums = execution.probable_sums;
+  const RegionJudgeOptions of_region =
+      of_execution({options.minimal_deviations, false, options.sample}, execution);
   std::optional<size_t> first;
   for (size_t r = 0; r < verdict.regions.size(); ++r) {
     if (!differs(execution.plan->regions[r], *execution.trace, other)) continue;
@@ -295,10 +305,10 @@ std::optional<size_t> judge_other_run(const Graph& graph, const Execution& execu
 
 BackendVerdict judge_backend(const Graph& graph, const Execution& execution, const JudgeOptions& options) {
   ReferenceMemo memo;
-  BackendVerdict verdict = judge_regions(
-      graph, execution,
-      {options.minimal_deviations, false, options.sample, nullptr, is_large(graph) ? nullptr : &memo,
-       execution.coarsest, execution.foreign, execution.probable_sums});
+  BackendVerdict verdict = judge_regions(graph, execution,
+                                         of_execution({options.minimal_deviations, false, options.sample,
+                                                       nullptr, is_large(graph) ? nullptr : &memo},
+                                                      execution));
   if (execution.disagreement) {
     RegionVerdict& region = verdict.regions.at(execution.disagreement->region);
     region = disagreeing(graph, *execution.disagreement, std::move(region));
@@ -316,19 +326,14 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
   const SameBits same = same_bits(*baseline.trace, *candidate.trace);
   RegionJudgeOptions region_options{options.minimal_deviations,
                                     test_case.policy.implicit_casts == Policy::ImplicitCasts::strict,
-                                    options.sample,
-                                    candidate.trace,
-                                    nullptr,
-                                    baseline.coarsest,
-                                    baseline.foreign};
+                                    options.sample, candidate.trace};
   region_options.sample.seed = test_case.seed;
   ReferenceMemo memo;
   if (!is_large(graph)) region_options.memo = &memo;
   const Trace candidate_trace = shared_trace(*baseline.trace, *candidate.trace, same);
-  verdict.baseline = judge_regions(graph, baseline, region_options);
+  verdict.baseline = judge_regions(graph, baseline, of_execution(region_options, baseline));
+  region_options = of_execution(region_options, candidate);
   region_options.other = baseline.trace;
-  region_options.coarsest = candidate.coarsest;
-  region_options.foreign = candidate.foreign;
   mark_disagreement(test_case, baseline, options.find_issue, verdict.baseline, verdict);
   verdict.candidate.backend = candidate.backend;
   verdict.candidate.regions = judge_each(graph, candidate.plan->regions.size(), [&](size_t r) {
@@ -339,12 +344,8 @@ Verdict judge(const Case& test_case, const Execution& baseline, const Execution&
     return known ? *known : judge_region(graph, *candidate.plan, r, candidate_trace, region_options);
   });
   mark_disagreement(test_case, candidate, options.find_issue, verdict.candidate, verdict);
-  JudgeOptions of_others = options;
-  of_others.sample = region_options.sample;
-  for (const Trace& run : baseline.other_runs)
-    judge_other_run(graph, baseline, run, of_others, verdict.baseline);
-  for (const Trace& run : candidate.other_runs)
-    judge_other_run(graph, candidate, run, of_others, verdict.candidate);
+  judge_other_runs(graph, baseline, options, verdict.baseline);
+  judge_other_runs(graph, candidate, options, verdict.candidate);
   mark_identical(graph, *baseline.plan, *candidate.plan, same, verdict.baseline);
   mark_identical(graph, *candidate.plan, *baseline.plan, same, verdict.candidate);
   verdict.baseline.verdict = most_severe(verdict.baseline.regions);

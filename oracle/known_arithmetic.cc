@@ -170,6 +170,16 @@ void add_customary_functions(std::vector<KnownArithmetic>& all) {
                 "Triton kernels of SGLang do", Errors{{"tanh_absolute", 8}}));
 }
 
+// Where the case allows tf32, but the kernel does not use it, as on most CPUs.
+void add_products_in_f32(std::vector<KnownArithmetic>& all) {
+  all.push_back(customary("tf32.unused", "operands in f32 are not rounded", "CPUs", "",
+                          [](const Graph&, const Region&, Contract& c) {
+                            return change_arithmetic(c,
+                                                     [](Arithmetic& arithmetic) { arithmetic.tf32 = false; });
+                          }));
+  all.back().is_sharper = all.back().is_plain = true;
+}
+
 // Where tf32 is declared: with the way that a kernel reads operands, its bounds are those of exact operands.
 void add_ways_of_tf32(std::vector<KnownArithmetic>& all) {
   const auto add = [&](const std::string& name, const std::string& key, const char* says, const char* who) {
@@ -336,6 +346,7 @@ void add_losses(std::vector<KnownArithmetic>& all) {
 const std::vector<KnownArithmetic>& known_arithmetics() {
   static const std::vector<KnownArithmetic> all = [] {
     std::vector<KnownArithmetic> made;
+    add_products_in_f32(made);
     add_scores_in_base_2(made);
     add_customary_roundings(made);
     add_customary_functions(made);

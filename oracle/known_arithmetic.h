@@ -26,6 +26,8 @@ struct KnownArithmetic {
   Within least = Within::undecided;  // to be an excuse; more where the bounds with it may allow a mistake
   // Narrows what the contract declares, so that it explains no failure, but may decide what is inconclusive.
   bool is_sharper = false;
+  // What the graph says, although the contract allows more: nothing is named where it decides.
+  bool is_plain = false;
   bool is_graph = false;  // computes the op as another graph (oracle/lowerings.h)
   // Adds to bounds, also beside others that do: what all of these together leave outside, each leaves
   // outside.

@@ -166,6 +166,48 @@ std::optional<Graph> sdpa_scale_on_q(const Op& op, TypeSpan inputs) {
   return built(b, ids[static_cast<size_t>(whole.outputs()[0])]);
 }
 
+// As FlashAttention of one block of keys: what the product with v reads is rounded, and divided afterwards.
+std::optional<Graph> sdpa_unnormalised(const Op& op, TypeSpan inputs) {
+  const auto* sdpa = std::get_if<Sdpa>(&op);
+  if (!sdpa || !is_narrow(inputs[0].dtype)) return std::nullopt;
+  Sdpa in_f32 = *sdpa;
+  in_f32.upcast = true;
+  const auto kept = expansion(in_f32, inputs);
+  const Graph& whole = *kept;
+  Builder b;
+  std::vector<ValueId> ids;
+  for (const auto& input : whole.inputs()) ids.push_back(b.input(input.name, input.type, input.fill));
+  ValueId sum = -1;
+  for (const Node& node : whole.nodes()) {
+    std::vector<ValueId> operands;
+    for (const ValueId v : node.inputs) operands.push_back(ids[static_cast<size_t>(v)]);
+    if (std::holds_alternative<Softmax>(node.op)) {
+      const ValueId largest = b.node(ReduceMax{{-1}, true}, operands, "largest");
+      const ValueId e = b.node(Exp{}, {b.node(Sub{}, {operands[0], largest}, "difference")}, "exponentials");
+      sum = b.node(ReduceSum{{-1}, true}, {e}, "sum");
+      const ValueId rounded = b.node(Cast{inputs[0].dtype}, {e}, "rounded");
+      ids.push_back(b.node(Cast{Dtype::f32}, {rounded}, "weights"));
+      continue;
+    }
+    ids.push_back(b.node(node.op, operands, node.name));
+    if (sum >= 0 && std::holds_alternative<Matmul>(node.op))
+      ids.back() = b.node(Div{}, {ids.back(), sum}, "quotient");
+  }
+  return built(b, ids[static_cast<size_t>(whole.outputs()[0])]);
+}
+
+std::optional<Graph> logsumexp_of_parts(const Op& op, TypeSpan inputs) {
+  const auto* own = std::get_if<LogSumExp>(&op);
+  if (!own || !is_narrow(inputs[0].dtype)) return std::nullopt;
+  Builder b;
+  const ValueId x = b.input("x", inputs[0], Constant{0});
+  const ValueId largest = b.node(ReduceMax{own->axes, true}, {x}, "largest");
+  const ValueId e = b.node(Exp{}, {b.node(Sub{}, {x, largest}, "difference")}, "exponentials");
+  const ValueId log = b.node(Log{}, {b.node(ReduceSum{own->axes, true}, {e}, "sum")}, "log");
+  const ValueId y = b.node(Add{}, {log, largest}, "result");
+  return built(b, b.node(graph::Reshape{infer(op, inputs)->at(0).shape}, {y}, "shaped"));
+}
+
 // Another formula of a defined op, which is the same number where nothing is rounded. `define` gets the op.
 template <DefinedOp T, class DefineOf>
 std::optional<Graph> by_formula(const Op& op, TypeSpan inputs, DefineOf define) {
@@ -305,6 +347,11 @@ constexpr Lowering kLowerings[] = {
      sdpa_scale_on_both, false, "PyTorch's math attention"},
     {"sdpa.scale_on_q", "q is multiplied by the scale, and rounded, before its product with k",
      sdpa_scale_on_q, false, "OPT in Hugging Face's transformers"},
+    {"sdpa.unnormalised",
+     "exponentials of scores in f32 are rounded, and their product with v is divided by their sum",
+     sdpa_unnormalised, false, "FlashAttention"},
+    {"logsumexp.of_parts", "differences, exponentials, their sum and its logarithm are rounded",
+     logsumexp_of_parts, false, "PyTorch"},
     {"rms_norm_backward.of_normalised", "the projection is that on x r, and not on x",
      rms_norm_backward_of_normalised, false, "Apex"},
     {"rms_norm_backward.of_terms",

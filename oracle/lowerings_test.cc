@@ -156,6 +156,39 @@ std::vector<float> scaled_on_q(const std::vector<std::vector<float>>& in) {
   return attention_of(in, scale, 1);
 }
 
+std::vector<float> unnormalised(const std::vector<std::vector<float>>& in) {
+  const float scale = 1 / std::sqrt(static_cast<float>(kDepth));
+  std::vector<float> y;
+  for (size_t i = 0; i < kRows; ++i) {
+    std::vector<float> e(kKeys, 0);
+    for (size_t s = 0; s < kKeys; ++s) {
+      for (size_t k = 0; k < kDepth; ++k) e[s] += in[0][i * kDepth + k] * in[1][s * kDepth + k];
+      e[s] *= scale;
+    }
+    const float max = *std::max_element(e.begin(), e.end());
+    float sum = 0;
+    for (float& x : e) x = std::exp(x - max), sum += x;
+    for (size_t k = 0; k < kDepth; ++k) {
+      float product = 0;
+      for (size_t s = 0; s < kKeys; ++s) product += to_16(e[s]) * in[2][s * kDepth + k];
+      y.push_back(to_16(product / sum));
+    }
+  }
+  return y;
+}
+
+std::vector<float> logsumexp_of_parts(const std::vector<std::vector<float>>& in) {
+  std::vector<float> y;
+  for (size_t i = 0; i < kRows; ++i) {
+    const float* x = &in[0][i * kDepth];
+    const float max = *std::max_element(x, x + kDepth);
+    float sum = 0;
+    for (size_t k = 0; k < kDepth; ++k) sum += to_16(std::exp(to_16(x[k] - max)));
+    y.push_back(to_16(to_16(std::log(to_16(sum))) + max));
+  }
+  return y;
+}
+
 TensorType bf16(Shape shape) { return {Dtype::bf16, std::move(shape)}; }
 
 std::vector<Sample> samples() {
@@ -181,6 +214,11 @@ std::vector<Sample> samples() {
            Sdpa{},
            {bf16({kRows, kDepth}), bf16({kKeys, kDepth}), bf16({kKeys, kDepth})},
            scaled_on_q},
+          {"sdpa.unnormalised",
+           Sdpa{},
+           {bf16({kRows, kDepth}), bf16({kKeys, kDepth}), bf16({kKeys, kDepth})},
+           unnormalised},
+          {"logsumexp.of_parts", LogSumExp{{1}, false}, {bf16({kRows, kDepth})}, logsumexp_of_parts},
           {"softmax.of_parts", Softmax{-1}, {bf16({kRows, kDepth})}, of_parts}};
 }
 

@@ -373,9 +373,12 @@ class RegionJudge {
         sharp->alternatives.push_back(one.diagnosis);
         continue;
       }
-      judged.verdict = VerdictClass::precision_policy;
-      judged.arithmetic = {one.diagnosis};
+      if (!one.is_plain) {
+        judged.verdict = VerdictClass::precision_policy;
+        judged.arithmetic = {one.diagnosis};
+      }
       sharp = std::move(judged);
+      if (one.is_plain) break;
       if (!options_.minimal_deviations) break;
     }
     if (!sharp) return false;

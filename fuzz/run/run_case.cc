@@ -47,6 +47,7 @@ Execution execution_of(const Backend& backend, const Program& program, const Ste
   Execution execution{name, &program.plan(), &run.trace, run.disagreement};
   execution.coarsest = coarsest_resolution(name);
   execution.foreign = is_foreign(name);
+  execution.probable_sums = execution.foreign && !can_expose(name);
   execution.other_runs = run.other_runs;
   return execution;
 }

@@ -299,6 +299,7 @@ class Batch {
     inputs_.setZero(v_.rows(), v_.cols());
     if (!p_.a.exact()) inputs_ += a.e * (p_.b.exact() ? b.magnitude : Matrix(b.magnitude + b.e));
     if (!p_.b.exact()) inputs_ += a.magnitude * b.e;
+    if (p_.arithmetic.probable_sums && !exact_) take_probable_errors(a, b);
     for (Eigen::Index i = 0; i < v_.rows(); ++i) {
       if (!plain_row(a, b, i)) special_elements(a, b, i);
       if (accumulates(p_.a, p_.arithmetic)) add_accumulator_errors(a, b, i);
@@ -309,6 +310,20 @@ class Batch {
   }
 
  private:
+  // A sum of errors that is NaN stays so.
+  void take_probable_errors(const Operand& a, const Operand& b) {
+    Matrix squares = Matrix::Zero(v_.rows(), v_.cols());
+    const auto square = [](const Matrix& m) -> Matrix { return m.cwiseAbs2(); };
+    if (!p_.a.exact())
+      squares += square(a.e) * square(p_.b.exact() ? b.magnitude : Matrix(b.magnitude + b.e));
+    if (!p_.b.exact()) squares += square(a.magnitude) * square(b.e);
+    for (Eigen::Index i = 0; i < squares.size(); ++i) {
+      double& sum = inputs_.data()[i];
+      const double probable = 4 * std::sqrt(squares.data()[i]);
+      if (probable < sum) sum = probable;
+    }
+  }
+
   // Whether all elements of the row are finite and cannot overflow.
   bool plain_row(const Operand& a, const Operand& b, Eigen::Index i) {
     const ProductRow row{out_n_.size(),

@@ -32,13 +32,15 @@ namespace {
 struct Row {
   std::vector<double> x, dx;
   bool exact;
+  bool probable;  // Arithmetic::probable_sums
 };
 
 // Calls f(row, i) for every result i.
 template <class F>
-void for_each_reduced(const Bounded& x, const Shape& axes, F f) {
+void for_each_reduced(const Bounded& x, const Shape& axes, const Arithmetic& arithmetic, F f) {
   const ReducedRows rows = reduced_rows(x.type.shape, *resolve_axes(axes, x.type.rank()));
-  Row row{std::vector<double>(rows.step.size()), std::vector<double>(rows.step.size(), 0), x.exact()};
+  Row row{std::vector<double>(rows.step.size()), std::vector<double>(rows.step.size(), 0), x.exact(),
+          arithmetic.probable_sums};
   for (size_t i = 0; i < rows.first.size(); ++i) {
     for (size_t k = 0; k < rows.step.size(); ++k) {
       const auto at = static_cast<size_t>(rows.first[i] + rows.step[k]);
@@ -66,14 +68,17 @@ struct Sum {
   bool up = false, down = false;  // terms above and below 0
 
   explicit Sum(const Row& row) {
+    double squares = 0;
     for (size_t k = 0; k < row.x.size(); ++k) {
       const double x = row.x[k];
       v += x;
       inputs += row.dx[k];
+      squares += row.dx[k] * row.dx[k];
       if (std::isfinite(x)) magnitude += std::fabs(x);
       g = std::min(g, granularity(x));
       up |= x + row.dx[k] > 0, down |= x - row.dx[k] < 0;
     }
+    if (row.probable) inputs = std::fmin(inputs, 4 * std::sqrt(squares));
   }
   bool may_overflow() const { return !(magnitude + inputs < max_finite(Dtype::f32)); }
   bool exact() const { return inputs == 0 && sums_are_exact(g, magnitude); }
@@ -198,9 +203,10 @@ Element log_sum_exp_of(const Row& row, const Arithmetic& arithmetic) {
 }
 
 template <class F>
-Bounded reduced(const Bounded& x, const Shape& axes, const TensorType& out, F f) {
+Bounded reduced(const Bounded& x, const Shape& axes, const TensorType& out, const Arithmetic& arithmetic,
+                F f) {
   Bounded y(out);
-  for_each_reduced(x, axes, [&](const Row& row, size_t i) {
+  for_each_reduced(x, axes, arithmetic, [&](const Row& row, size_t i) {
     const Element r = f(row);
     y.set(i, r.v, r.e);
   });
@@ -228,28 +234,29 @@ Element variance_of(const Row& row, const Statistics& s, double correction, cons
 }  // namespace
 
 Bounded reference(const ReduceSum& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
-  return reduced(*in[0], op.axes, out, [&](const Row& row) {
+  return reduced(*in[0], op.axes, out, arithmetic, [&](const Row& row) {
     return bounded_sum(row, arithmetic.row_roundings(static_cast<double>(row.x.size())) - 1);
   });
 }
 
 Bounded reference(const ReduceMean& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
-  return reduced(*in[0], op.axes, out, [&](const Row& row) { return mean_of(row, arithmetic); });
+  return reduced(*in[0], op.axes, out, arithmetic, [&](const Row& row) { return mean_of(row, arithmetic); });
 }
 
-Bounded reference(const ReduceMax& op, BoundedSpan in, const TensorType& out, const Arithmetic&) {
-  return reduced(*in[0], op.axes, out, max_of);
+Bounded reference(const ReduceMax& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
+  return reduced(*in[0], op.axes, out, arithmetic, max_of);
 }
 
 Bounded reference(const LogSumExp& op, BoundedSpan in, const TensorType& out, const Arithmetic& arithmetic) {
-  return reduced(*in[0], op.axes, out, [&](const Row& row) { return log_sum_exp_of(row, arithmetic); });
+  return reduced(*in[0], op.axes, out, arithmetic,
+                 [&](const Row& row) { return log_sum_exp_of(row, arithmetic); });
 }
 
 // Bounds of statistics.h; the mean of a row that is not finite is that of reduce_mean.
 std::vector<Bounded> reference(const VarMean& op, BoundedSpan in, TypeSpan out,
                                const Arithmetic& arithmetic) {
   std::vector<Bounded> y{Bounded(out[0]), Bounded(out[1])};
-  for_each_reduced(*in[0], op.axes, [&](const Row& row, size_t i) {
+  for_each_reduced(*in[0], op.axes, arithmetic, [&](const Row& row, size_t i) {
     const Statistics s =
         statistics({row.x.data(), row.exact ? nullptr : row.dx.data(), row.x.size()}, arithmetic);
     const Element var = variance_of(row, s, static_cast<double>(op.correction), arithmetic);
