@@ -279,6 +279,11 @@ class WrongKernels(unittest.TestCase):
         self.assertEqual(self.check_wrong("zeros", ["defect"]).got, 0)
         self.check_wrong("not_numbers", ["exceptional"])
 
+    def test_a_fused_multiply_add_is_right(self):
+        """pytorch#152309."""
+        result = fusesmith.judge(kernel("softmax_backward_by_fma"), "softmax_backward", runs=60)
+        self.assertTrue(result.ok, str(result))
+
     def test_answers_from_a_cache(self):
         self.check_wrong("first_answer", ["defect", "exceptional", "nondeterministic"])
 

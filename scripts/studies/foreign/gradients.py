@@ -50,9 +50,9 @@ def on_gpu(function):
     return run
 
 
-def compiled(function):
+def compiled(function, **options):
     def run(*inputs):
-        return torch.compile(function, dynamic=False)(*inputs)
+        return torch.compile(function, dynamic=False, options=options or None)(*inputs)
     return on_gpu(run)
 
 
@@ -61,6 +61,12 @@ def attention(backend, causal=False):
         with sdpa_kernel(backend):
             return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
     return on_gpu(run)
+
+
+def in_any_order(function):
+    """Of a kernel that adds by atomic operations."""
+    function.arithmetic = {"order_varies": True}
+    return function
 
 
 # --- references
@@ -195,6 +201,8 @@ def of_pytorch():
     yield "attention, flash", attention(SDPBackend.FLASH_ATTENTION), sdpa, keys, narrow
     yield "attention, flash, causal", attention(SDPBackend.FLASH_ATTENTION, True), causal_sdpa, heads, narrow
     yield "attention, memory efficient", attention(SDPBackend.EFFICIENT_ATTENTION), sdpa, keys, sizes
+    yield ("attention, memory efficient, declaring `order_varies`",
+           in_any_order(attention(SDPBackend.EFFICIENT_ATTENTION)), sdpa, keys, sizes)
     yield ("attention, memory efficient, causal", attention(SDPBackend.EFFICIENT_ATTENTION, True), causal_sdpa, heads,
            sizes)
     yield "attention, cuDNN, causal", attention(SDPBackend.CUDNN_ATTENTION, True), causal_sdpa, heads, narrow
@@ -206,6 +214,9 @@ def of_inductor():
            "time_limit": 400}
     yield ("modulated_norms", compiled(modulated_norms), modulated_norms, ["T[1,N,D]", "T[1,4,D]"],
            {**few, "shapes": {"N": [10240], "D": [512]}})
+    always = {"triton.mix_order_reduction_non_strict_mode": True}
+    yield ("modulated_norms, of few rows", compiled(modulated_norms, **always), modulated_norms,
+           ["T[1,N,D]", "T[1,4,D]"], {**few, "runs": 40, "shapes": {"N": [64, 257, 1024], "D": [32, 64, 128]}})
     yield ("shifted_channels", compiled(shifted_channels), shifted_channels,
            ["T[B,C,H,W]", "T[C]", "T[B,D]", "T[C,D]", "T[C]"],
            {**few, "shapes": {"B": [128], "C": [64], "H": [32], "W": [32], "D": [128]}})
