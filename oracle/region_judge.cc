@@ -360,6 +360,15 @@ class RegionJudge {
     if (sharpen(verdict, region_.contract)) return;
     verdict.probable_sums = sharpen(verdict, probable);
   }
+  // What the contract allows beside `base`, and nothing else: where all that may happen is allowed at once, a
+  // wide bound covers an exact one.
+  static Contract with_new_alone(Contract contract, const Contract& base) {
+    contract.any_rounding = false;
+    std::erase_if(contract.deviations, [&](const Deviation& d) {
+      return std::find(base.deviations.begin(), base.deviations.end(), d) != base.deviations.end();
+    });
+    return contract;
+  }
   // Whether a customary way beside what `base` has decides.
   bool sharpen(RegionVerdict& verdict, const Contract& base) const {
     std::optional<RegionVerdict> sharp;
@@ -368,6 +377,7 @@ class RegionJudge {
       if (!one.diagnosis.customary || !one.grant(graph_, region_, contract)) continue;
       if (!one.is_sharper && contract.deviations == region_.contract.deviations) continue;
       RegionVerdict judged = judged_with(contract, verdict);
+      if (!is_decided(judged) && one.is_graph) judged = judged_with(with_new_alone(contract, base), verdict);
       if (!is_decided(judged)) continue;
       if (sharp) {
         sharp->alternatives.push_back(one.diagnosis);
