@@ -29,8 +29,8 @@ attributes change it:
 
 Inputs lie in memory as the case says; what is between their elements is NaN, -1 or true. A result that the next call
 changes is wrong. If FUSESMITH_REPEAT is a number, the first call for each graph is repeated so often, for
-FUSESMITH_REPEAT_SECONDS at most, and each repetition has to give the same bits. With FUSESMITH_REPEAT_FROM, so many
-graphs come before.
+FUSESMITH_REPEAT_SECONDS at most, and each repetition has to give the same bits; not of a function whose contract has
+`order_varies`, whose runs are judged one by one. With FUSESMITH_REPEAT_FROM, so many graphs come before.
 
 If FUSESMITH_PROGRESS names a file, a `c` is added to it for each graph, an `r` where a call
 begins, and an `e` where it ends. If FUSESMITH_FUNCTION has the identity of a function (fusesmith/identity.py), another
@@ -259,7 +259,8 @@ class FunctionExecutor(Executor):
         self.inputs = wanted_inputs(self.function, list(graph.inputs))
         self.earlier = []
         self.compiled += 1
-        is_repeated = self.compiled > int(os.environ.get("FUSESMITH_REPEAT_FROM") or 0)
+        is_due = self.compiled > int(os.environ.get("FUSESMITH_REPEAT_FROM") or 0)
+        is_repeated = is_due and not order_varies(self.function)
         self.repetitions = int(os.environ.get("FUSESMITH_REPEAT") or 0) if is_repeated else 0
         note_progress(b"c")
         for name in graph.inputs:
@@ -328,6 +329,13 @@ class FunctionExecutor(Executor):
                                       f"{difference_text(name, again, bits[name])}")
             if time.monotonic() - begun > most:
                 return
+
+
+def order_varies(function):
+    """Whether its contract says that sums are added in another order in each call, of all ops or of one."""
+    of_ops = getattr(function, "arithmetic_of", {})
+    return any(isinstance(one, dict) and one.get("order_varies")
+               for one in (getattr(function, "arithmetic", {}), *(of_ops.values() if isinstance(of_ops, dict) else ())))
 
 
 def same_bits(a, b):
