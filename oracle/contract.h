@@ -189,6 +189,9 @@ struct Contract {
   // Any implicit rounding inside the region may be left out: that of every 16-bit value that is computed and
   // read in it, but not that of a cast. Of compilers whose fusion is not known.
   bool any_rounding = false;
+  // Values that the region computes in 16 bits, and reads, stay in f32: products read them rounded, other ops
+  // do not. Casts round for all, and what the region stores is read as it is stored.
+  bool rounds_for_products = false;
   // Products whose left operand is divided by the sum of its row only afterwards. Partial sums of a row
   // may reach sum |b|, so that they may overflow where the normalised product does not.
   std::vector<std::string> unnormalised = {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "graph/expand.h"
 #include "oracle/lowerings.h"
@@ -41,8 +42,26 @@ struct Context {
 
 using Values = std::vector<BoundedPtr>;  // by ValueId
 
-BoundedPtrs compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name,
-                         const Context& context);
+// What the nodes of a region, or of an expansion, read.
+struct Readings {
+  Values values;
+  Values for_products;  // where products read something else; else null
+
+  explicit Readings(int count) : values(static_cast<size_t>(count)), for_products(values) {}
+  BoundedPtrs inputs_of(const Node& node) const {
+    const bool is_product =
+        info(node.op).op_class == OpClass::product || std::holds_alternative<Sdpa>(node.op);
+    BoundedPtrs inputs;
+    for (const ValueId v : node.inputs) {
+      const auto at = static_cast<size_t>(v);
+      inputs.push_back(is_product && for_products[at] ? for_products[at] : values[at]);
+    }
+    return inputs;
+  }
+};
+
+BoundedPtrs compute_node(const Graph& graph, const Node& node, const BoundedPtrs& inputs,
+                         const std::string& name, const Context& context);
 
 // `value` becomes a copy of it that f has changed.
 template <class F>
@@ -118,6 +137,21 @@ BoundedPtr round_inner(BoundedPtr value, const Op& op, const std::string& name, 
   return rounded;
 }
 
+// The same, without its implicit rounding to 16 bits.
+BoundedPtr in_f32(BoundedPtr value, const Op& op) {
+  const RoundingKey key{.computed = computes(op), .deviates = true};
+  if (key.computed) change(value, [&](Bounded& b) { round_as(b, key); });
+  return value;
+}
+
+// Makes the value of a node what other nodes read.
+void pass_to_readers(Readings& readings, size_t at, BoundedPtr value, const Op& op, const std::string& name,
+                     const Context& context) {
+  readings.values[at] = round_inner(value, op, name, context);
+  if (!context.contract.rounds_for_products || std::holds_alternative<Cast>(op)) return;
+  readings.for_products[at] = std::exchange(readings.values[at], in_f32(std::move(value), op));
+}
+
 // The roundings of the inner values of a lowering.
 struct LoweredRoundings {
   bool optional = false;     // each may be left out
@@ -126,10 +160,10 @@ struct LoweredRoundings {
 
 // Adds the n - 1 roundings of the partial sums of a reduce_sum to its dtype, each relative to at most
 // sum |x| (1 + u16)^n.
-void add_partial_roundings(Bounded& value, const Node& node, const Values& values) {
+void add_partial_roundings(Bounded& value, const Node& node, const BoundedPtrs& inputs) {
   const auto* sum = std::get_if<ReduceSum>(&node.op);
   if (!sum) return;
-  const Bounded& x = *values[static_cast<size_t>(node.inputs[0])];
+  const Bounded& x = *inputs[0];
   Bounded magnitudes(x.type);
   for (size_t i = 0; i < x.v.size(); ++i) {
     const double m = std::fabs(x.v[i]) + x.error(i);
@@ -200,7 +234,9 @@ void add_lost_products(const Graph& formula, const Values& values, BoundedPtrs& 
 // Inputs of `inner` beyond those of the op are constants.
 BoundedPtrs compute_composite(const Graph& inner, const BoundedPtrs& inputs, const std::string& name,
                               const Context& context, const LoweredRoundings& lowered) {
-  Values values(static_cast<size_t>(inner.value_count())), unrounded = values;
+  Readings readings(inner.value_count());
+  Values& values = readings.values;
+  Values unrounded = values;
   std::copy(inputs.begin(), inputs.end(), values.begin());
   std::copy(inputs.begin(), inputs.end(), unrounded.begin());
   for (size_t i = inputs.size(); i < inner.inputs().size(); ++i) {
@@ -211,18 +247,20 @@ BoundedPtrs compute_composite(const Graph& inner, const BoundedPtrs& inputs, con
   const auto readers = inner.consumers();
   for (const Node& node : inner.nodes()) {
     auto at = static_cast<size_t>(node.first_output);
-    for (BoundedPtr& value : compute_node(inner, node, values, name + "/" + node.name, context)) {
-      if (lowered.narrow_sums) change(value, [&](Bounded& b) { add_partial_roundings(b, node, values); });
+    const BoundedPtrs operands = readings.inputs_of(node);
+    for (BoundedPtr& value : compute_node(inner, node, operands, name + "/" + node.name, context)) {
+      if (lowered.narrow_sums) change(value, [&](Bounded& b) { add_partial_roundings(b, node, operands); });
       unrounded[at] = value;
       const std::string inner_name = name + "/" + inner.name(static_cast<ValueId>(at));
       if (readers[at].empty()) {
-        value = nullptr;  // an output alone
+        // an output alone
       } else if (lowered.optional) {
         change(value, [&](Bounded& b) { pass_on_either(b, computes(node.op)); });
+        values[at] = std::move(value);
       } else {
-        value = round_inner(std::move(value), node.op, inner_name, context);
+        pass_to_readers(readings, at, std::move(value), node.op, inner_name, context);
       }
-      values[at++] = std::move(value);
+      ++at;
     }
   }
   BoundedPtrs outputs;
@@ -330,10 +368,8 @@ void add_inner_roundings(BoundedPtr& value, const Node& node, const std::string&
   }
 }
 
-BoundedPtrs compute_node(const Graph& graph, const Node& node, const Values& values, const std::string& name,
-                         const Context& context) {
-  BoundedPtrs inputs;
-  for (ValueId v : node.inputs) inputs.push_back(values[static_cast<size_t>(v)]);
+BoundedPtrs compute_node(const Graph& graph, const Node& node, const BoundedPtrs& inputs,
+                         const std::string& name, const Context& context) {
   const Deviation* const lowered = context.lowering(name);
   if (lowered || info(node.op).op_class == OpClass::composite) {
     Types types;
@@ -410,11 +446,14 @@ std::vector<InnerRounding> inner_roundings(const Graph& graph, const Region& reg
 std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, const Trace& trace,
                                    const Reading& reading, ReferenceMemo* memo) {
   const Context context{region.contract, reading, memo};
-  Values values(static_cast<size_t>(graph.value_count()));
+  Readings readings(graph.value_count());
+  const auto stored = [&](ValueId v) {
+    const TensorPtr& tensor = trace.values[static_cast<size_t>(v)];
+    return memo ? memo->stored(tensor) : std::make_shared<const Bounded>(*tensor);
+  };
   for (ValueId v : region.inputs) {
-    const TensorPtr& stored = trace.values[static_cast<size_t>(v)];
-    BoundedPtr& input = values[static_cast<size_t>(v)];
-    input = memo ? memo->stored(stored) : std::make_shared<const Bounded>(*stored);
+    BoundedPtr& input = readings.values[static_cast<size_t>(v)];
+    input = stored(v);
     if (context.deviation(graph.name(v))) change(input, unround);
   }
   std::vector<RegionOutput> outputs;
@@ -424,9 +463,12 @@ std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, con
   for (int n : region.nodes) {
     const Node& node = graph.nodes()[static_cast<size_t>(n)];
     ValueId v = node.first_output;
-    for (const BoundedPtr& result : compute_node(graph, node, values, node.name, context)) {
-      if (region.nodes.size() > 1)
-        values[static_cast<size_t>(v)] = round_inner(result, node.op, graph.name(v), context);
+    for (const BoundedPtr& result : compute_node(graph, node, readings.inputs_of(node), node.name, context)) {
+      const auto at = static_cast<size_t>(v);
+      if (is_output(region, v) && region.contract.rounds_for_products)
+        readings.values[at] = stored(v);
+      else if (region.nodes.size() > 1)
+        pass_to_readers(readings, at, result, node.op, graph.name(v), context);
       if (is_output(region, v)) outputs.push_back({v, result, computes(node.op), copies});
       ++v;
     }

@@ -43,13 +43,13 @@ std::vector<Chosen> combinations(const Chosen& chosen) {
 
 class Explainer {
  public:
-  Explainer(const Graph& graph, const Region& region, bool all, const IsWithin& within)
-      : graph_(graph), region_(region), all_(all), within_(within) {}
+  Explainer(const Graph& graph, const Region& region, const ExplainOptions& options, const IsWithin& within)
+      : graph_(graph), region_(region), options_(options), within_(within) {}
 
   std::optional<Explained> explained() {
     if (auto found = by_one_excuse()) return found;
     if (auto found = by_several_excuses()) return found;
-    if (!all_) return std::nullopt;
+    if (!options_.all) return std::nullopt;
     for (const KnownArithmetic& one : known_arithmetics()) {
       if (one.is_sharper) continue;
       if (auto found = explained_by({&one}, false)) return found;
@@ -61,10 +61,10 @@ class Explainer {
   std::optional<Explained> by_one_excuse() {
     std::optional<Explained> first;
     for (const KnownArithmetic& one : known_arithmetics()) {
-      if (!one.diagnosis.customary || one.is_sharper) continue;
+      if (!one.is_customary(options_.is_kernel) || one.is_sharper) continue;
       auto found = explained_by({&one}, true);
       if (!found) continue;
-      if (!all_) return found;
+      if (!options_.all) return found;
       if (first) first->alternatives.push_back(found->diagnoses[0]);
       if (!first) first = std::move(found);
     }
@@ -91,7 +91,7 @@ class Explainer {
     for (const KnownArithmetic& one : known_arithmetics()) {
       Contract contract = region_.contract;
       const bool is_meant =
-          one.diagnosis.customary && !one.is_sharper && one.diagnosis.name != "variance.welford";
+          one.is_customary(options_.is_kernel) && !one.is_sharper && one.diagnosis.name != "variance.welford";
       if (is_meant && one.grant(graph_, region_, contract)) chosen.push_back(&one);
     }
     return chosen;
@@ -201,7 +201,7 @@ class Explainer {
 
   const Graph& graph_;
   const Region& region_;
-  const bool all_;
+  const ExplainOptions options_;
   const IsWithin& within_;
   std::map<std::pair<const KnownArithmetic*, bool>, bool> possible_;
 };
@@ -216,9 +216,9 @@ std::vector<const KnownArithmetic*> widening_arithmetics() {
   return all;
 }
 
-std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region& region, bool all,
-                                               const IsWithin& within) {
-  return Explainer(graph, region, all, within).explained();
+std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region& region,
+                                               const ExplainOptions& options, const IsWithin& within) {
+  return Explainer(graph, region, options, within).explained();
 }
 
 }  // namespace fusesmith::oracle

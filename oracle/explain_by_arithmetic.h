@@ -24,9 +24,14 @@ using IsWithin = std::function<Within(const Contract& contract, bool as_excuse)>
 // first counts, so that the largest come first.
 std::vector<const KnownArithmetic*> widening_arithmetics();
 
+struct ExplainOptions {
+  bool all = false;        // also what is no excuse, and every excuse
+  bool is_kernel = false;  // as in Execution
+};
+
 // What explains the region: one excuse, else several customary arithmetics together, else, with `all`, any
 // one, or the least error of a function that suffices. Nothing if no arithmetic of the list explains it.
-std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region& region, bool all,
-                                               const IsWithin& within);
+std::optional<Explained> explain_by_arithmetic(const Graph& graph, const Region& region,
+                                               const ExplainOptions& options, const IsWithin& within);
 
 }  // namespace fusesmith::oracle

@@ -109,7 +109,7 @@ TEST(ExplainByArithmetic, WhatNothingExplainsIsJudgedFewTimes) {
   for (const auto& [op, inputs] : tried_ops()) {
     const Given one = given(op, Dtype::f32, inputs);
     int asked = 0, others = 0;
-    explain_by_arithmetic(one.graph, one.region, true, [&](const Contract&, bool) {
+    explain_by_arithmetic(one.graph, one.region, {.all = true}, [&](const Contract&, bool) {
       ++asked;
       return Within::no;
     });
@@ -128,7 +128,7 @@ TEST(ExplainByArithmetic, ALossIsNamedWhereItsBoundsLeaveAVerdict) {
   const Given one = given(ReduceSum{{-1}, false}, Dtype::bf16, 1);
   const auto named = [&](Within with_sums) {
     const auto found =
-        explain_by_arithmetic(one.graph, one.region, true, [&](const Contract& contract, bool) {
+        explain_by_arithmetic(one.graph, one.region, {.all = true}, [&](const Contract& contract, bool) {
           return contract.arithmetic.sum > one.region.contract.arithmetic.sum ? with_sums : Within::no;
         });
     return found ? found->diagnoses[0].name : "";

@@ -257,7 +257,7 @@ std::vector<RegionVerdict> judge_each(const Graph& graph, size_t count, F judge_
 RegionJudgeOptions of_execution(RegionJudgeOptions options, const Execution& execution) {
   options.coarsest = execution.coarsest;
   options.foreign = execution.foreign;
-  options.probable_sums = execution.probable_sums;
+  options.is_kernel = execution.is_kernel;
   return options;
 }
 

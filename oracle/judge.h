@@ -29,9 +29,10 @@ struct Execution {
   double coarsest = kInfinity;
   bool foreign =
       false;  // code of others: what is outside its bounds is explained (oracle/explain_by_arithmetic.h)
-  // What is inconclusive since sums are long is right if they have the errors of independent roundings. Not
-  // where a program can be run again with inner values exposed, which says more.
-  bool probable_sums = false;
+  // A function or a plug-in, which cannot run again with inner values exposed, and whose author may not have
+  // stated all that it does: it may use what KnownArithmetic::of_kernels says, and what is inconclusive since
+  // sums are long is right if they have the errors of independent roundings.
+  bool is_kernel = false;
   // Runs on the same inputs with other bits, where the order of sums varies: each is judged, too.
   std::span<const Trace> other_runs = {};
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "oracle/arithmetic_keys.h"
+#include "oracle/evaluate.h"
 #include "oracle/lowerings.h"
 #include "oracle/online_softmax.h"
 
@@ -80,6 +81,7 @@ void add_customary_roundings(std::vector<KnownArithmetic>& all) {
                             "lowerings = [" + in_quotes(how.name) + "]", lowering(how),
                             how.needs_decision ? Within::decidedly : Within::undecided));
     all.back().is_graph = true;
+    all.back().of_kernels = how.of_kernels;
   }
   all.push_back(customary("logsumexp.rounded_inside", "the sum of exponentials and its logarithm are rounded",
                           "PyTorch does", "rounded_inside = {\"logsumexp\": 2}",
@@ -178,6 +180,23 @@ void add_products_in_f32(std::vector<KnownArithmetic>& all) {
                                                      [](Arithmetic& arithmetic) { arithmetic.tf32 = false; });
                           }));
   all.back().is_sharper = all.back().is_plain = true;
+}
+
+bool round_for_products(const Graph& graph, const Region& region, Contract& contract) {
+  const bool has_product = std::any_of(region.nodes.begin(), region.nodes.end(), [&](int n) {
+    const Op& op = node_of(graph, n).op;
+    return info(op).op_class == OpClass::product || std::holds_alternative<Sdpa>(op);
+  });
+  if (!contract.any_rounding || !has_product || inner_roundings(graph, region).empty()) return false;
+  contract.any_rounding = false;
+  return contract.rounds_for_products = true;
+}
+
+// Where any rounding may be left out.
+void add_roundings_for_products(std::vector<KnownArithmetic>& all) {
+  all.push_back(customary("rounds_for_products", "inner values stay in f32, and products read them rounded",
+                          "kernels with tensor cores do", "roundings = \"products\"", round_for_products));
+  all.back().is_sharper = all.back().combines = true;
 }
 
 // Where tf32 is declared: with the way that a kernel reads operands, its bounds are those of exact operands.
@@ -347,6 +366,7 @@ const std::vector<KnownArithmetic>& known_arithmetics() {
   static const std::vector<KnownArithmetic> all = [] {
     std::vector<KnownArithmetic> made;
     add_products_in_f32(made);
+    add_roundings_for_products(made);
     add_scores_in_base_2(made);
     add_customary_roundings(made);
     add_customary_functions(made);
@@ -355,6 +375,21 @@ const std::vector<KnownArithmetic>& known_arithmetics() {
     add_losses(made);
     return made;
   }();
+  return all;
+}
+
+std::vector<Granted> ways_to_sharpen(bool is_kernel) {
+  Granted alone;
+  for (const KnownArithmetic& one : known_arithmetics()) {
+    if (one.is_customary(is_kernel)) alone.push_back(&one);
+  }
+  std::vector<Granted> all;
+  for (const KnownArithmetic* one : alone) all.push_back({one});
+  for (const KnownArithmetic* one : alone) {
+    for (const KnownArithmetic* other : alone) {
+      if (one->combines && !other->is_sharper) all.push_back({one, other});
+    }
+  }
   return all;
 }
 

@@ -28,10 +28,16 @@ struct KnownArithmetic {
   bool is_sharper = false;
   // What the graph says, although the contract allows more: nothing is named where it decides.
   bool is_plain = false;
-  bool is_graph = false;  // computes the op as another graph (oracle/lowerings.h)
+  // May also decide beside another one, each of which says too little alone.
+  bool combines = false;
+  bool of_kernels = false;  // Lowering::of_kernels
+  bool is_graph = false;    // computes the op as another graph (oracle/lowerings.h)
   // Adds to bounds, also beside others that do: what all of these together leave outside, each leaves
   // outside.
   bool widens = false;
+
+  // `is_kernel`: as in Execution.
+  bool is_customary(bool is_kernel) const { return diagnosis.customary && (is_kernel || !of_kernels); }
 };
 
 inline constexpr std::string_view kOpOfRegion = "OP";  // in a declaration: the name of this op
@@ -49,5 +55,11 @@ bool change_arithmetic(Contract& contract, Change change) {
 
 // In the order in which they are tried: the customary ones first.
 const std::vector<KnownArithmetic>& known_arithmetics();
+
+using Granted = std::vector<const KnownArithmetic*>;  // together
+
+// What may decide where a contract leaves too much open: each customary one alone, then those that combine
+// beside each other one. `is_kernel`: as in Execution.
+std::vector<Granted> ways_to_sharpen(bool is_kernel);
 
 }  // namespace fusesmith::oracle

@@ -435,7 +435,7 @@ TEST(KnownArithmetic, NoExcuseTakesTf32Away) {
   Region region = make_region(graph, {0});
   region.contract.arithmetic.tf32 = true;
   int asked = 0;
-  explain_by_arithmetic(graph, region, true, [&](const Contract& contract, bool) {
+  explain_by_arithmetic(graph, region, {.all = true}, [&](const Contract& contract, bool) {
     ++asked;
     EXPECT_TRUE(contract.arithmetic.tf32);
     return Within::no;

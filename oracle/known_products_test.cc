@@ -15,8 +15,7 @@ using Nodes = std::function<ValueId(Builder& b, const std::vector<ValueId>& inpu
 
 // All nodes as one region on these operands, which a kernel of others computed as `y`.
 RegionVerdict verdict_on_graph(const Nodes& nodes, const std::vector<Tensor>& operands,
-                               const std::vector<float>& y, double coarsest = kInf,
-                               bool probable_sums = false) {
+                               const std::vector<float>& y, double coarsest = kInf, bool is_kernel = false) {
   Builder b;
   std::vector<ValueId> inputs;
   Trace trace;
@@ -35,14 +34,14 @@ RegionVerdict verdict_on_graph(const Nodes& nodes, const std::vector<Tensor>& op
   RegionJudgeOptions options;
   options.foreign = true;
   options.coarsest = coarsest;
-  options.probable_sums = probable_sums;
+  options.is_kernel = is_kernel;
   return judge_region(graph, plan, 0, trace, options);
 }
 
 RegionVerdict verdict_on_op(const Op& op, const std::vector<Tensor>& operands, const std::vector<float>& y,
-                            double coarsest = kInf, bool probable_sums = false) {
+                            double coarsest = kInf, bool is_kernel = false) {
   return verdict_on_graph([&](Builder& b, const std::vector<ValueId>& in) { return b.node(op, in, "y"); },
-                          operands, y, coarsest, probable_sums);
+                          operands, y, coarsest, is_kernel);
 }
 
 // Products of 16,384 terms, added in f32 one after the other.
@@ -62,8 +61,8 @@ TEST(KnownProducts, LongSumsAreRightIfTheyHaveTheErrorsOfIndependentRoundings) {
       y.push_back(sum);
     }
   }
-  const auto judged = [&](bool probable_sums) {
-    return verdict_on_op(Matmul{false, true}, {a, b}, y, kCoarsest, probable_sums);
+  const auto judged = [&](bool is_kernel) {
+    return verdict_on_op(Matmul{false, true}, {a, b}, y, kCoarsest, is_kernel);
   };
   EXPECT_EQ(name(judged(false).verdict), "inconclusive");
   const RegionVerdict right = judged(true);

@@ -335,7 +335,7 @@ constexpr Lowering kLowerings[] = {
     {"div.reciprocal", "a product with the rounded reciprocal of the divisor", div_by_reciprocal, false,
      "XLA"},
     {"cast.saturating", "numbers beyond the range of an 8-bit float become its largest", cast_saturating,
-     false, "Triton", false, true},
+     false, "Triton", false, true, true},
     {"rsqrt.of_root", "the reciprocal of the rounded square root", rsqrt_of_root, false, "PyTorch"},
     {"rms_norm.weight_after", "the normalised value is rounded before the product with the weight",
      rms_norm_weight_after, false, "LlamaRMSNorm of Hugging Face's transformers"},

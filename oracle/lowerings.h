@@ -25,6 +25,9 @@ struct Lowering {
   bool needs_decision = false;
   // Of all elements or of none: what mixes both is wrong.
   bool is_uniform = false;
+  // Customary in functions and plug-ins. Workers state it in their contracts, since they are given graphs
+  // that say otherwise.
+  bool of_kernels = false;
 };
 
 std::span<const Lowering> lowerings();

@@ -316,7 +316,8 @@ class RegionJudge {
       if (as_excuse && judged.outside > 0 && is_nearer) nearest = std::move(judged);
       return how;
     };
-    const auto found = explain_by_arithmetic(graph_, region_, options_.minimal_deviations, look);
+    const auto found = explain_by_arithmetic(
+        graph_, region_, {.all = options_.minimal_deviations, .is_kernel = options_.is_kernel}, look);
     const bool is_excused = found && found->is_excuse;
     if (!is_excused && !nearest && nearest_of_small) nearest = judged_with(*nearest_of_small, verdict);
     verdict.unexplained = !found && options_.minimal_deviations;
@@ -344,7 +345,7 @@ class RegionJudge {
   // decide, although the kernel is right in one customary way whose bounds are not. The same where sums are
   // long, but have the errors of independent roundings.
   void sharpen(RegionVerdict& verdict) const {
-    if (!options_.probable_sums) {
+    if (!options_.is_kernel) {
       sharpen(verdict, region_.contract);
       return;
     }
@@ -369,27 +370,39 @@ class RegionJudge {
     });
     return contract;
   }
+  // How the region is judged with these beside what `base` has, if that decides.
+  std::optional<RegionVerdict> decided_by(const Granted& ways, const RegionVerdict& verdict,
+                                          const Contract& base) const {
+    Contract contract = base;
+    for (const KnownArithmetic* one : ways) {
+      if (!one->grant(graph_, region_, contract)) return {};
+    }
+    if (!ways.back()->is_sharper && contract.deviations == region_.contract.deviations) return {};
+    RegionVerdict judged = judged_with(contract, verdict);
+    if (!is_decided(judged) && ways.back()->is_graph) {
+      if (const Contract alone = with_new_alone(contract, base); alone != contract)
+        judged = judged_with(alone, verdict);
+    }
+    if (!is_decided(judged)) return {};
+    if (ways.front()->is_plain) return judged;
+    judged.verdict = VerdictClass::precision_policy;
+    judged.arithmetic.clear();
+    for (const KnownArithmetic* one : ways) judged.arithmetic.push_back(one->diagnosis);
+    return judged;
+  }
+
   // Whether a customary way beside what `base` has decides.
   bool sharpen(RegionVerdict& verdict, const Contract& base) const {
     std::optional<RegionVerdict> sharp;
-    for (const KnownArithmetic& one : known_arithmetics()) {
-      Contract contract = base;
-      if (!one.diagnosis.customary || !one.grant(graph_, region_, contract)) continue;
-      if (!one.is_sharper && contract.deviations == region_.contract.deviations) continue;
-      RegionVerdict judged = judged_with(contract, verdict);
-      if (!is_decided(judged) && one.is_graph) judged = judged_with(with_new_alone(contract, base), verdict);
-      if (!is_decided(judged)) continue;
-      if (sharp) {
-        sharp->alternatives.push_back(one.diagnosis);
-        continue;
-      }
-      if (!one.is_plain) {
-        judged.verdict = VerdictClass::precision_policy;
-        judged.arithmetic = {one.diagnosis};
-      }
-      sharp = std::move(judged);
-      if (one.is_plain) break;
-      if (!options_.minimal_deviations) break;
+    for (const Granted& ways : ways_to_sharpen(options_.is_kernel)) {
+      if (sharp && ways.size() > 1) break;
+      auto judged = decided_by(ways, verdict, base);
+      if (!judged) continue;
+      if (sharp)
+        sharp->alternatives.push_back(ways.front()->diagnosis);
+      else
+        sharp = std::move(judged);
+      if (ways.front()->is_plain || !options_.minimal_deviations) break;
     }
     if (!sharp) return false;
     verdict = *std::move(sharp);

@@ -23,7 +23,7 @@ struct RegionJudgeOptions {
   // it is within them is found, and with `minimal_deviations` any known one.
   bool foreign = false;
   // As in Execution.
-  bool probable_sums = false;
+  bool is_kernel = false;
 };
 
 RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t region, const Trace& trace,

@@ -148,7 +148,7 @@ Json judge_call(const Case& test_case, const fusesmith_call& call, const CallOpt
   if (!trace) return {{"error", trace.problem()}};
   Execution execution{options.kernel, &*plan, &*trace};
   execution.coarsest = kCoarsest;
-  execution.foreign = execution.probable_sums = true;
+  execution.foreign = execution.is_kernel = true;
   JudgeOptions judging;
   judging.sample = options.sample;
   judging.minimal_deviations = options.explain;

@@ -273,6 +273,14 @@ double coarsest_resolution(std::string_view backend) {
   return is_foreign(backend) ? kCoarsest : std::numeric_limits<double>::infinity();
 }
 
+Execution execution_of(const std::string& backend, const Plan& plan, const Trace& trace) {
+  Execution execution{backend, &plan, &trace};
+  execution.coarsest = coarsest_resolution(backend);
+  execution.foreign = is_foreign(backend);
+  execution.is_kernel = execution.foreign && !can_expose(backend);
+  return execution;
+}
+
 bool is_opaque(const CaseRun& run) {
   if (!run.candidate || run.verdict.verdict != VerdictClass::inconclusive) return false;
   const auto opaque = [](const BackendVerdict& backend, const Program& program) {

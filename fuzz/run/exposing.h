@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backends/backend.h"
@@ -41,6 +42,9 @@ bool can_expose(std::string_view backend);
 double coarsest_resolution(std::string_view backend);
 // Whether a backend of this name runs code of others.
 bool is_foreign(std::string_view backend);
+
+// What the judge is given of a program of this backend. Refers to the plan and the trace.
+Execution execution_of(const std::string& backend, const Plan& plan, const Trace& trace);
 
 // Whether the verdict is inconclusive for such a backend, whose program is one region of several nodes.
 bool is_opaque(const CaseRun& run);

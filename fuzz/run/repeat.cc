@@ -15,10 +15,7 @@ bool is_lawful_again(CaseRun& run, const Graph& graph, BackendRole role, const T
                      const Trace& again) {
   const Program& program = role == BackendRole::candidate ? *run.candidate : *run.baseline;
   BackendVerdict& verdict = role == BackendRole::candidate ? run.verdict.candidate : run.verdict.baseline;
-  Execution execution{verdict.backend, &program.plan(), &first};
-  execution.coarsest = coarsest_resolution(verdict.backend);
-  execution.foreign = is_foreign(verdict.backend);
-  execution.probable_sums = execution.foreign && !can_expose(verdict.backend);
+  const Execution execution = execution_of(verdict.backend, program.plan(), first);
   const auto failing = oracle::judge_other_run(graph, execution, again, {}, verdict);
   if (failing) run.verdict.fail({role, *failing}, run.find_issue);
   return !run.verdict.finding;

@@ -43,11 +43,8 @@ StepRun run_step(Program& program, const Graph& graph, const Tensors& inputs, Te
 }
 
 Execution execution_of(const Backend& backend, const Program& program, const StepRun& run) {
-  const std::string name(backend.name());
-  Execution execution{name, &program.plan(), &run.trace, run.disagreement};
-  execution.coarsest = coarsest_resolution(name);
-  execution.foreign = is_foreign(name);
-  execution.probable_sums = execution.foreign && !can_expose(name);
+  Execution execution = fuzz::execution_of(std::string(backend.name()), program.plan(), run.trace);
+  execution.disagreement = run.disagreement;
   execution.other_runs = run.other_runs;
   return execution;
 }

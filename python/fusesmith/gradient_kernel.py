@@ -20,7 +20,7 @@ from fusesmith.gradient_kernel import load_gradients
 
 {name} = load_gradients({spec!r})
 '''
-KEPT = ("takes", "arithmetic", "arithmetic_of", "attention", "lowerings", "rounded_inside")
+KEPT = ("takes", "arithmetic", "arithmetic_of", "attention", "lowerings", "rounded_inside", "roundings")
 
 
 @dataclass

@@ -231,7 +231,7 @@ class JaxTensors(NumpyTensors):
 
 
 # Attributes of a function that are keys of its contract (docs/workers.md), beside `arithmetic`.
-CONTRACT_KEYS = ("arithmetic_of", "attention", "lowerings", "rounded_inside")
+CONTRACT_KEYS = ("arithmetic_of", "attention", "lowerings", "rounded_inside", "roundings")
 TENSORS = {"torch": TorchTensors, "numpy": NumpyTensors, "jax": JaxTensors}
 
 

@@ -392,7 +392,8 @@ def arithmetic_by_op(graph, arithmetic_of):
 
 
 def opaque_plan(arithmetic, **more):
-    """One region in all: a compiler may keep or drop every implicit rounding. `more`: further keys of the contract."""
+    """One region in all: a compiler may keep or drop every implicit rounding. `more`: keys of the contract, also in
+    place of these."""
     return {"regions": "whole_graph", "contract": {"roundings": "any", "arithmetic": arithmetic, **more}}
 
 

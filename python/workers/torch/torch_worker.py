@@ -142,12 +142,19 @@ class TorchExecutor(Executor):
         lowerings = ["einsum.sum_first", "linear.bias_after", "rsqrt.of_root"]
         if "cuda" not in self.switches:
             lowerings.append("layer_norm_backward.scale_and_shift")
+        if self.casts_saturate():
+            lowerings.append("cast.saturating")
         more = {"lowerings": lowerings, "attention": "online",
                 "rounded_inside": {"softmax": 1, "logsumexp": 2}}
         own = functools.partial(own_arithmetic, on_gpu="cuda" in self.switches)
         if self.mode == "eager":
             return node_plan(graph, arithmetic, own, **more)
         return opaque_plan(arithmetic, arithmetic_of=arithmetic_by_op(graph, own), **more)
+
+    def casts_saturate(self):
+        """To 8-bit floats: those of Triton, and PyTorch's own from 2.12 on (pytorch#178817)."""
+        is_triton = self.mode == "inductor" and "cuda" in self.switches
+        return is_triton or tuple(int(part) for part in self.torch.__version__.split(".")[:2]) >= (2, 12)
 
     def warm_up(self):
         """torch.compile compiles in the first run; and only a run tells which kernels are missing."""
