@@ -15,7 +15,8 @@ using Nodes = std::function<ValueId(Builder& b, const std::vector<ValueId>& inpu
 
 // All nodes as one region on these operands, which a kernel of others computed as `y`.
 RegionVerdict verdict_on_graph(const Nodes& nodes, const std::vector<Tensor>& operands,
-                               const std::vector<float>& y, double coarsest = kInf, bool is_kernel = false) {
+                               const std::vector<float>& y, double coarsest = kInf, bool is_kernel = false,
+                               bool any_rounding = false) {
   Builder b;
   std::vector<ValueId> inputs;
   Trace trace;
@@ -31,6 +32,7 @@ RegionVerdict verdict_on_graph(const Nodes& nodes, const std::vector<Tensor>& op
   std::iota(all.begin(), all.end(), 0);
   Plan plan;
   plan.regions = {make_region(graph, all)};
+  plan.regions[0].contract.any_rounding = any_rounding;
   RegionJudgeOptions options;
   options.foreign = true;
   options.coarsest = coarsest;
@@ -76,6 +78,51 @@ TEST(KnownProducts, LongSumsAreRightIfTheyHaveTheErrorsOfIndependentRoundings) {
   EXPECT_FALSE(judged(true).probable_sums);
   y[7] += static_cast<float>(100 * size);
   EXPECT_EQ(name(judged(true).verdict), "defect");
+}
+
+// exp(a b^T) v / sum(exp(a b^T)), all of it in f32 but for the operands of products.
+TEST(KnownProducts, ValuesThatProductsAloneReadRoundedDecide) {
+  constexpr size_t kRows = 6, kKeys = 24, kDepth = 32;
+  Rng random(18);
+  const auto data = [&](size_t rows) {
+    return make_tensor({Dtype::bf16, {static_cast<int64_t>(rows), kDepth}},
+                       [&](int64_t) { return random.normal(); });
+  };
+  const std::vector<Tensor> operands = {data(kRows), data(kKeys), data(kKeys)};
+  const std::vector<float> a = to_f32(operands[0]), b = to_f32(operands[1]), v = to_f32(operands[2]);
+  std::vector<float> y;
+  for (size_t i = 0; i < kRows; ++i) {
+    std::vector<float> e(kKeys, 0);
+    float sum = 0;
+    for (size_t j = 0; j < kKeys; ++j) {
+      for (size_t k = 0; k < kDepth; ++k) e[j] += a[i * kDepth + k] * b[j * kDepth + k];
+      sum += e[j] = std::exp(e[j]);
+    }
+    for (size_t k = 0; k < kDepth; ++k) {
+      float product = 0;
+      for (size_t j = 0; j < kKeys; ++j)
+        product += static_cast<float>(round_to(Dtype::bf16, static_cast<double>(e[j]))) * v[j * kDepth + k];
+      y.push_back(product / sum);
+    }
+  }
+  const auto judged = [&] {
+    const auto nodes = [](Builder& builder, const std::vector<ValueId>& in) {
+      const ValueId s = builder.node(Matmul{false, true}, {in[0], in[1]}, "scores");
+      const ValueId e = builder.node(Exp{}, {s}, "exponentials");
+      const ValueId sum = builder.node(ReduceSum{{1}, true}, {e}, "sum");
+      return builder.node(Div{}, {builder.node(Matmul{}, {e, in[2]}, "product"), sum}, "y");
+    };
+    return verdict_on_graph(nodes, operands, y, kCoarsest, true, true);
+  };
+  const RegionVerdict right = judged();
+  EXPECT_EQ(name(right.verdict), "precision_policy");
+  ASSERT_EQ(right.arithmetic.size(), 1u);
+  EXPECT_EQ(right.arithmetic[0].name, "rounds_for_products");
+  EXPECT_LT(right.resolution.median, 0.005);
+  y[7] *= 1.03F;  // less than what any rounding may do
+  EXPECT_EQ(name(judged().verdict), "inconclusive");
+  y[7] *= 3;
+  EXPECT_EQ(name(judged().verdict), "defect");
 }
 
 // As tensor cores of Hopper add products of e4m3: groups of 32 and the accumulator are cut 13 bits below the

@@ -351,12 +351,13 @@ TEST(Lowerings, CastsSaturateAllElementsOrNone) {
     const Plan plan{{make_region(graph, {0})}, {}};
     const auto infinity = static_cast<float>(kInf), nan = static_cast<float>(kNan);
     const std::vector<float> x = {1e5F, -1e6F, 3, infinity, nan};
-    const auto judged = [&](const std::vector<float>& y) {
+    const auto judged = [&](const std::vector<float>& y, bool is_kernel = true) {
       Trace trace;
       trace.values = {std::make_shared<Tensor>(from_f32(x, {Dtype::f32, {5}})),
                       std::make_shared<Tensor>(from_f32(y, {dtype, {5}}))};
       RegionJudgeOptions options;
       options.foreign = true;
+      options.is_kernel = is_kernel;
       return judge_region(graph, plan, 0, trace, options);
     };
     const auto most = static_cast<float>(max_finite(dtype));
@@ -366,6 +367,11 @@ TEST(Lowerings, CastsSaturateAllElementsOrNone) {
     EXPECT_EQ(saturated.verdict, VerdictClass::precision_policy);
     ASSERT_EQ(saturated.arithmetic.size(), 1u);
     EXPECT_EQ(saturated.arithmetic[0].name, "cast.saturating");
+    // A worker is given a graph that says otherwise.
+    const RegionVerdict of_worker = judged({most, -most, 3, most, nan}, false);
+    EXPECT_EQ(of_worker.verdict, VerdictClass::exceptional);
+    ASSERT_EQ(of_worker.arithmetic.size(), 1u);
+    EXPECT_EQ(of_worker.arithmetic[0].name, "cast.saturating");
     EXPECT_EQ(judged({most, -other, 3, most, nan}).verdict, VerdictClass::exceptional);
     EXPECT_EQ(judged({most, -most, 3, most, most}).verdict, VerdictClass::exceptional);
     EXPECT_EQ(judged({most, -most, 2, most, nan}).verdict, VerdictClass::defect);

@@ -25,6 +25,7 @@ attributes change it:
     f.arithmetic = {"variance": "moments"}      # see docs/workers.md
     f.attention = "online"                      # sdpa as flash attention computes it
     f.lowerings = ["rms_norm.weight_after"]     # Llama's norm, which rounds before the weight
+    f.roundings = "products"                    # inner values are rounded for products alone
     f.rounded_inside = {"softmax": 1}           # further keys of a contract, as arithmetic_of
 
 Inputs lie in memory as the case says; what is between their elements is NaN, -1 or true. A result that the next call
