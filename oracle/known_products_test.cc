@@ -82,26 +82,27 @@ TEST(KnownProducts, LongSumsAreRightIfTheyHaveTheErrorsOfIndependentRoundings) {
 
 // exp(a b^T) v / sum(exp(a b^T)), all of it in f32 but for the operands of products.
 TEST(KnownProducts, ValuesThatProductsAloneReadRoundedDecide) {
-  constexpr size_t kRows = 6, kKeys = 24, kDepth = 32;
+  constexpr size_t kQueries = 6, kScores = 24, kFeatures = 32;
   Rng random(18);
   const auto data = [&](size_t rows) {
-    return make_tensor({Dtype::bf16, {static_cast<int64_t>(rows), kDepth}},
+    return make_tensor({Dtype::bf16, {static_cast<int64_t>(rows), kFeatures}},
                        [&](int64_t) { return random.normal(); });
   };
-  const std::vector<Tensor> operands = {data(kRows), data(kKeys), data(kKeys)};
+  const std::vector<Tensor> operands = {data(kQueries), data(kScores), data(kScores)};
   const std::vector<float> a = to_f32(operands[0]), b = to_f32(operands[1]), v = to_f32(operands[2]);
   std::vector<float> y;
-  for (size_t i = 0; i < kRows; ++i) {
-    std::vector<float> e(kKeys, 0);
+  for (size_t i = 0; i < kQueries; ++i) {
+    std::vector<float> e(kScores, 0);
     float sum = 0;
-    for (size_t j = 0; j < kKeys; ++j) {
-      for (size_t k = 0; k < kDepth; ++k) e[j] += a[i * kDepth + k] * b[j * kDepth + k];
+    for (size_t j = 0; j < kScores; ++j) {
+      for (size_t k = 0; k < kFeatures; ++k) e[j] += a[i * kFeatures + k] * b[j * kFeatures + k];
       sum += e[j] = std::exp(e[j]);
     }
-    for (size_t k = 0; k < kDepth; ++k) {
+    for (size_t k = 0; k < kFeatures; ++k) {
       float product = 0;
-      for (size_t j = 0; j < kKeys; ++j)
-        product += static_cast<float>(round_to(Dtype::bf16, static_cast<double>(e[j]))) * v[j * kDepth + k];
+      for (size_t j = 0; j < kScores; ++j)
+        product +=
+            static_cast<float>(round_to(Dtype::bf16, static_cast<double>(e[j]))) * v[j * kFeatures + k];
       y.push_back(product / sum);
     }
   }
