@@ -119,7 +119,7 @@ TEST(KnownProducts, ValuesThatProductsAloneReadRoundedDecide) {
   EXPECT_EQ(name(right.verdict), "precision_policy");
   ASSERT_EQ(right.arithmetic.size(), 1u);
   EXPECT_EQ(right.arithmetic[0].name, "rounds_for_products");
-  EXPECT_LT(right.resolution.median, 0.005);
+  EXPECT_LT(right.resolution.median, kCoarsest / 2);
   y[7] *= 1.03F;  // less than what any rounding may do
   EXPECT_EQ(name(judged().verdict), "inconclusive");
   y[7] *= 3;
