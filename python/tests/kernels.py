@@ -293,6 +293,28 @@ def sums_that_lose_a_term(x):
 declared_sums_in_any_order.arithmetic = sums_that_lose_a_term.arithmetic = {"order_varies": True}
 
 
+def weighted(q, k, v, factor=1):
+    """exp(q k^T) v / sum(exp(q k^T)) in f32, of which the products read operands of 16 bits."""
+    exponentials = np.exp(q.astype(np.float32) @ k.astype(np.float32).T)
+    product = exponentials.astype(q.dtype).astype(np.float32) @ v.astype(np.float32)
+    return (factor * product / exponentials.sum(-1, keepdims=True)).astype(q.dtype)
+
+
+def coarsely_weighted(q, k, v):
+    return weighted(q, k, v, 1.01)
+
+
+def declared_weighted(q, k, v):
+    return weighted(q, k, v)
+
+
+def declared_coarsely_weighted(q, k, v):
+    return coarsely_weighted(q, k, v)
+
+
+declared_weighted.roundings = declared_coarsely_weighted.roundings = "products"
+
+
 def sum_of_first_and_last(x):
     return np.array(x.astype(np.float64).sum((0, -1))).astype(x.dtype)
 

@@ -52,6 +52,22 @@ class Judged(unittest.TestCase):
         again = fusesmith.judge(kernel("declared_coarse_sqrt"), "sqrt", **arguments)
         self.assertTrue(again.ok, str(again))
 
+    def test_roundings_for_products(self):
+        graph = fusesmith.Graph()
+        q, k, v = (graph.input(name, "T[N,D]") for name in "qkv")
+        exponentials = graph.exp(graph.matmul(q, k, transpose_b=True))
+        graph.output(graph.div(graph.matmul(exponentials, v), graph.reduce_sum(exponentials, axes=[1], keepdims=True)))
+
+        def judged(name):
+            return fusesmith.judge(kernel(name), graph, shapes={"N": [32], "D": [128]}, fills=["normal"], runs=6,
+                                   dtypes="bf16")
+        right = judged("weighted")
+        self.assertIn('roundings = "products"', str(right))
+        self.assertTrue(right.ok, str(right))
+        self.assertTrue(judged("declared_weighted").ok)
+        self.assertEqual(judged("coarsely_weighted").verdict, "defect")
+        self.assertEqual(judged("declared_coarsely_weighted").verdict, "defect")
+
     def test_orders_that_vary(self):
         arguments = {"axes": [-1], "dtypes": "f32", "shapes": [(7, 400)], "runs": 20}
         result = fusesmith.judge(kernel("sums_in_any_order"), "reduce_sum", **arguments)
