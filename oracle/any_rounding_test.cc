@@ -39,12 +39,12 @@ struct Chain {
     for (int i = 0; i < 2; ++i) inputs.push_back(make_tensor(type, [&](int64_t) { return rng.normal(); }));
   }
 
-  Plan plan(bool any_rounding = true) const {
+  Plan plan(Roundings roundings = Roundings::any) const {
     std::vector<int> nodes(graph.nodes().size());
     std::iota(nodes.begin(), nodes.end(), 0);
     Plan plan;
     plan.regions.push_back(make_region(graph, nodes));
-    plan.regions[0].contract.any_rounding = any_rounding;
+    plan.regions[0].contract.roundings = roundings;
     return plan;
   }
   Trace run(std::set<std::string> dropped) const { return Executor(std::move(dropped)).run(graph, inputs); }
@@ -119,7 +119,7 @@ TEST(AnyRounding, AFailureIsNamedByTheOpThatComputesTheValue) {
   const Graph graph = *b.build();
   Plan plan;
   plan.regions.push_back(make_region(graph, {0, 1}));
-  plan.regions[0].contract.any_rounding = true;
+  plan.regions[0].contract.roundings = Roundings::any;
   Rng rng(1);
   const std::vector<Tensor> inputs = {make_tensor(type, [&](int64_t) { return rng.normal(); })};
   Trace trace = Executor(std::set<std::string>{}).run(graph, inputs);
@@ -143,7 +143,7 @@ TEST(AnyRounding, ExplicitCastsStay) {
 
 TEST(AnyRounding, WithoutItTheSameIsUndeclared) {
   const Chain chain;
-  const RegionVerdict verdict = judge_region(chain.graph, chain.plan(false), 0,
+  const RegionVerdict verdict = judge_region(chain.graph, chain.plan(Roundings::kept), 0,
                                              chain.run({chain.inner.begin(), chain.inner.end()}), {});
   EXPECT_EQ(verdict.symptom, Symptom::undeclared_rounding);
 }

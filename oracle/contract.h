@@ -181,17 +181,20 @@ struct Slack {
   bool operator==(const Slack&) const = default;
 };
 
+// How ops read the 16-bit values that the region computes and does not store. Casts always round, and what
+// the region stores is read as it is stored.
+enum class Roundings : uint8_t {
+  kept,      // rounded, as the graph says
+  any,       // each with or without its rounding: of compilers whose fusion is not known
+  products,  // products read them rounded, and other ops in f32
+};
+
 struct Contract {
   Arithmetic arithmetic = {};
   std::map<std::string, Arithmetic> arithmetic_of = {};  // by the name of an op: of its nodes, if it differs
   std::vector<Deviation> deviations = {};
   std::vector<Slack> slacks = {};
-  // Any implicit rounding inside the region may be left out: that of every 16-bit value that is computed and
-  // read in it, but not that of a cast. Of compilers whose fusion is not known.
-  bool any_rounding = false;
-  // Values that the region computes in 16 bits, and reads, stay in f32: products read them rounded, other ops
-  // do not. Casts round for all, and what the region stores is read as it is stored.
-  bool rounds_for_products = false;
+  Roundings roundings = Roundings::kept;
   // Products whose left operand is divided by the sum of its row only afterwards. Partial sums of a row
   // may reach sum |b|, so that they may overflow where the normalised product does not.
   std::vector<std::string> unnormalised = {};

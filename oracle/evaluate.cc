@@ -148,7 +148,7 @@ BoundedPtr in_f32(BoundedPtr value, const Op& op) {
 void pass_to_readers(Readings& readings, size_t at, BoundedPtr value, const Op& op, const std::string& name,
                      const Context& context) {
   readings.values[at] = round_inner(value, op, name, context);
-  if (!context.contract.rounds_for_products || std::holds_alternative<Cast>(op)) return;
+  if (context.contract.roundings != Roundings::products || std::holds_alternative<Cast>(op)) return;
   readings.for_products[at] = std::exchange(readings.values[at], in_f32(std::move(value), op));
 }
 
@@ -381,8 +381,9 @@ BoundedPtrs compute_node(const Graph& graph, const Node& node, const BoundedPtrs
     if (!lowered) return as_expanded();
     const bool either = lowered->kind == Deviation::Kind::maybe_lower;
     const Lowering& lowering = *find_lowering(lowered->lowering);
-    BoundedPtrs as_graph = compute_composite(*lowering.graph(node.op, types), inputs, name, inside,
-                                             {either && context.contract.any_rounding, lowering.narrow_sums});
+    BoundedPtrs as_graph =
+        compute_composite(*lowering.graph(node.op, types), inputs, name, inside,
+                          {either && context.contract.roundings == Roundings::any, lowering.narrow_sums});
     if (!either) return as_graph;
     const bool is_composite = info(node.op).op_class == OpClass::composite;
     BoundedPtrs as_op = is_composite ? as_expanded() : compute_op(graph, node, inputs, context);
@@ -465,7 +466,7 @@ std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, con
     ValueId v = node.first_output;
     for (const BoundedPtr& result : compute_node(graph, node, readings.inputs_of(node), node.name, context)) {
       const auto at = static_cast<size_t>(v);
-      if (is_output(region, v) && region.contract.rounds_for_products)
+      if (is_output(region, v) && region.contract.roundings == Roundings::products)
         readings.values[at] = stored(v);
       else if (region.nodes.size() > 1)
         pass_to_readers(readings, at, result, node.op, graph.name(v), context);

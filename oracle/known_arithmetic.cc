@@ -187,9 +187,10 @@ bool round_for_products(const Graph& graph, const Region& region, Contract& cont
     const Op& op = node_of(graph, n).op;
     return info(op).op_class == OpClass::product || std::holds_alternative<Sdpa>(op);
   });
-  if (!contract.any_rounding || !has_product || inner_roundings(graph, region).empty()) return false;
-  contract.any_rounding = false;
-  return contract.rounds_for_products = true;
+  if (contract.roundings != Roundings::any || !has_product || inner_roundings(graph, region).empty())
+    return false;
+  contract.roundings = Roundings::products;
+  return true;
 }
 
 // Where any rounding may be left out.

@@ -16,7 +16,7 @@ using Nodes = std::function<ValueId(Builder& b, const std::vector<ValueId>& inpu
 // All nodes as one region on these operands, which a kernel of others computed as `y`.
 RegionVerdict verdict_on_graph(const Nodes& nodes, const std::vector<Tensor>& operands,
                                const std::vector<float>& y, double coarsest = kInf, bool is_kernel = false,
-                               bool any_rounding = false) {
+                               Roundings roundings = Roundings::kept) {
   Builder b;
   std::vector<ValueId> inputs;
   Trace trace;
@@ -32,7 +32,7 @@ RegionVerdict verdict_on_graph(const Nodes& nodes, const std::vector<Tensor>& op
   std::iota(all.begin(), all.end(), 0);
   Plan plan;
   plan.regions = {make_region(graph, all)};
-  plan.regions[0].contract.any_rounding = any_rounding;
+  plan.regions[0].contract.roundings = roundings;
   RegionJudgeOptions options;
   options.foreign = true;
   options.coarsest = coarsest;
@@ -113,7 +113,7 @@ TEST(KnownProducts, ValuesThatProductsAloneReadRoundedDecide) {
       const ValueId sum = builder.node(ReduceSum{{1}, true}, {e}, "sum");
       return builder.node(Div{}, {builder.node(Matmul{}, {e, in[2]}, "product"), sum}, "y");
     };
-    return verdict_on_graph(nodes, operands, y, kCoarsest, true, true);
+    return verdict_on_graph(nodes, operands, y, kCoarsest, true, Roundings::any);
   };
   const RegionVerdict right = judged();
   EXPECT_EQ(name(right.verdict), "precision_policy");
@@ -121,7 +121,10 @@ TEST(KnownProducts, ValuesThatProductsAloneReadRoundedDecide) {
   EXPECT_EQ(right.arithmetic[0].name, "rounds_for_products");
   EXPECT_LT(right.resolution.median, kCoarsest / 2);
   y[7] *= 1.03F;  // less than what any rounding may do
-  EXPECT_EQ(name(judged().verdict), "inconclusive");
+  const RegionVerdict undecided = judged();
+  EXPECT_EQ(name(undecided.verdict), "inconclusive");
+  ASSERT_EQ(undecided.fails_with.size(), 1u);
+  EXPECT_EQ(undecided.fails_with[0].declaration, "roundings = \"products\"");
   y[7] *= 3;
   EXPECT_EQ(name(judged().verdict), "defect");
 }

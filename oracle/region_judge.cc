@@ -22,7 +22,7 @@ class RegionJudge {
         trace_(trace),
         options_(options),
         declared_(region.contract.deviations) {
-    if (region.contract.any_rounding) declared_ = joined(declared_, undeclared(false));
+    if (region.contract.roundings == Roundings::any) declared_ = joined(declared_, undeclared(false));
   }
 
   void run(RegionVerdict& verdict) {
@@ -53,6 +53,7 @@ class RegionJudge {
   }
 
  private:
+  bool may_drop_any() const { return region_.contract.roundings == Roundings::any; }
   std::vector<RegionOutput> outputs(const Deviations& deviations) const {
     return evaluate(graph_, region_, trace_, {deviations}, options_.memo);
   }
@@ -125,12 +126,11 @@ class RegionJudge {
         if (auto chosen = lawful([&](size_t i) { return (mask >> i & 1) != 0; })) return chosen;
       }
     }
-    const bool mixes =
-        region_.contract.any_rounding || std::any_of(candidates.begin(), candidates.end(), is_lowering);
+    const bool mixes = may_drop_any() || std::any_of(candidates.begin(), candidates.end(), is_lowering);
     if (mixes) {
       Deviations covering = optional_ones(candidates);
       if (read(covering).lawful()) return std::optional(std::move(covering));
-      if (region_.contract.any_rounding) return std::nullopt;
+      if (may_drop_any()) return std::nullopt;
     }
     if (n <= 4) return std::nullopt;
     for (size_t one = 0; one < n; ++one) {
@@ -143,7 +143,7 @@ class RegionJudge {
   // The same, each of which may happen or not, for every reader and element: covers all subsets. Roundings
   // are dropped by reader and element only by compilers.
   Deviations optional_ones(Deviations dropped) const {
-    const bool any = region_.contract.any_rounding;
+    const bool any = may_drop_any();
     for (Deviation& d : dropped) {
       if (any && d.kind == Deviation::Kind::drop) d.kind = Deviation::Kind::maybe;
       if (d.kind == Deviation::Kind::lower && !find_lowering(d.lowering)->is_uniform)
@@ -232,9 +232,9 @@ class RegionJudge {
     used.clear();
     if (declared_.empty()) return strict;
     // A compiler may leave out any of them, so its evidence is against the interval that covers all readings.
-    used = region_.contract.any_rounding ? optional_ones(declared_) : declared_;
+    used = may_drop_any() ? optional_ones(declared_) : declared_;
     Comparison declared = read(used);
-    if (region_.contract.any_rounding) return declared;
+    if (may_drop_any()) return declared;
     const bool nearer = declared.outside + declared.outside_special < strict.outside + strict.outside_special;
     if (nearer) return declared;
     used.clear();
@@ -364,15 +364,15 @@ class RegionJudge {
   // What the contract allows beside `base`, and nothing else: where all that may happen is allowed at once, a
   // wide bound covers an exact one.
   static Contract with_new_alone(Contract contract, const Contract& base) {
-    contract.any_rounding = false;
+    contract.roundings = Roundings::kept;
     std::erase_if(contract.deviations, [&](const Deviation& d) {
       return std::find(base.deviations.begin(), base.deviations.end(), d) != base.deviations.end();
     });
     return contract;
   }
-  // How the region is judged with these beside what `base` has, if that decides.
-  std::optional<RegionVerdict> decided_by(const Granted& ways, const RegionVerdict& verdict,
-                                          const Contract& base) const {
+  // How the region is judged with these beside what `base` has; nothing where they do not apply.
+  std::optional<RegionVerdict> judged_beside(const Granted& ways, const RegionVerdict& verdict,
+                                             const Contract& base) const {
     Contract contract = base;
     for (const KnownArithmetic* one : ways) {
       if (!one->grant(graph_, region_, contract)) return {};
@@ -383,30 +383,41 @@ class RegionJudge {
       if (const Contract alone = with_new_alone(contract, base); alone != contract)
         judged = judged_with(alone, verdict);
     }
-    if (!is_decided(judged)) return {};
-    if (ways.front()->is_plain) return judged;
+    if (!is_decided(judged) || ways.front()->is_plain) return judged;
     judged.verdict = VerdictClass::precision_policy;
     judged.arithmetic.clear();
     for (const KnownArithmetic* one : ways) judged.arithmetic.push_back(one->diagnosis);
     return judged;
   }
 
-  // Whether a customary way beside what `base` has decides.
+  static bool is_sharper_alone(const Granted& ways) {
+    return ways.size() == 1 && ways.front()->is_sharper && !ways.front()->is_plain;
+  }
+
+  // Whether a customary way beside what `base` has decides. If none does, the verdict gets those with which
+  // the region would fail.
   bool sharpen(RegionVerdict& verdict, const Contract& base) const {
     std::optional<RegionVerdict> sharp;
+    std::vector<Diagnosis> fails_with;
     for (const Granted& ways : ways_to_sharpen(options_.is_kernel)) {
       if (sharp && ways.size() > 1) break;
-      auto judged = decided_by(ways, verdict, base);
+      auto judged = judged_beside(ways, verdict, base);
       if (!judged) continue;
+      if (!is_decided(*judged)) {
+        if (judged->outside > 0 && is_sharper_alone(ways)) fails_with.push_back(ways.front()->diagnosis);
+        continue;
+      }
       if (sharp)
         sharp->alternatives.push_back(ways.front()->diagnosis);
       else
         sharp = std::move(judged);
       if (ways.front()->is_plain || !options_.minimal_deviations) break;
     }
-    if (!sharp) return false;
-    verdict = *std::move(sharp);
-    return true;
+    if (sharp)
+      verdict = *std::move(sharp);
+    else if (!base.arithmetic.probable_sums)
+      verdict.fails_with = std::move(fails_with);
+    return sharp.has_value();
   }
 
   const Graph& graph_;

@@ -154,7 +154,7 @@ TEST(RegionJudge, ASkippedCastShowsAnElementThatItMakesWrong) {
   f.inputs[3].set(0, 1 + 0x1p-20);
   const Trace trace = f.run({"m", "c"});
   Plan plan = f.plan();
-  plan.regions[0].contract.any_rounding = true;
+  plan.regions[0].contract.roundings = Roundings::any;
   const RegionVerdict verdict = judge_region(f.graph, plan, 0, trace, {});
   EXPECT_EQ(verdict.symptom, Symptom::explicit_cast_skipped);
   EXPECT_EQ(verdict.worst.value, "w");

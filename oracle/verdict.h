@@ -61,6 +61,8 @@ struct RegionVerdict {
   std::vector<Diagnosis> arithmetic;
   // Customary ones each of which suffices, too: which of them the kernel uses, other cases tell.
   std::vector<Diagnosis> alternatives;
+  // Inconclusive: what would narrow the contract so far that the region fails, if the kernel declared it.
+  std::vector<Diagnosis> fails_with = {};
   bool unexplained = false;    // it fails, and no known arithmetic explains it
   bool probable_sums = false;  // decided since its sums have the errors of independent roundings (contract.h)
   std::string change = {};     // of the inputs, where a changed input shows it: "NaN in x[3,:]"

@@ -96,7 +96,7 @@ Arithmetic parse_arithmetic(const Json& json, const std::string& place, Arithmet
 struct RemoteContract {
   Arithmetic arithmetic;
   std::map<std::string, Arithmetic> arithmetic_of;  // by op
-  bool any_rounding = false, rounds_for_products = false;
+  oracle::Roundings roundings = oracle::Roundings::kept;
   bool online_softmax = false;
   std::vector<const oracle::Lowering*> lowerings;
   std::map<std::string, int> rounded_inside;  // by op: how many values inside it may be rounded to 16 bits
@@ -134,6 +134,13 @@ std::map<std::string, Arithmetic> parse_arithmetic_of(const Json& json, const st
   return by_op;
 }
 
+oracle::Roundings parse_roundings(const Json& json, const std::string& place) {
+  if (json == "kept") return oracle::Roundings::kept;
+  if (json == "any") return oracle::Roundings::any;
+  if (json == "products") return oracle::Roundings::products;
+  refuse(place, "roundings: expected \"kept\", \"any\" or \"products\"");
+}
+
 RemoteContract parse_contract(const Json& json, const std::string& place) {
   RemoteContract contract;
   if (!json.is_object()) refuse(place, "expected an object");
@@ -143,17 +150,14 @@ RemoteContract parse_contract(const Json& json, const std::string& place) {
     if (key == "arithmetic") continue;
     if (key == "arithmetic_of") {
       contract.arithmetic_of = parse_arithmetic_of(value, place + ".arithmetic_of", contract.arithmetic);
-    } else if (key == "roundings" && (value == "kept" || value == "any" || value == "products")) {
-      contract.any_rounding = value == "any";
-      contract.rounds_for_products = value == "products";
+    } else if (key == "roundings") {
+      contract.roundings = parse_roundings(value, place);
     } else if (key == "attention" && (value == "exact" || value == "online")) {
       contract.online_softmax = value == "online";
     } else if (key == "lowerings" && value.is_array()) {
       for (const Json& name : value) contract.lowerings.push_back(parse_lowering(name, place + ".lowerings"));
     } else if (key == "rounded_inside") {
       contract.rounded_inside = parse_rounded_inside(value, place + ".rounded_inside");
-    } else if (key == "roundings") {
-      refuse(place, "roundings: expected \"kept\", \"any\" or \"products\"");
     } else if (key == "attention") {
       refuse(place, "attention: expected \"exact\" or \"online\"");
     } else {
@@ -176,8 +180,7 @@ void declare_node(Contract& contract, const Graph& graph, const Node& node, cons
 void declare(Region& region, const Graph& graph, const RemoteContract& remote) {
   region.contract.arithmetic = remote.arithmetic;
   region.contract.arithmetic_of = remote.arithmetic_of;
-  region.contract.any_rounding = remote.any_rounding;
-  region.contract.rounds_for_products = remote.rounds_for_products;
+  region.contract.roundings = remote.roundings;
   const auto own = remote.arithmetic_of.find(std::string(info(Op(Sdpa{})).name));
   const Arithmetic& attention = own == remote.arithmetic_of.end() ? remote.arithmetic : own->second;
   for (const int n : region.nodes) {

@@ -60,9 +60,9 @@ TEST(RemotePlan, ARegionOfAListHasItsOwnContract) {
                         {{"nodes", {"p", "attention"}}}};
   const auto plan = parse({{"lowerings", {"einsum.sum_first"}}}, regions);
   ASSERT_TRUE(plan.ok()) << plan.problem();
-  EXPECT_TRUE(plan->regions[0].contract.any_rounding);
+  EXPECT_EQ(plan->regions[0].contract.roundings, oracle::Roundings::any);
   EXPECT_TRUE(plan->regions[0].contract.deviations.empty());
-  EXPECT_FALSE(plan->regions[1].contract.any_rounding);
+  EXPECT_EQ(plan->regions[1].contract.roundings, oracle::Roundings::kept);
 }
 
 TEST(RemotePlan, TellsWhatAContractGrants) {

@@ -66,6 +66,7 @@ std::string passed_sentence(const RegionVerdict& whole, const Verdict& verdict) 
                                short_number(whole.worst_share) + " of it.";
   for (const Diagnosis& one : whole.arithmetic)
     text += " It is right if it is meant that " + one.says + " (declare " + one.declaration + ").";
+  if (whole.verdict == VerdictClass::inconclusive) text += fails_with_text(verdict);
   return text + resolution_text(verdict) + sampled_text(verdict) + loose_text(verdict);
 }
 

@@ -73,6 +73,7 @@ Json to_json(const RegionVerdict& region) {
   if (region.resolution.elements > 0) json["resolution"] = to_json(region.resolution);
   if (!region.arithmetic.empty()) json["arithmetic"] = to_json(region.arithmetic);
   if (!region.alternatives.empty()) json["alternatives"] = to_json(region.alternatives);
+  if (!region.fails_with.empty()) json["fails_with"] = to_json(region.fails_with);
   if (!region.change.empty()) json["change"] = region.change;
   if (!region.row.before.empty()) json["row"] = to_json(region.row);
   if (region.unexplained) json["unexplained"] = true;

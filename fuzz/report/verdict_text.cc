@@ -124,6 +124,18 @@ std::string policy_sentence(const Verdict& verdict) {
 
 }  // namespace
 
+std::string fails_with_text(const Verdict& verdict) {
+  for (const BackendVerdict* backend : {&verdict.candidate, &verdict.baseline}) {
+    for (const RegionVerdict& region : backend->regions) {
+      if (region.fails_with.empty()) continue;
+      const Diagnosis& one = region.fails_with.front();
+      return " It is wrong if it is meant that " + one.says + "; to have that judged, declare " +
+             one.declaration + ".";
+    }
+  }
+  return "";
+}
+
 std::string outputs_text(const Verdict& verdict) {
   return counted(verdict.output_elements, "output element") +
          (verdict.steps > 1 ? " of " + std::to_string(verdict.steps) + " steps" : "");
@@ -296,7 +308,7 @@ std::string plain_sentence(const Verdict& verdict) {
     case VerdictClass::precision_policy:
       return policy_sentence(verdict);
     case VerdictClass::inconclusive:
-      return unequal_text(verdict) + "; the error bound is too large to decide.";
+      return unequal_text(verdict) + "; the error bound is too large to decide." + fails_with_text(verdict);
     case VerdictClass::unsupported:
     case VerdictClass::out_of_memory:
     case VerdictClass::overloaded:

@@ -34,6 +34,10 @@ std::string sampled_text(const Verdict& verdict);
 // verdicts than reassociation and precision_policy.
 std::string loose_text(const Verdict& verdict);
 
+// " It is wrong if it is meant that ...; to have that judged, declare ...", of the first inconclusive region
+// that a narrower contract would fail; empty if there is none.
+std::string fails_with_text(const Verdict& verdict);
+
 // ", known issue a, b"; empty if no failure belongs to one.
 std::string known_text(const Verdict& verdict);
 

@@ -141,6 +141,19 @@ TEST(VerdictText, CountsAgreeWithTheirVerbs) {
 }
 
 // Of NaN and infinity no distance is told, and the finite rest is not hidden by them.
+TEST(VerdictText, SaysWhichDeclarationWouldFailAnInconclusiveRegion) {
+  Verdict verdict;
+  verdict.verdict = VerdictClass::inconclusive;
+  RegionVerdict region;
+  region.verdict = VerdictClass::inconclusive;
+  region.fails_with = {{"rounds_for_products", "inner values stay in f32", "roundings = \"products\"", true}};
+  verdict.candidate.regions = {region};
+  EXPECT_NE(sentence(verdict).find("It is wrong if it is meant that inner values stay in f32; to have that "
+                                   "judged, declare roundings = \"products\"."),
+            std::string::npos)
+      << sentence(verdict);
+}
+
 TEST(VerdictText, ElementsThatAreNaNOrInfiniteAreCountedApart) {
   Verdict verdict;
   verdict.verdict = VerdictClass::inconclusive;

@@ -175,7 +175,7 @@ Region part_of(const Graph& graph, const Region& whole, std::vector<int> nodes) 
   std::erase_if(region.contract.deviations, [&](const Deviation& d) { return elsewhere(d.value); });
   std::erase_if(region.contract.slacks, [&](const Slack& s) { return elsewhere(s.value); });
   std::erase_if(region.contract.unnormalised, elsewhere);
-  if (!region.contract.any_rounding) return region;
+  if (region.contract.roundings != Roundings::any) return region;
   for (const ValueId v : region.inputs) {
     if (is_rounded(graph, v))
       region.contract.deviations.push_back({Deviation::Kind::drop, graph.name(v), graph.type(v).dtype, 0,

@@ -16,7 +16,7 @@ using Change = std::function<void(const Graph&, Trace&)>;
 // rounding.
 class Opaque : public Backend {
  public:
-  explicit Opaque(Change change = {}, Contract contract = {.any_rounding = true})
+  explicit Opaque(Change change = {}, Contract contract = {.roundings = Roundings::any})
       : change_(std::move(change)), contract_(std::move(contract)) {}
   std::string_view name() const override { return "remote:opaque"; }
   std::string_view doc() const override { return "returns outputs alone"; }

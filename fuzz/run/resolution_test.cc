@@ -89,7 +89,7 @@ Case block() {
 
 TEST(Resolution, ABlockWithAWrongScaleIsNotRight) {
   const auto wrong = [](double y) { return y * 1.03; };
-  const Contract any{.any_rounding = true};
+  const Contract any{.roundings = Roundings::any};
   const Verdict whole = judged(block(), changes("y", wrong), any, 0);
   EXPECT_EQ(whole.verdict, VerdictClass::inconclusive);
   EXPECT_GT(whole.candidate.regions[0].resolution.median, kCoarsest);

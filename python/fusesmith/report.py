@@ -24,10 +24,7 @@ def report(result):
         head = f"was not judged for {result.subject} in {judged} cases: {result.verdict}"
     left = result.runs - judged - result.refused_alone
     yield f"{result.kernel} {head}."
-    for (says, declaration), count in result.arithmetic.items():
-        cases = "the case" if judged == 1 else f"{count} of the {judged} cases"
-        yield from textwrap.wrap(f"In {cases}, it is right if it is meant to be computed so: {says}. To say so, "
-                                 f"give the function the attribute {declaration}.", COLUMNS)
+    yield from undeclared(result, judged)
     for variant, says in result.refused.items():
         yield from textwrap.wrap(f"Cases with {variant} are left out, since each of them ended with {says}", COLUMNS)
     if left:
@@ -64,6 +61,19 @@ def report(result):
         yield from ["", "Reproduce:", f"  {result.repro}"]
         if not result.smallest:
             yield from ["Reduce to a smaller case:", f"  {result.reduce}"]
+
+
+def undeclared(result, judged):
+    """What the kernel may be meant to do without saying so."""
+    for (says, declaration), count in result.arithmetic.items():
+        cases = "the case" if judged == 1 else f"{count} of the {judged} cases"
+        yield from textwrap.wrap(f"In {cases}, it is right if it is meant to be computed so: {says}. To say so, "
+                                 f"give the function the attribute {declaration}.", COLUMNS)
+    for (says, declaration), count in result.fails_with.items():
+        cases = "The case" if judged == 1 else f"{count} of the {judged} cases"
+        yield from textwrap.wrap(f"{cases} could not be decided, but would fail if it is meant to be computed so: "
+                                 f"{says}. To have that judged, give the function the attribute {declaration}.",
+                                 COLUMNS)
 
 
 def resolution_text(result):

@@ -56,6 +56,8 @@ class Result:
     # What the kernel does beyond its contract where that is customary: (what it does, what would declare it) -> number
     # of cases that are right for this reason alone.
     arithmetic: dict = field(default_factory=dict)
+    # The same of inconclusive cases that fail if the kernel declares it.
+    fails_with: dict = field(default_factory=dict)
     # Variants of the op that were left out, since the kernel raises for each case of them -> what it says.
     refused: dict = field(default_factory=dict)
     refused_alone: int = 0  # cases of them that are of no kind all of whose cases are refused
@@ -95,6 +97,7 @@ def make_result(kernel, subject, cases, judged, missing, keep, how):
     result.worst_share = max((number(share) for share in shares), default=0.0)
     add_resolution(result, judged)
     result.arithmetic = customary_arithmetic(judged)
+    result.fails_with = failing_arithmetic(judged)
     result.sampled = sampled_elements(judged)
     result.covered = covered([by_path[entry["file"]] for entry in judged if entry["verdict"] not in OTHERS])
     result.checks = dict(sum((collections.Counter(entry.get("metamorphic", {})) for entry in judged),
@@ -175,6 +178,16 @@ def customary_arithmetic(judged):
                    key=lambda one: (-counts[one] - sum(one in options for _, options in any_of)))
         counts[best] += len({file for file, options in any_of if best in options})
         any_of = [(file, options) for file, options in any_of if best not in options]
+    return dict(counts.most_common())
+
+
+def failing_arithmetic(judged):
+    """What the function may be meant to do, but does not -> in how many inconclusive cases."""
+    counts = collections.Counter()
+    for entry in judged:
+        if entry["verdict"] == "inconclusive":
+            counts.update({(one["says"], one["declaration"])
+                           for region in entry["regions"] for one in region.get("fails_with", [])})
     return dict(counts.most_common())
 
 
