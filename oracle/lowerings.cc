@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/expand.h"
-#include "graph/formula_nodes.h"
+#include "oracle/formula_lowerings.h"
 
 namespace fusesmith::oracle {
 namespace {
@@ -208,106 +208,14 @@ std::optional<Graph> logsumexp_of_parts(const Op& op, TypeSpan inputs) {
   return built(b, b.node(graph::Reshape{infer(op, inputs)->at(0).shape}, {y}, "shaped"));
 }
 
-// Another formula of a defined op, which is the same number where nothing is rounded. `define` gets the op.
-template <DefinedOp T, class DefineOf>
-std::optional<Graph> by_formula(const Op& op, TypeSpan inputs, DefineOf define) {
-  const auto* own = std::get_if<T>(&op);
-  if (!own) return std::nullopt;
-  auto graph = formula_graph(T::operands, inputs, [&](const Vars& in) { return define(*own, in); });
-  return graph.ok() ? std::optional(std::move(*graph)) : std::nullopt;
-}
-
-// An f32 value that is rounded to the dtype.
-graph::Var through(Dtype dtype, graph::Var x) { return apply(Cast{Dtype::f32}, {apply(Cast{dtype}, {x})}); }
-
-std::optional<Graph> rms_norm_backward_of_normalised(const Op& op, TypeSpan inputs) {
-  return by_formula<RmsNormBackward>(op, inputs, [](const RmsNormBackward& own, const Vars& in) -> Vars {
-    const Var dy = in[0], x = in[1], r = rsqrt(mean(x * x, -1) + own.eps), h = x * r, g = dy * in[2];
-    return {r * (g - h * mean(g * h, -1)), sum_of_rows(dy * h)};
-  });
-}
-
-// As autograd and JAX differentiate the definition: each term is multiplied by r before they are subtracted.
-std::optional<Graph> rms_norm_backward_of_terms(const Op& op, TypeSpan inputs) {
-  return by_formula<RmsNormBackward>(op, inputs, [](const RmsNormBackward& own, const Vars& in) -> Vars {
-    const Var dy = in[0], x = in[1], r = rsqrt(mean(x * x, -1) + own.eps), g = dy * in[2];
-    return {g * r - x * (r * r * r * mean(g * x, -1)), sum_of_rows(dy * (x * r))};
-  });
-}
-
-// As autograd and JAX differentiate the definition: the mean of the gradient of x - mean(x) comes last.
-std::optional<Graph> layer_norm_backward_mean_last(const Op& op, TypeSpan inputs) {
-  return by_formula<LayerNormBackward>(op, inputs, [](const LayerNormBackward& own, const Vars& in) -> Vars {
-    const Var dy = in[0], x = in[1], centred = x - mean(x, -1);
-    const Var r = rsqrt(mean(centred * centred, -1) + own.eps), g = dy * in[2];
-    const Var of_centred = g * r - centred * (r * r * r * mean(g * centred, -1));
-    return {of_centred - mean(of_centred, -1), sum_of_rows(dy * (centred * r)), sum_of_rows(dy)};
-  });
-}
-
-// As PyTorch's kernel for CPUs, which adds multiples of dy, x and 1.
-std::optional<Graph> layer_norm_backward_scale_and_shift(const Op& op, TypeSpan inputs) {
-  return by_formula<LayerNormBackward>(op, inputs, [](const LayerNormBackward& own, const Vars& in) -> Vars {
-    const Var dy = in[0], x = in[1], m = mean(x, -1), centred = x - m;
-    const Var r = rsqrt(mean(centred * centred, -1) + own.eps), g = dy * in[2], mean_g = mean(g, -1);
-    const Var of_x = (mean_g * m - mean(g * x, -1)) * (r * r * r), of_one = -(of_x * m) - mean_g * r;
-    return {r * g + of_x * x + of_one, sum_of_rows(dy * (x * r - m * r)), sum_of_rows(dy)};
-  });
-}
-
-// As fused kernels of cross entropy, which keep one number for each row.
-std::optional<Graph> log_softmax_of_logsumexp(const Op& op, TypeSpan inputs) {
-  return by_formula<LogSoftmax>(op, inputs, [](const LogSoftmax& own, const Vars& in) -> Vars {
-    return {in[0] - apply(LogSumExp{{own.axis}, true}, {in[0]})};
-  });
-}
-
-// As backward passes of attention, which keep one number for each row.
-std::optional<Graph> softmax_of_logsumexp(const Op& op, TypeSpan inputs) {
-  const auto* softmax = std::get_if<Softmax>(&op);
-  if (!softmax) return std::nullopt;
-  constexpr graph::Operand operands[] = {{"x"}};
-  auto graph = formula_graph(operands, inputs, [&](const Vars& in) -> Vars {
-    return {exp(in[0] - apply(LogSumExp{{softmax->axis}, true}, {in[0]}))};
-  });
-  return graph.ok() ? std::optional(std::move(*graph)) : std::nullopt;
-}
-
-// As PyTorch's kernel for f16 on a CPU.
-std::optional<Graph> sigmoid_backward_of_parts(const Op& op, TypeSpan inputs) {
-  if (!std::holds_alternative<SigmoidBackward>(op) || !is_narrow(inputs[0].dtype)) return std::nullopt;
-  const Dtype dtype = inputs[0].dtype;
-  return by_formula<SigmoidBackward>(op, inputs, [&](const SigmoidBackward&, const Vars& in) -> Vars {
-    const graph::Var dy = in[0], y = in[1];
-    return {through(dtype, dy * through(dtype, 1 - y)) * y};
-  });
-}
-
-// Loses nothing where y is near 1 or -1.
-std::optional<Graph> tanh_backward_of_factors(const Op& op, TypeSpan inputs) {
-  return by_formula<TanhBackward>(op, inputs, [](const TanhBackward&, const Vars& in) -> Vars {
-    return {in[0] * ((1 - in[1]) * (1 + in[1]))};
-  });
-}
-
-// As PyTorch's kernels for GPUs.
-std::optional<Graph> softmax_backward_of_products(const Op& op, TypeSpan inputs) {
-  if (!std::holds_alternative<SoftmaxBackward>(op)) return std::nullopt;
-  const Dtype dtype = inputs[0].dtype;
-  return by_formula<SoftmaxBackward>(op, inputs, [&](const SoftmaxBackward& own, const Vars& in) -> Vars {
-    const graph::Var exact = in[0] * in[1], product = is_narrow(dtype) ? through(dtype, exact) : exact;
-    return {product - in[1] * sum(product, own.axis)};
-  });
-}
-
-// As PyTorch's kernel for the last axis on a CPU, which keeps both in the dtype of its operand.
-std::optional<Graph> log_softmax_of_rounded_sum(const Op& op, TypeSpan inputs) {
-  if (!std::holds_alternative<LogSoftmax>(op) || !is_narrow(inputs[0].dtype)) return std::nullopt;
-  const Dtype dtype = inputs[0].dtype;
-  return by_formula<LogSoftmax>(op, inputs, [&](const LogSoftmax& own, const Vars& in) -> Vars {
-    const graph::Var shifted = in[0] - largest(in[0], own.axis);
-    return {shifted - through(dtype, log(through(dtype, sum(exp(shifted), own.axis))))};
-  });
+// As Liger's kernel in f16.
+std::optional<Graph> softmax_backward_in_16_bits(const Op& op, TypeSpan inputs) {
+  const auto* backward = std::get_if<SoftmaxBackward>(&op);
+  if (!backward || !is_narrow(inputs[0].dtype)) return std::nullopt;
+  Builder b;
+  const ValueId dy = b.input("dy", inputs[0], Constant{0}), y = b.input("y", inputs[1], Constant{0});
+  const ValueId sum = b.node(ReduceSum{{backward->axis}, true}, {b.node(Mul{}, {dy, y}, "products")}, "sum");
+  return built(b, b.node(Mul{}, {y, b.node(Sub{}, {dy, sum}, "difference")}, "gradient"));
 }
 
 // As Triton converts, and PyTorch from 2.12 on a CPU.
@@ -370,8 +278,19 @@ constexpr Lowering kLowerings[] = {
      false, "PyTorch"},
     {"tanh_backward.of_factors", "dy times the product of 1 - y and 1 + y", tanh_backward_of_factors, false,
      "code of an array library"},
+    {"tanh_backward.of_parts", "the square of y and its difference from 1 are rounded",
+     tanh_backward_of_parts, false, "PyTorch"},
     {"softmax_backward.of_products", "dy y is rounded before the sum, and y times the sum is subtracted",
      softmax_backward_of_products, false, "PyTorch"},
+    {"softmax_backward.of_rounded_products", "dy y is rounded before the sum",
+     softmax_backward_of_rounded_products, false, "Liger"},
+    {"softmax_backward.in_16_bits", "dy y, every partial sum of it, and dy minus the sum are rounded",
+     softmax_backward_in_16_bits, true, ""},
+    {"log_softmax_backward.scaled_last",
+     "the gradient of a mean over rows is rounded before it is multiplied by that of the mean",
+     log_softmax_backward_scaled_last, false, "Liger's cross entropy"},
+    {"group_norm.of_rounded_statistics", "the mean and the reciprocal deviation of a group are rounded",
+     group_norm_of_rounded_statistics, false, "PyTorch"},
     {"softmax.of_logsumexp",
      "the exponential of the difference of x and its logsumexp, which is rounded to f32",
      softmax_of_logsumexp, false, "FlashAttention's backward pass", true},

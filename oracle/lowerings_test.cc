@@ -191,6 +191,26 @@ std::vector<float> logsumexp_of_parts(const std::vector<std::vector<float>>& in)
 
 TensorType bf16(Shape shape) { return {Dtype::bf16, std::move(shape)}; }
 
+// x [10, 4, 6] in groups of 2 channels, as PyTorch's kernel for GPUs normalises it.
+std::vector<float> of_rounded_statistics(const std::vector<std::vector<float>>& in) {
+  constexpr size_t kGroup = 12, kPlane = 6, kChannels = 4;
+  std::vector<float> y;
+  for (size_t start = 0; start < in[0].size(); start += kGroup) {
+    const float* x = &in[0][start];
+    float sum = 0, squares = 0;
+    for (size_t i = 0; i < kGroup; ++i) sum += x[i];
+    const float mean = sum / kGroup;
+    for (size_t i = 0; i < kGroup; ++i) squares += (x[i] - mean) * (x[i] - mean);
+    const float m = to_16(mean), r = to_16(1 / std::sqrt(squares / kGroup + 1e-5F));
+    for (size_t i = 0; i < kGroup; ++i) {
+      const size_t channel = (start + i) / kPlane % kChannels;
+      const float scale = r * in[1][channel];
+      y.push_back(to_16(x[i] * scale + (in[2][channel] - m * scale)));
+    }
+  }
+  return y;
+}
+
 std::vector<Sample> samples() {
   return {{"einsum.sum_first", Einsum{"ij,ik->i"}, {bf16({kRows, kDepth}), bf16({kRows, kDepth})}, sum_first},
           {"einsum.sum_first_in_16_bits",
@@ -218,6 +238,10 @@ std::vector<Sample> samples() {
            Sdpa{},
            {bf16({kRows, kDepth}), bf16({kKeys, kDepth}), bf16({kKeys, kDepth})},
            unnormalised},
+          {"group_norm.of_rounded_statistics",
+           GroupNorm{2},
+           {bf16({10, 4, 6}), bf16({4}), bf16({4})},
+           of_rounded_statistics},
           {"logsumexp.of_parts", LogSumExp{{1}, false}, {bf16({kRows, kDepth})}, logsumexp_of_parts},
           {"softmax.of_parts", Softmax{-1}, {bf16({kRows, kDepth})}, of_parts}};
 }

@@ -12,6 +12,7 @@
 #include "fuzz/base/table.h"
 #include "fuzz/cli/command.h"
 #include "fuzz/export/values_file.h"
+#include "fuzz/order/judged_orders.h"
 #include "fuzz/report/definitions.h"
 #include "fuzz/report/granted_text.h"
 #include "fuzz/report/verdict_json.h"
@@ -33,6 +34,7 @@ struct ReplayFlags {
   bool bitwise = false;
   bool json = false;
   bool wide = false;
+  bool orders = false;
   std::string values;  // file; empty: none
   std::vector<std::string> files;
 
@@ -41,11 +43,14 @@ struct ReplayFlags {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double kOrderSeconds = 60;  // for the orders of a case that are not known yet
+
 struct Replayed {
   std::string file;
   CaseRun run;
   std::vector<DefinitionDifference> definitions = {};
   std::string stand_ins = {};               // as text
+  std::vector<OrderProof> orders = {};      // of products, with --orders
   std::vector<std::string> asked_for = {};  // metamorphic checks
   int64_t repeats = 0;
   std::vector<std::string> reasons = {};  // why this is exit 77, one line each
@@ -72,7 +77,7 @@ void add_known(const JudgeFlags& flags, Replayed& replayed) {
 }
 
 Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& test_case, Judging judging,
-                ValuesFile* values) {
+                ValuesFile* values, OrderCache& cache) {
   judging.options.stop = Signals::interrupted;
   if (values) {
     judging.options.on_step = [&](int64_t step, const Trace& baseline, const Trace& candidate) {
@@ -84,6 +89,7 @@ Replayed replay(const ReplayFlags& flags, const std::string& file, const Case& t
     replayed.repeats = repeat_run(test_case.graph, judged, flags.repeat, Signals::interrupted);
     replayed.definitions =
         definition_differences(test_case, judged, *find_backend(judging.candidate), judging.options);
+    if (flags.orders) replayed.orders = judge_orders(test_case, judged, judging, cache, kOrderSeconds);
   });
   add_known(flags.judge, replayed);
   replayed.asked_for = test_case.policy.metamorphic;
@@ -151,7 +157,8 @@ std::string text_of(const Replayed& replayed, size_t columns) {
   text += indented(replayed.stand_ins);
   const auto differences = region_differences(replayed.run);
   const Table table = region_table(verdict.candidate, Regions::notable, differences);
-  return text + (table.empty() ? "" : table.text(2, columns)) + "\n";
+  if (!table.empty()) text += table.text(2, columns);
+  return text + judged_orders_text(replayed.orders, columns) + "\n";
 }
 
 Json json_of(const Replayed& replayed) {
@@ -174,6 +181,7 @@ Json json_of(const Replayed& replayed) {
   if (!replayed.definitions.empty()) json["definitions"] = to_json(replayed.definitions);
   json["regions"] = whole["candidate"]["regions"];
   json["baseline_regions"] = whole["baseline"]["regions"];
+  if (!replayed.orders.empty()) json["orders"] = judged_orders_json(replayed.orders);
   return json;
 }
 
@@ -228,7 +236,7 @@ class Replay {
     if (!judging) return cannot_read(judging.problem());
     try {
       const Replayed replayed =
-          replay(flags_, file, *test_case, std::move(*judging), values_ ? &*values_ : nullptr);
+          replay(flags_, file, *test_case, std::move(*judging), values_ ? &*values_ : nullptr, cache_);
       take(replayed);
       if (values_) keep_values(*test_case, replayed);
     } catch (const DeviceError& error) {
@@ -276,6 +284,7 @@ class Replay {
   int code_ = kClean;
   bool device_failed_ = false, values_failed_ = false;
   std::optional<ValuesFile> values_;
+  OrderCache cache_;
 };
 
 FlagTable ReplayFlags::table() {
@@ -312,6 +321,11 @@ FlagTable ReplayFlags::table() {
                          .target = &bitwise,
                          .doc = "Require equal bits: a case fails if any output element differs between the "
                                 "backends."});
+  table.flags.push_back({.name = "orders",
+                         .target = &orders,
+                         .doc = "Reveal the order in which each backend adds the terms of each product "
+                                "(docs/orders.md), and tell in "
+                                "how many elements it gives the backend's bits. This changes no verdict."});
   table.flags.push_back({.name = "values",
                          .target = &values,
                          .value = "FILE",

@@ -52,6 +52,29 @@ TEST(Replay, PrintsTheVerdictAndTheRegions) {
   }
 }
 
+TEST(Replay, HoldsProductsAgainstTheirOrdersOnDemand) {
+  const TemporaryFolder folder;
+  Builder builder;
+  const ValueId x = builder.input("x", {Dtype::f32, {5, 70}}, Normal{}),
+                w = builder.input("w", {Dtype::f32, {9, 70}}, Normal{});
+  builder.output(builder.node(Softmax{}, {builder.node(Linear{}, {x, w}, "product")}, "y"));
+  Case test_case;
+  test_case.graph = *builder.build();
+  const std::string file = folder.file("a.json", to_json(test_case));
+  const std::vector<std::string> flags = {"--baseline=cpu", "--candidate=cpu_fused", "--orders", "--json"};
+  const Json orders = Json::parse(replay(file, flags).out)["cases"][0]["orders"];
+  ASSERT_EQ(orders.size(), 2U);
+  for (const Json& one : orders) {
+    EXPECT_EQ(one["region"], "product");
+    EXPECT_EQ(one["equal"], 45) << one;
+    EXPECT_EQ(one["elements"], 45);
+    EXPECT_EQ(one["broken"], false);
+  }
+  const Ran text = replay(file, {"--baseline=cpu", "--candidate=cpu_fused", "--orders"});
+  EXPECT_NE(text.out.find("order of additions"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("45 of 45"), std::string::npos) << text.out;
+}
+
 TEST(Replay, JudgesASampleOnDemand) {
   const TemporaryFolder folder;
   Builder builder;

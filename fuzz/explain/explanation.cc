@@ -13,10 +13,6 @@ namespace fusesmith::fuzz {
 
 namespace {
 
-CompileOptions compile_options(const Case& judged, const RunOptions& options) {
-  return {judged.policy.skip_patterns, options.faults, judged.policy.tf32, options.deadlines};
-}
-
 class Explainer {
  public:
   Explainer(const Case& test_case, const CaseRun& run, const Judging& judging, const Budget& budget)

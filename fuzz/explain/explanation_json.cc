@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/explain/explanation.h"
+#include "fuzz/order/order_json.h"
 #include "fuzz/report/verdict_json.h"
 
 namespace fusesmith::fuzz {
@@ -93,17 +94,12 @@ Json to_json(const Conclusion& conclusion) {
           {"ruled_out", conclusion.ruled_out}};
 }
 
-Json to_json(const OrderProof& proof) {
-  return {{"region", proof.region}, {"backend", proof.backend},   {"order", proof.order},
-          {"equal", proof.equal},   {"elements", proof.elements}, {"why_not", proof.why_not}};
-}
-
 }  // namespace
 
 Json to_json(const Explanation& explanation) {
   Json causes = Json::array(), patterns = Json::array(), orders = Json::array();
   for (const auto& [baseline, candidate] : explanation.orders)
-    orders.push_back({{"baseline", to_json(baseline)}, {"candidate", to_json(candidate)}});
+    orders.push_back({{"baseline", proof_json(baseline)}, {"candidate", proof_json(candidate)}});
   for (const Cause& cause : explanation.causes.causes) causes.push_back(to_json(cause));
   for (const PatternOff& off : explanation.patterns_off) patterns.push_back(to_json(off));
   return {{"what_happened", explanation.what_happened},

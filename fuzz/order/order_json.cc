@@ -163,4 +163,9 @@ Json order_json(const BackendOrder& order) {
   return json;
 }
 
+Json proof_json(const OrderProof& proof) {
+  return {{"region", proof.region}, {"backend", proof.backend},   {"order", proof.order},
+          {"equal", proof.equal},   {"elements", proof.elements}, {"why_not", proof.why_not}};
+}
+
 }  // namespace fusesmith::fuzz

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "fuzz/order/find_orders.h"
+#include "fuzz/order/order_proof.h"
 
 namespace fusesmith::fuzz {
 
@@ -15,5 +16,6 @@ nlohmann::ordered_json sum_tree_json(const SumTree& tree);
 Result<SumTree> parse_sum_tree(std::string_view text);
 
 nlohmann::ordered_json order_json(const BackendOrder& order);
+nlohmann::ordered_json proof_json(const OrderProof& proof);
 
 }  // namespace fusesmith::fuzz

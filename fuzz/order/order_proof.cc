@@ -50,7 +50,7 @@ std::string why_unknown(const BackendOrder& order) {
 
 }  // namespace
 
-const BackendOrder& OrderProver::order(const Side& side, const SumSpec& spec) {
+const BackendOrder& OrderCache::of(const Side& side, const SumSpec& spec) {
   const auto [found, is_new] = orders_.try_emplace(std::string(side.backend->name()) + " " + to_string(spec));
   if (!is_new) return found->second;
   const auto graph = graph_of(spec);
@@ -78,7 +78,7 @@ std::optional<OrderProof> OrderProver::prove(const Side& side, size_t region) {
   else if (out_of_time_())
     proof.why_not = "no time was left";
   if (!proof.why_not.empty()) return proof;
-  const BackendOrder& known = order(side, spec);
+  const BackendOrder& known = cache_.of(side, spec);
   if (!known.is_known()) {
     proof.why_not = why_unknown(known);
     return proof;
@@ -88,13 +88,22 @@ std::optional<OrderProof> OrderProver::prove(const Side& side, size_t region) {
   const std::vector<double> expected = product->stored(values, emulated_sums(*product, known, values));
   const std::vector<double> left = to_f64(*values[static_cast<size_t>(product->result())]);
   proof.elements = static_cast<int64_t>(left.size());
-  for (size_t i = 0; i < left.size(); ++i) proof.equal += is_same(expected[i], left[i]) ? 1 : 0;
+  proof.is_uniform = known.parts.size() == 1;
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (is_same(expected[i], left[i])) {
+      ++proof.equal;
+    } else if (proof.element < 0) {
+      proof.element = static_cast<int64_t>(i);
+      proof.got = left[i], proof.want = expected[i];
+    }
+  }
   return proof;
 }
 
 OrderProofs prove_orders(const Graph& graph, const Side& baseline, const Side& candidate,
                          const std::vector<size_t>& regions, const std::function<bool()>& out_of_time) {
-  OrderProver prover(graph, out_of_time);
+  OrderCache cache;
+  OrderProver prover(graph, cache, out_of_time);
   OrderProofs proofs;
   for (const size_t region : regions) {
     const auto product = ProductRegion::of(graph, candidate.plan().regions[region]);

@@ -89,7 +89,8 @@ TEST_P(OrderProofs, GiveEveryBitOfEveryForm) {
   for (const Form& form : kForms) {
     ExampleGraph g(dtype);
     const Executed run(g.outputs(form.make(g)), backend);
-    OrderProver prover(run.graph, never);
+    OrderCache cache;
+    OrderProver prover(run.graph, cache, never);
     int proofs = 0;
     for (size_t region = 0; region < run.program->plan().regions.size(); ++region) {
       const auto proof = prover.prove(run.side, region);
@@ -109,7 +110,8 @@ INSTANTIATE_TEST_SUITE_P(Cpu, OrderProofs,
 TEST(OrderProof, AnotherBitIsSeenAndClaimsNothing) {
   ExampleGraph g(Dtype::f32);
   Executed run(g.outputs(kForms[0].make(g)), "cpu");
-  OrderProver prover(run.graph, never);
+  OrderCache cache;
+  OrderProver prover(run.graph, cache, never);
   const auto right = prover.prove(run.side, 0);
   ASSERT_TRUE(right && right->holds());
   TensorPtr& result = run.trace.values.back();
@@ -119,6 +121,9 @@ TEST(OrderProof, AnotherBitIsSeenAndClaimsNothing) {
   const auto proof = prover.prove(run.side, 0);
   ASSERT_TRUE(proof);
   EXPECT_EQ(proof->equal, proof->elements - 1);
+  EXPECT_EQ(proof->element, 3);
+  EXPECT_TRUE(proof->is_broken());
+  EXPECT_FALSE(right->is_broken());
   EXPECT_EQ(proofs_sentence({{*right, *proof}}), "");
   EXPECT_NE(proofs_sentence({{*right, *right}}), "");
 }
@@ -137,7 +142,8 @@ TEST(OrderProof, OtherRegionsAreNoProducts) {
 TEST(OrderProof, WithoutTimeNothingIsEmulated) {
   ExampleGraph g(Dtype::f32);
   const Executed run(g.outputs(kForms[0].make(g)), "cpu");
-  const auto proof = OrderProver(run.graph, [] { return true; }).prove(run.side, 0);
+  OrderCache cache;
+  const auto proof = OrderProver(run.graph, cache, [] { return true; }).prove(run.side, 0);
   ASSERT_TRUE(proof);
   EXPECT_EQ(proof->why_not, "no time was left");
   EXPECT_FALSE(proof->holds());

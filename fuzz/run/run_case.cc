@@ -7,6 +7,7 @@
 #include "backends/worker_error.h"
 #include "fuzz/run/exposing.h"
 #include "fuzz/run/metamorphic_case.h"
+#include "fuzz/run/side.h"
 
 namespace fusesmith::fuzz {
 namespace {
@@ -51,10 +52,6 @@ Execution execution_of(const Backend& backend, const Program& program, const Ste
 
 void begin(Stage stage, BackendRole role, const RunOptions& options) {
   if (options.on_stage) options.on_stage(stage, role);
-}
-
-CompileOptions compile_options(const Case& test_case, const RunOptions& options) {
-  return {test_case.policy.skip_patterns, options.faults, test_case.policy.tf32, options.deadlines};
 }
 
 // Null, with the verdict set, where the backend cannot.

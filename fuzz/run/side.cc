@@ -19,6 +19,10 @@ bool has_regions_of(const Plan& whole, const Subgraph& part, const Plan& plan) {
 
 }  // namespace
 
+CompileOptions compile_options(const Case& test_case, const RunOptions& options) {
+  return {test_case.policy.skip_patterns, options.faults, test_case.policy.tf32, options.deadlines};
+}
+
 Result<std::vector<TensorPtr>> run_part(const Graph& whole, const Subgraph& part, const Side& side,
                                         std::span<const TensorPtr> values, bool as_planned) {
   auto program = side.backend->compile(part.graph, side.options);

@@ -7,6 +7,9 @@
 
 namespace fusesmith::fuzz {
 
+// With which both sides of a case compile its graph; the case has the options (with_options).
+CompileOptions compile_options(const Case& test_case, const RunOptions& options);
+
 struct Side {
   const Backend* backend;
   CompileOptions options;

@@ -16,7 +16,7 @@ FAMILIES = ["backends/common/movement.cc", "backends/common/scalar_step.cc", "ba
             "graph/op_tests/*.h", "oracle/reference/*.cc"]
 # Certain graphs, which consist of these ops.
 GRAPHS = ["backends/rewrite/*.cc", "backends/rewrite/*.h", "fuzz/generate/pieces/*.cc", "graph/expand.cc",
-          "graph/formula.cc", "minimizer/sample_cases.h", "oracle/lowerings.cc"]
+          "graph/formula.cc", "minimizer/sample_cases.h", "oracle/formula_lowerings.cc", "oracle/lowerings.cc"]
 # By what these ops are computed: their divisors, weights and partial sums, and what libraries are known to do.
 ARITHMETIC = ["backends/cuda/calibrate/scalar_errors.cu", "oracle/evaluate.cc", "oracle/known_arithmetic.cc"]
 # What operands of these ops are called, how their sizes depend on each other, what can stand in their place.

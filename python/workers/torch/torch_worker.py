@@ -140,7 +140,9 @@ class TorchExecutor(Executor):
         if "cuda" in self.switches:
             arithmetic.update(ARITHMETIC_ON_GPU.get(self.mode, ARITHMETIC_ON_GPU["eager"]))
         lowerings = ["einsum.sum_first", "linear.bias_after", "rsqrt.of_root"]
-        if "cuda" not in self.switches:
+        if "cuda" in self.switches:
+            lowerings += ["group_norm.of_rounded_statistics", "tanh_backward.of_parts"]
+        else:
             lowerings.append("layer_norm_backward.scale_and_shift")
         if self.casts_saturate():
             lowerings.append("cast.saturating")
