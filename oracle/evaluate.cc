@@ -49,12 +49,13 @@ struct Readings {
 
   explicit Readings(int count) : values(static_cast<size_t>(count)), for_products(values) {}
   BoundedPtrs inputs_of(const Node& node) const {
-    const bool is_product =
-        info(node.op).op_class == OpClass::product || std::holds_alternative<Sdpa>(node.op);
+    return read(node, info(node.op).op_class == OpClass::product || std::holds_alternative<Sdpa>(node.op));
+  }
+  BoundedPtrs read(const Node& node, bool as_products_do) const {
     BoundedPtrs inputs;
     for (const ValueId v : node.inputs) {
       const auto at = static_cast<size_t>(v);
-      inputs.push_back(is_product && for_products[at] ? for_products[at] : values[at]);
+      inputs.push_back(as_products_do && for_products[at] ? for_products[at] : values[at]);
     }
     return inputs;
   }
@@ -144,12 +145,25 @@ BoundedPtr in_f32(BoundedPtr value, const Op& op) {
   return value;
 }
 
-// Makes the value of a node what other nodes read.
-void pass_to_readers(Readings& readings, size_t at, BoundedPtr value, const Op& op, const std::string& name,
-                     const Context& context) {
+// What products read of a node that does not round, as a permute or a maximum: made of what they read of its
+// operands. Null where that is what all others read.
+BoundedPtrs moved_for_products(const Graph& graph, const Node& node, const Readings& readings,
+                               const std::string& name, const Context& context) {
+  const auto is_read = [&](ValueId v) { return readings.for_products[static_cast<size_t>(v)] != nullptr; };
+  if (computes(node.op) || std::none_of(node.inputs.begin(), node.inputs.end(), is_read))
+    return BoundedPtrs(static_cast<size_t>(node.output_count));
+  return compute_node(graph, node, readings.read(node, true), name, context);
+}
+
+// Makes the value of a node what other nodes read. `moved`: as moved_for_products has it, or null.
+void pass_to_readers(Readings& readings, size_t at, BoundedPtr value, BoundedPtr moved, const Op& op,
+                     const std::string& name, const Context& context) {
   readings.values[at] = round_inner(value, op, name, context);
   if (context.contract.roundings != Roundings::products || std::holds_alternative<Cast>(op)) return;
-  readings.for_products[at] = std::exchange(readings.values[at], in_f32(std::move(value), op));
+  if (computes(op))
+    readings.for_products[at] = std::exchange(readings.values[at], in_f32(std::move(value), op));
+  else
+    readings.for_products[at] = std::move(moved);
 }
 
 // The roundings of the inner values of a lowering.
@@ -248,7 +262,9 @@ BoundedPtrs compute_composite(const Graph& inner, const BoundedPtrs& inputs, con
   for (const Node& node : inner.nodes()) {
     auto at = static_cast<size_t>(node.first_output);
     const BoundedPtrs operands = readings.inputs_of(node);
-    for (BoundedPtr& value : compute_node(inner, node, operands, name + "/" + node.name, context)) {
+    const std::string node_name = name + "/" + node.name;
+    const BoundedPtrs moved = moved_for_products(inner, node, readings, node_name, context);
+    for (BoundedPtr& value : compute_node(inner, node, operands, node_name, context)) {
       if (lowered.narrow_sums) change(value, [&](Bounded& b) { add_partial_roundings(b, node, operands); });
       unrounded[at] = value;
       const std::string inner_name = name + "/" + inner.name(static_cast<ValueId>(at));
@@ -258,7 +274,8 @@ BoundedPtrs compute_composite(const Graph& inner, const BoundedPtrs& inputs, con
         change(value, [&](Bounded& b) { pass_on_either(b, computes(node.op)); });
         values[at] = std::move(value);
       } else {
-        pass_to_readers(readings, at, std::move(value), node.op, inner_name, context);
+        const size_t k = at - static_cast<size_t>(node.first_output);
+        pass_to_readers(readings, at, std::move(value), moved[k], node.op, inner_name, context);
       }
       ++at;
     }
@@ -463,13 +480,15 @@ std::vector<RegionOutput> evaluate(const Graph& graph, const Region& region, con
   });
   for (int n : region.nodes) {
     const Node& node = graph.nodes()[static_cast<size_t>(n)];
+    const BoundedPtrs moved = moved_for_products(graph, node, readings, node.name, context);
     ValueId v = node.first_output;
     for (const BoundedPtr& result : compute_node(graph, node, readings.inputs_of(node), node.name, context)) {
       const auto at = static_cast<size_t>(v);
+      const auto k = static_cast<size_t>(v - node.first_output);
       if (is_output(region, v) && region.contract.roundings == Roundings::products)
         readings.values[at] = stored(v);
       else if (region.nodes.size() > 1)
-        pass_to_readers(readings, at, result, node.op, graph.name(v), context);
+        pass_to_readers(readings, at, result, moved[k], node.op, graph.name(v), context);
       if (is_output(region, v)) outputs.push_back({v, result, computes(node.op), copies});
       ++v;
     }

@@ -156,19 +156,23 @@ std::optional<Graph> group_norm_of_rounded_statistics(const Op& op, TypeSpan inp
   const int64_t channels = type.shape[1] / norm->groups;
   const int64_t rest = element_count(type.shape) / (type.shape[0] * type.shape[1]);
   Builder b;
-  const auto operand = [&](size_t i, const char* name, Shape shape) {
-    const Var given{b, b.input(name, inputs[i], Constant{0})};
-    return apply(graph::Reshape{std::move(shape)}, {apply(Cast{Dtype::f32}, {given})});
+  Vars given;
+  for (const TensorType& input : inputs) {
+    const std::string name = "x" + std::to_string(given.size());
+    given.emplace_back(b, b.input(name, input, Constant{0}));
+  }
+  const auto operand = [&](size_t i, Shape shape) {
+    return apply(graph::Reshape{std::move(shape)}, {apply(Cast{Dtype::f32}, {given[i]})});
   };
-  const Var x = operand(0, "x", {type.shape[0], norm->groups, channels * rest});
+  const Var x = operand(0, {type.shape[0], norm->groups, channels * rest});
   const Var exact_mean = mean(x, -1), centred = x - exact_mean;
   const auto of_group = [&](Var y) {
     return apply(graph::Reshape{{type.shape[0], norm->groups, 1, 1}}, {through(type.dtype, y)});
   };
   const Var m = of_group(exact_mean), r = of_group(rsqrt(mean(centred * centred, -1) + norm->eps));
   const Shape of_channels = {norm->groups, channels, 1};
-  const Var scale = inputs.size() > 1 ? r * operand(1, "weight", of_channels) : r;
-  const Var shift = inputs.size() > 2 ? operand(2, "bias", of_channels) - m * scale : -(m * scale);
+  const Var scale = inputs.size() > 1 ? r * operand(1, of_channels) : r;
+  const Var shift = inputs.size() > 2 ? operand(2, of_channels) - m * scale : -(m * scale);
   const Var y = apply(graph::Reshape{{type.shape[0], norm->groups, channels, rest}}, {x}) * scale + shift;
   b.output(apply(Cast{type.dtype}, {apply(graph::Reshape{type.shape}, {y})}).value());
   auto graph = b.build();

@@ -129,6 +129,48 @@ TEST(KnownProducts, ValuesThatProductsAloneReadRoundedDecide) {
   EXPECT_EQ(name(judged().verdict), "defect");
 }
 
+// Weights of a backward pass, and heads: what does not round is between a value and the product that reads
+// it.
+TEST(KnownProducts, ReadRoundedValuesThatWereMoved) {
+  constexpr size_t kSize = 8;
+  Rng random(31);
+  const auto data = [&] {
+    return make_tensor({Dtype::bf16, {kSize, kSize}}, [&](int64_t) { return random.normal(); });
+  };
+  const std::vector<Tensor> operands = {data(), data(), data()};
+  const std::vector<float> x = to_f32(operands[0]), w = to_f32(operands[1]), z = to_f32(operands[2]);
+  const auto product = [&](const std::vector<float>& a, const std::vector<float>& b) {
+    std::vector<float> y(kSize * kSize, 0);
+    for (size_t i = 0; i < kSize; ++i)
+      for (size_t k = 0; k < kSize; ++k)
+        for (size_t j = 0; j < kSize; ++j) y[i * kSize + j] += a[i * kSize + k] * b[k * kSize + j];
+    return y;
+  };
+  const auto computed = [&](bool rounds) {
+    const std::vector<float> s = product(x, w);
+    std::vector<float> turned(s.size());
+    for (size_t i = 0; i < kSize; ++i) {
+      for (size_t j = 0; j < kSize; ++j) {
+        const float h = s[i * kSize + j] / (1 + std::exp(-s[i * kSize + j]));
+        turned[j * kSize + i] =
+            rounds ? static_cast<float>(round_to(Dtype::bf16, static_cast<double>(h))) : h;
+      }
+    }
+    return product(turned, z);
+  };
+  const auto nodes = [](Builder& b, const std::vector<ValueId>& in) {
+    const ValueId h = b.node(Silu{}, {b.node(Matmul{}, {in[0], in[1]}, "s")}, "h");
+    const ValueId top = b.node(Slice{0, 0, 4}, {h}, "top"), rest = b.node(Slice{0, 4, 8}, {h}, "rest");
+    const ValueId whole = b.node(Concat{0}, {top, rest}, "whole");
+    return b.node(Matmul{}, {b.node(graph::Permute{{1, 0}}, {whole}, "turned"), in[2]}, "y");
+  };
+  const auto judged = [&](bool rounds) {
+    return verdict_on_graph(nodes, operands, computed(rounds), kInf, true, Roundings::products);
+  };
+  EXPECT_EQ(name(judged(true).verdict), "reassociation");
+  EXPECT_NE(judged(false).symptom, Symptom::none);
+}
+
 // As tensor cores of Hopper add products of e4m3: groups of 32 and the accumulator are cut 13 bits below the
 // largest exponent among them, and so is their sum. `promote_every`: 0 is never.
 float sum_on_hopper(const float* a, const float* b, size_t depth, size_t promote_every) {
