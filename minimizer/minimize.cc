@@ -33,6 +33,7 @@ class Engine {
       smaller = false;
       for (const Reduction& reduction : all_reductions()) {
         if (options_.fixed_graph && !reduction.keeps_graph) continue;
+        if (options_.keep_sizes && reduction.changes_sizes) continue;
         while (reduce(reduction)) smaller = true;
       }
     }

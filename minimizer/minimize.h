@@ -32,6 +32,8 @@ struct MinimizeOptions {
   double max_seconds = 600;
   // Only reductions that keep the graph: what fails computes this one, whatever graph it is given.
   bool fixed_graph = false;
+  // The graph is meant for these sizes alone: with others, it would have other attributes or nodes.
+  bool keep_sizes = false;
   // Inputs and states whose data is not replaced by simpler one, since only such data is meant.
   std::vector<std::string> keep_data = {};
   std::function<void(const Progress&)> on_progress = nullptr;  // after every edit taken

@@ -78,6 +78,22 @@ TEST(Minimize, AFixedGraphKeepsNodesAttributesAndNames) {
   EXPECT_EQ(minimize(start, fails).test_case.graph.nodes().size(), 1u);  // without it, less is left
 }
 
+TEST(Minimize, KeepsTheSizesThatAreMeant) {
+  Builder b;
+  const ValueId x = b.input("x", {Dtype::f32, {4, 8}}, Normal{});
+  b.output(b.node(Scale{8, true}, {b.node(ReduceSum{{1}, false}, {x}, "sum")}, "mean"));
+  const Predicate fails = [](const Case& test_case) -> std::optional<Probe> {
+    return failing(test_case, "any");
+  };
+  MinimizeOptions options;
+  options.fixed_graph = options.keep_sizes = true;
+  const Case start = case_of(b), smallest = minimize(start, fails, options).test_case;
+  EXPECT_EQ(smallest.graph.type(0).shape, (Shape{4, 8}));
+  EXPECT_NE(smallest.graph.inputs()[0].fill, Fill(Normal{}));
+  options.keep_sizes = false;
+  EXPECT_EQ(minimize(start, fails, options).test_case.graph.type(0).shape, (Shape{1, 1}));
+}
+
 TEST(Minimize, KeepsTheDataThatIsMeant) {
   Builder b;
   const ValueId x = b.input("x", {Dtype::f32, {4, 8}}, Normal{}),

@@ -41,7 +41,7 @@ class Search {
   Neighbours run() {
     search("dtypes", [&] { dtypes(); });
     if (!options_.fixed_graph) search("attributes", [&] { each_node(&Search::attributes); });
-    result_.sizes = find_sizes(trials_, result_.untried);
+    if (!options_.keep_sizes) result_.sizes = find_sizes(trials_, result_.untried);
     trials_.count_any_wrong_value();  // other data, or another op, makes another value of the same mistake
     search("magnitudes", [&] { magnitudes(); });
     if (!options_.fixed_graph) search("ops", [&] { each_node(&Search::other_ops); });

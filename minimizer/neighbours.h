@@ -58,6 +58,7 @@ struct NeighbourOptions {
   double max_seconds = 3;
   int64_t max_elements = 1 << 18;  // of a neighbour; or twice those of the case
   bool fixed_graph = false;        // only other sizes, dtypes and data: as of MinimizeOptions
+  bool keep_sizes = false;         // no other sizes: as of MinimizeOptions
   std::vector<std::string> keep_data =
       {};  // inputs of which no other magnitude is tried: as of MinimizeOptions
 };

@@ -33,6 +33,7 @@ struct Reduction {
   std::vector<Edits> (*propose)(const Situation&);
   // Whether nodes, attributes, axes and names stay: only sizes, dtypes, data, layouts and the policy change.
   bool keeps_graph = false;
+  bool changes_sizes = false;
 };
 
 // One for each line of the list.

@@ -66,6 +66,13 @@ Grant inner_roundings(int count, std::string_view op = {}) {
   };
 }
 
+// Not of a contract that says that inner values stay in f32.
+Grant where_values_are_rounded(Grant grant) {
+  return [grant = std::move(grant)](const Graph& graph, const Region& region, Contract& contract) {
+    return contract.roundings != Roundings::products && grant(graph, region, contract);
+  };
+}
+
 KnownArithmetic customary(std::string name, const std::string& says, const std::string& who,
                           std::string declaration, Grant grant, Within least = Within::undecided) {
   return {{std::move(name), says + ", as " + who, std::move(declaration), true}, std::move(grant), least};
@@ -85,7 +92,7 @@ void add_customary_roundings(std::vector<KnownArithmetic>& all) {
   }
   all.push_back(customary("logsumexp.rounded_inside", "the sum of exponentials and its logarithm are rounded",
                           "PyTorch does", "rounded_inside = {\"logsumexp\": 2}",
-                          inner_roundings(2, LogSumExp::info.name)));
+                          where_values_are_rounded(inner_roundings(2, LogSumExp::info.name))));
   all.back().widens = true;
 }
 

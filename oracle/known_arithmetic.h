@@ -26,6 +26,7 @@ struct KnownArithmetic {
   Within least = Within::undecided;  // to be an excuse; more where the bounds with it may allow a mistake
   // Narrows what the contract declares, so that it explains no failure, but may decide what is inconclusive.
   bool is_sharper = false;
+  bool narrows() const { return is_sharper && !is_plain; }
   // What the graph says, although the contract allows more: nothing is named where it decides.
   bool is_plain = false;
   // May also decide beside another one, each of which says too little alone.

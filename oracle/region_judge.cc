@@ -4,6 +4,7 @@
 
 #include "graph/op_traits.h"
 #include "oracle/explain_by_arithmetic.h"
+#include "oracle/failing_node.h"
 #include "oracle/lowerings.h"
 #include "oracle/sampling.h"
 
@@ -37,8 +38,10 @@ class RegionJudge {
     if (try_deviations(verdict, declared_, true)) return show_violation(verdict, strict);
     const Deviations implicit = undeclared(false);
     if (!implicit.empty() && (try_deviations(verdict, implicit, false) ||
-                              try_deviations(verdict, joined(declared_, implicit), false)))
-      return show_violation(verdict, strict);
+                              try_deviations(verdict, joined(declared_, implicit), false))) {
+      if (!is_excused(verdict, strict)) show_violation(verdict, strict);
+      return;
+    }
     if (skipped_cast(verdict, strict)) return;
     set_out_of_bounds(verdict, strict);
   }
@@ -96,6 +99,18 @@ class RegionJudge {
   bool is_pointwise() const {
     return region_.nodes.size() == 1 &&
            info(graph_.nodes()[static_cast<size_t>(region_.nodes[0])].op).op_class == OpClass::pointwise;
+  }
+
+  // Whether a kernel of others, which leaves out roundings that its contract does not, may compute so
+  // instead.
+  bool is_excused(RegionVerdict& verdict, const Comparison& strict) const {
+    if (!options_.foreign || verdict.declared) return false;
+    RegionVerdict other = verdict;
+    other.deviations.clear();
+    set_out_of_bounds(other, strict);
+    if (other.symptom != Symptom::none) return false;
+    verdict = std::move(other);
+    return true;
   }
 
   // Whether the region is within its bounds with these deviations, or with some of them.
@@ -390,10 +405,6 @@ class RegionJudge {
     return judged;
   }
 
-  static bool is_sharper_alone(const Granted& ways) {
-    return ways.size() == 1 && ways.front()->is_sharper && !ways.front()->is_plain;
-  }
-
   // Whether a customary way beside what `base` has decides. If none does, the verdict gets those with which
   // the region would fail.
   bool sharpen(RegionVerdict& verdict, const Contract& base) const {
@@ -404,7 +415,8 @@ class RegionJudge {
       auto judged = judged_beside(ways, verdict, base);
       if (!judged) continue;
       if (!is_decided(*judged)) {
-        if (judged->outside > 0 && is_sharper_alone(ways)) fails_with.push_back(ways.front()->diagnosis);
+        if (judged->outside > 0 && ways.size() == 1 && ways[0]->narrows())
+          fails_with.push_back(ways[0]->diagnosis);
         continue;
       }
       if (sharp)
@@ -436,24 +448,6 @@ Reading reported_reading(const Graph& graph, const Region& region, const Trace& 
   options.strict_policy = strict_policy;
   return {RegionJudge(graph, region, trace, options).reported(verdict)};
 }
-
-namespace {
-
-// The node of an opaque program that tells its failures apart, since it is one region in all: the one that
-// computes the failing value, or the cast whose rounding is skipped, whichever ops read it.
-std::optional<int> failing_node(const Graph& graph, const RegionVerdict& verdict) {
-  if (verdict.symptom == Symptom::explicit_cast_skipped) {
-    for (const Deviation& deviation : verdict.deviations) {
-      const auto value = graph.find(deviation.value);
-      const auto node = value ? graph.producer(*value) : std::nullopt;
-      if (node && std::holds_alternative<Cast>(graph.nodes()[static_cast<size_t>(*node)].op)) return node;
-    }
-  }
-  const auto failing = graph.find(verdict.worst.value);
-  return failing ? graph.producer(*failing) : std::nullopt;
-}
-
-}  // namespace
 
 RegionVerdict judge_region(const Graph& graph, const Plan& plan, size_t index, const Trace& trace,
                            const RegionJudgeOptions& options) {

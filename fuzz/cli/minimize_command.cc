@@ -26,6 +26,7 @@ struct MinimizeFlags {
   double max_seconds = 600;
   int64_t max_queries = 10000;
   std::vector<std::string> keep_data;
+  bool keep_sizes = false;
   bool json = false;
   std::vector<std::string> files;
 
@@ -89,6 +90,7 @@ Neighbours neighbours_within(const Shrunk& shrunk, const Judging& judging, const
   NeighbourOptions options;
   options.max_seconds = std::min(options.max_seconds, flags.max_seconds);
   options.keep_data = flags.keep_data;
+  options.keep_sizes = flags.keep_sizes;
   try {
     return neighbours_of(shrunk.result.test_case, shrunk.seen, judging, stop, options);
   } catch (const Interrupted&) {
@@ -117,6 +119,7 @@ Outcome minimize_case(const MinimizeFlags& flags, const std::string& file, const
   options.max_seconds = flags.max_seconds;
   options.max_queries = flags.max_queries;
   options.keep_data = flags.keep_data;
+  options.keep_sizes = flags.keep_sizes;
   options.on_other = [&](const std::string& signature, const Case&) { others.push_back(signature); };
   const Stop stop = [] { return Signals::interrupted(); };
   const Reproduction seen = reproduce(wanted, {}, judging, kFirstTrials, stop);
@@ -203,6 +206,11 @@ FlagTable MinimizeFlags::table() {
                          .value = "A,B",
                          .doc = "Do not replace the data of these inputs by simpler data, because the "
                                 "program is only meant for such data."});
+  table.flags.push_back(
+      {.name = "keep_sizes",
+       .target = &keep_sizes,
+       .doc = "Keep all sizes, and try no others, because the graph is only meant for these: with "
+              "others, it would have other attributes."});
   judge.add_to(table.flags);
   table.flags.push_back({.name = "json",
                          .target = &json,

@@ -47,6 +47,6 @@ std::vector<Edits> propose_shrink_dimension(const Situation& now) {
 
 const Reduction kShrinkDimension{
     "shrink_dimension", "Make a dimension, or all of one size, smaller, with the shapes that follow.",
-    propose_shrink_dimension, true};
+    propose_shrink_dimension, true, true};
 
 }  // namespace fusesmith::minimizer
