@@ -5,6 +5,7 @@ import copy
 import functools
 import importlib.util
 import inspect
+import json
 import os
 import shutil
 import sys
@@ -15,6 +16,7 @@ from .errors import Error, JudgedAtImport
 from .graph import Graph, concrete
 from .judge import judge
 from .kernel import Kernel
+from .structure import follows_sizes
 from .trace import PLAIN, trace
 
 TRACED = 40  # graphs of different sizes: each is traced again, which takes longer than to judge it
@@ -35,6 +37,11 @@ class TracedSubject(GraphSubject):
     def concrete(self, graph, sizes, dtype):
         traced = self.traced(tuple(concrete(given["type"], sizes, dtype) for given in graph.inputs))
         return copy.deepcopy(traced)  # the case gives it data and layouts of its own
+
+    def depends_on_sizes(self, case):
+        with open(case.path, encoding="utf-8") as file:
+            inputs = json.load(file)["graph"]["inputs"][:len(self.graphs[0].inputs)]
+        return not follows_sizes(self.traced, tuple(given["type"] for given in inputs))
 
 
 def named_types(reference, inputs):

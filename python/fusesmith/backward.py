@@ -18,6 +18,7 @@ from .judge import judge, refuse_at_import
 from .kernel import input_count
 from .program import workers
 from .sizes import Draw
+from .structure import structure_elsewhere, structure_of
 from .templates import op_graphs
 from .vocabulary import FLOATS
 
@@ -33,7 +34,8 @@ class JointSubject(GraphSubject):
             graph.has_gradients = True
         self.reference, self.how = reference, how
         self.note = None  # the file of the traces that a reduced case may have
-        self.traces, self.structures, self.has_roles = [], set(), False
+        self.traces, self.has_roles = [], False
+        self.structures = {}  # (variant, dtype) -> {types of a trace: its structure}
         self.traced = functools.cache(self.trace)
 
     def joint(self, graph, sizes, dtype):
@@ -42,8 +44,14 @@ class JointSubject(GraphSubject):
                            tuple(concrete(given["type"], sizes, dtype) for given in graph.inputs), json.dumps(fills))
 
     def trace(self, variant, dtype, names, texts, fills):
+        def graph(types):
+            return traced_joint(self.reference, names, types, fills=json.loads(fills), **self.how).graph
+
         joint = traced_joint(self.reference, names, texts, fills=json.loads(fills), **self.how)
-        self.structures.add((variant, dtype, structure_of(joint.graph)))
+        known = self.structures.setdefault((variant, dtype), {})
+        if not known and (elsewhere := structure_elsewhere(graph, texts)):
+            known[elsewhere[0]] = elsewhere[1]
+        known[texts] = structure_of(joint.graph)
         self.traces.append([[Type(given["type"]).dims for given in joint.graph.inputs], joint.graph.nodes])
         self.has_roles = self.has_roles or bool(joint.roles)
         self.write_note(self.note)
@@ -55,7 +63,7 @@ class JointSubject(GraphSubject):
         if path is None:
             return
         # With other sizes, the graph of a trace is that of the reference if it does not depend on them otherwise.
-        one_each = len({one[:2] for one in self.structures}) == len(self.structures)
+        one_each = all(len(known) > 1 and len(set(known.values())) == 1 for known in self.structures.values())
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"traces": None if one_each and not self.has_roles else self.traces}, file)
 
@@ -63,15 +71,6 @@ class JointSubject(GraphSubject):
         made = copy.deepcopy(self.joint(graph, sizes, dtype).graph)  # the case gives it data and layouts of its own
         graph.chosen_fills |= made.chosen_fills  # data of indices are not drawn again
         return made
-
-
-# Attributes that follow from the sizes. Those of a slice do not: reductions move the second half of an axis.
-SIZES = {"shape", "count", "rows", "cols"}
-
-
-def structure_of(graph):
-    """What does not depend on sizes."""
-    return json.dumps([{key: value for key, value in node.items() if key not in SIZES} for node in graph.nodes])
 
 
 def judge_backward(fn, reference, inputs=None, *, wrt=None, forward=True, **arguments):

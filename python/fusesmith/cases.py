@@ -31,6 +31,10 @@ class GraphSubject:
     def concrete(self, graph, sizes, dtype):
         return graph.with_sizes(sizes, dtype)
 
+    def depends_on_sizes(self, case):  # noqa: ARG002
+        """Whether the graph of a case is another one at other sizes, so that no smaller case can be made of it."""
+        return False
+
     def with_graphs(self, graphs):
         """The same, of some of its graphs."""
         fewer = copy.copy(self)

@@ -91,12 +91,20 @@ def judge_what_it_takes(kernel, subject, drawn, how, time_limit, keep):
                 missing = missing[0], missing[1] + len(alone)
                 if drawn.repeat and judged and not any(entry["finding"] for entry in judged):
                     judged, how = with_repeated(judged, again, replace(how, repeat=drawn.repeat))
+                how = replace(how, keeps_sizes=depends_on_sizes(taken, cases, judged))
                 result = make_result(kernel, getattr(subject, "name", subject), cases, judged, missing, keep, how)
                 result.refused_alone = len(alone)
                 result.refused = {str(kind): says for kind, says in (*refused.items(), *alone.values())}
                 return result
         refused = found
     return None
+
+
+def depends_on_sizes(subject, cases, judged):
+    """Whether that is so of the first case that fails, as of all others."""
+    failed = {entry["file"] for entry in judged if entry["finding"]}
+    first = next((case for case in cases if case.path in failed), None)
+    return first is not None and not isinstance(subject, str) and subject.depends_on_sizes(first)
 
 
 def check_declarations(judged):

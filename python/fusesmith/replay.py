@@ -43,6 +43,7 @@ class How:
     required: tuple = ()  # those of INVARIANCES that are required of the function
     folders: tuple = ()  # where the worker finds the modules that the kernel's file imports
     kept: tuple = ()  # inputs whose data the caller described: smaller cases have it, too
+    keeps_sizes: bool = False  # no smaller cases: their graphs would be others
 
     @property
     def repeat_seconds(self):
@@ -58,7 +59,8 @@ class How:
 
     def minimize_arguments(self, path):
         kept = [f"--keep_data={','.join(self.kept)}"] if self.kept else []
-        return ["minimize", *self.arguments(path)[1:], *kept]
+        sizes = ["--keep_sizes"] if self.keeps_sizes else []
+        return ["minimize", *self.arguments(path)[1:], *kept, *sizes]
 
     def environment(self):
         return {**environment(self.folders), "FUSESMITH_CALLER": str(os.getpid()),

@@ -1,9 +1,12 @@
 """The text of a result, as `print` shows it."""
 
+import functools
 import textwrap
 
 CORRECT = ("identical", "reassociation", "precision_policy")  # from harmless to serious
 COLUMNS = 100
+# Paths are not broken, so that they can be copied.
+wrap = functools.partial(textwrap.wrap, break_on_hyphens=False, break_long_words=False)
 
 
 def report(result):
@@ -26,37 +29,37 @@ def report(result):
     yield f"{result.kernel} {head}."
     yield from undeclared(result, judged)
     for variant, says in result.refused.items():
-        yield from textwrap.wrap(f"Cases with {variant} are left out, since each of them ended with {says}", COLUMNS)
+        yield from wrap(f"Cases with {variant} are left out, since each of them ended with {says}", COLUMNS)
     if left:
-        yield from textwrap.wrap(f"{left} more were not judged: {result.left or 'unknown'}", COLUMNS)
+        yield from wrap(f"{left} more were not judged: {result.left or 'unknown'}", COLUMNS)
     if result.findings:
         yield ""
-        yield from textwrap.wrap(result.sentence, COLUMNS)
+        yield from wrap(result.sentence, COLUMNS)
         yield from evidence(result)
         yield from rule_and_lines(result)
     yield ""
     yield from ("  " + f"{verdict:18}{count:5}" for verdict, count in result.cases.items())
     for key, table in result.failures_by.items() if result.findings else ():
         parts = [f"{name} {failed}/{count}" for name, (failed, count) in sorted(table.items())]
-        yield from textwrap.wrap(f"failed by {key}: {', '.join(parts)}", COLUMNS, initial_indent="  ",
+        yield from wrap(f"failed by {key}: {', '.join(parts)}", COLUMNS, initial_indent="  ",
                                  subsequent_indent="    ")
     if result.ok:
         yield f"  largest error: {result.worst_share:.3g} of its bound"
     if result.resolution is not None:
-        yield from textwrap.wrap(resolution_text(result), COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        yield from wrap(resolution_text(result), COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if result.partly:
-        yield from textwrap.wrap(partly_text(result.partly), COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        yield from wrap(partly_text(result.partly), COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if result.sampled:
         yield f"  sampled {result.sampled[0]:,} of {result.sampled[1]:,} elements; no others were judged"
     if result.covered:
-        yield from textwrap.wrap(covered_text(result.covered), COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        yield from wrap(covered_text(result.covered), COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if result.checks:
-        yield from textwrap.wrap(checks_text(result.checks), COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        yield from wrap(checks_text(result.checks), COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if result.granted:
-        yield from textwrap.wrap(f"granted: {result.granted}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        yield from wrap(f"granted: {result.granted}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
     for reason, count in result.reasons.items():
         times = f"{count} time" if count == 1 else f"{count} times"
-        yield from textwrap.wrap(f"{times}: {reason}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
+        yield from wrap(f"{times}: {reason}", COLUMNS, initial_indent="  ", subsequent_indent="    ")
     if result.findings:
         yield from ["", "Reproduce:", f"  {result.repro}"]
         if not result.smallest:
@@ -67,11 +70,11 @@ def undeclared(result, judged):
     """What the kernel may be meant to do without saying so."""
     for (says, declaration), count in result.arithmetic.items():
         cases = "the case" if judged == 1 else f"{count} of the {judged} cases"
-        yield from textwrap.wrap(f"In {cases}, it is right if it is meant to be computed so: {says}. To say so, "
+        yield from wrap(f"In {cases}, it is right if it is meant to be computed so: {says}. To say so, "
                                  f"give the function the attribute {declaration}.", COLUMNS)
     for (says, declaration), count in result.fails_with.items():
         cases = "The case" if judged == 1 else f"{count} of the {judged} cases"
-        yield from textwrap.wrap(f"{cases} could not be decided, but would fail if it is meant to be computed so: "
+        yield from wrap(f"{cases} could not be decided, but would fail if it is meant to be computed so: "
                                  f"{says}. To have that judged, give the function the attribute {declaration}.",
                                  COLUMNS)
 
@@ -108,7 +111,7 @@ def rule_and_lines(result):
     if result.rule:
         yield ""
         for line in result.rule.splitlines():
-            yield from textwrap.wrap(line, COLUMNS)
+            yield from wrap(line, COLUMNS)
     if result.snippet:
         yield from ["", *("  " + line if line else "" for line in result.snippet.splitlines())]
 

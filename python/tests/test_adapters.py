@@ -64,6 +64,59 @@ class References(unittest.TestCase):
 
 
 @unittest.skipIf(MISSING, MISSING)
+class Sizes(unittest.TestCase):
+    """A graph that has a size in it, as that of a mean, is not the reference's at other sizes."""
+
+    SCRIPT = """
+        import torch
+        import torch.nn.functional as F
+        import fusesmith
+
+        def mean(x):
+            return x.sum(-1) / x.shape[-1]
+
+        def wrong_mean(x):
+            return x.sum(-1) / (x.shape[-1] + 1)
+
+        def doubled(x):
+            return torch.relu(x) * 2
+
+        def wrong_doubled(x):
+            return torch.relu(x) * 2.1
+
+        def norm(x):
+            return F.rms_norm(x, x.shape[-1:], None, 1e-6)
+
+        class WrongNorm(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return norm(x)
+
+            @staticmethod
+            def backward(ctx, dy):
+                x, = ctx.saved_tensors
+                r = torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6)
+                return r * dy
+
+        if __name__ == "__main__":
+            how = {"dtypes": "f32", "runs": 6, "shapes": [(4, 16)]}
+            for result in (fusesmith.judge_against(wrong_mean, mean, ["T[N,D]"], **how),
+                           fusesmith.judge_against(wrong_doubled, doubled, ["T[N,D]"], **how),
+                           fusesmith.judge_backward(WrongNorm, norm, ["T[N,D]"], **how)):
+                print(result.verdict, result.inputs[0].split(",")[:2], "Fails" in result.rule)
+        """
+
+    def test_are_kept_where_the_graph_depends_on_them(self):
+        status, text = run_python(self.SCRIPT)
+        self.assertEqual(status, 0, text)
+        of_mean, of_doubled, of_norm = text.splitlines()
+        self.assertEqual(of_mean, "defect ['x f32[4', '16]'] False")
+        self.assertEqual(of_doubled, "defect ['x f32[1', '1]'] True")
+        self.assertTrue(of_norm.startswith("defect ['x f32[4', '16]']"), of_norm)
+
+
+@unittest.skipIf(MISSING, MISSING)
 class Refusals(unittest.TestCase):
     SCRIPT = """
         import torch
