@@ -114,11 +114,12 @@ std::optional<Graph> log_softmax_of_rounded_sum(const Op& op, TypeSpan inputs) {
 }
 
 // As Liger's kernel in bf16.
-std::optional<Graph> softmax_backward_of_rounded_products(const Op& op, TypeSpan inputs) {
+std::optional<Graph> softmax_backward_of_parts(const Op& op, TypeSpan inputs) {
   if (!std::holds_alternative<SoftmaxBackward>(op) || !is_narrow(inputs[0].dtype)) return std::nullopt;
   const Dtype dtype = inputs[0].dtype;
   return by_formula<SoftmaxBackward>(op, inputs, [&](const SoftmaxBackward& own, const Vars& in) -> Vars {
-    return {in[1] * (in[0] - sum(through(dtype, in[0] * in[1]), own.axis))};
+    const graph::Var total = through(dtype, sum(through(dtype, in[0] * in[1]), own.axis));
+    return {in[1] * through(dtype, in[0] - total)};
   });
 }
 
@@ -143,8 +144,9 @@ std::optional<Graph> log_softmax_backward_scaled_last(const Op& op, TypeSpan inp
   const auto n = static_cast<double>(rows);
   return by_formula<LogSoftmaxBackward>(
       op, inputs, [&](const LogSoftmaxBackward& own, const Vars& in) -> Vars {
-        const graph::Var total = sum(in[0], own.axis), unit = in[0] / total - exp(in[1]);
-        return {through(type.dtype, unit / n) * (total * n)};
+        const graph::Var total = sum(in[0], own.axis);
+        const graph::Var inverse = total / maximum(total * total, 0x1p-120);  // 0 of an ignored row
+        return {through(type.dtype, (in[0] * inverse - exp(in[1])) / n) * (total * n)};
       });
 }
 
@@ -155,6 +157,7 @@ std::optional<Graph> group_norm_of_rounded_statistics(const Op& op, TypeSpan inp
   const TensorType& type = inputs[0];
   const int64_t channels = type.shape[1] / norm->groups;
   const int64_t rest = element_count(type.shape) / (type.shape[0] * type.shape[1]);
+  const double eps = round_to(type.dtype, norm->eps);
   Builder b;
   Vars given;
   for (const TensorType& input : inputs) {
@@ -169,7 +172,7 @@ std::optional<Graph> group_norm_of_rounded_statistics(const Op& op, TypeSpan inp
   const auto of_group = [&](Var y) {
     return apply(graph::Reshape{{type.shape[0], norm->groups, 1, 1}}, {through(type.dtype, y)});
   };
-  const Var m = of_group(exact_mean), r = of_group(rsqrt(mean(centred * centred, -1) + norm->eps));
+  const Var m = of_group(exact_mean), r = of_group(rsqrt(mean(centred * centred, -1) + eps));
   const Shape of_channels = {norm->groups, channels, 1};
   const Var scale = inputs.size() > 1 ? r * operand(1, of_channels) : r;
   const Var shift = inputs.size() > 2 ? operand(2, of_channels) - m * scale : -(m * scale);

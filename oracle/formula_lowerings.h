@@ -19,7 +19,7 @@ std::optional<Graph> sigmoid_backward_of_parts(const Op& op, TypeSpan inputs);
 std::optional<Graph> tanh_backward_of_factors(const Op& op, TypeSpan inputs);
 std::optional<Graph> softmax_backward_of_products(const Op& op, TypeSpan inputs);
 std::optional<Graph> log_softmax_of_rounded_sum(const Op& op, TypeSpan inputs);
-std::optional<Graph> softmax_backward_of_rounded_products(const Op& op, TypeSpan inputs);
+std::optional<Graph> softmax_backward_of_parts(const Op& op, TypeSpan inputs);
 std::optional<Graph> tanh_backward_of_parts(const Op& op, TypeSpan inputs);
 std::optional<Graph> log_softmax_backward_scaled_last(const Op& op, TypeSpan inputs);
 std::optional<Graph> group_norm_of_rounded_statistics(const Op& op, TypeSpan inputs);

@@ -172,13 +172,13 @@ Results softmax_of_products(const std::vector<Rows>& in) {
   return {dx};
 }
 
-Results softmax_of_rounded_products(const std::vector<Rows>& in) {
+Results softmax_gradient_of_parts(const std::vector<Rows>& in) {
   const size_t width = width_of(in);
   Rows dx;
   for (size_t row = 0; row < kRowCount; ++row) {
     const float *dy = &in[0][row * width], *y = &in[1][row * width];
-    const float sum = sum_of(width, [&](size_t i) { return to_bf16(dy[i] * y[i]); });
-    for (size_t i = 0; i < width; ++i) dx.push_back(y[i] * (dy[i] - sum));
+    const float sum = to_bf16(sum_of(width, [&](size_t i) { return to_bf16(dy[i] * y[i]); }));
+    for (size_t i = 0; i < width; ++i) dx.push_back(y[i] * to_bf16(dy[i] - sum));
   }
   return {dx};
 }
@@ -195,7 +195,8 @@ Results softmax_in_16_bits(const std::vector<Rows>& in) {
   return {dx};
 }
 
-// The gradient for the mean of the rows is stored in bf16, and then multiplied by that of the mean.
+// The gradient for the mean of the rows is stored in bf16, and then multiplied by that of the mean: 0 where
+// the row is ignored.
 Results cross_entropy_scaled_last(const std::vector<Rows>& in) {
   const size_t width = width_of(in);
   Rows dx;
@@ -203,7 +204,7 @@ Results cross_entropy_scaled_last(const std::vector<Rows>& in) {
     const float *dy = &in[0][row * width], *y = &in[1][row * width];
     const float sum = sum_of(width, [&](size_t i) { return dy[i]; });
     for (size_t i = 0; i < width; ++i)
-      dx.push_back(to_bf16((dy[i] / sum - std::exp(y[i])) / kRowCount) * (sum * kRowCount));
+      dx.push_back(sum == 0 ? 0 : to_bf16((dy[i] / sum - std::exp(y[i])) / kRowCount) * (sum * kRowCount));
   }
   return {dx};
 }
@@ -221,6 +222,7 @@ Results tanh_of_factors(const std::vector<Rows>& in) {
   return {dx};
 }
 
+double often_zero(Rng& random) { return random.below(2) == 0 ? 0 : 0.3 * random.normal(); }
 double narrow(Rng& random) { return 0.3 * random.normal(); }
 double wide(Rng& random) { return 4 * random.normal(); }
 double far_from_zero(Rng& random) { return 1000 + random.normal(); }
@@ -245,10 +247,9 @@ const Form kForms[] = {
     {"tanh_backward.of_factors", TanhBackward{}, 16, 2, Dtype::f32, narrow, tanh_of_factors},
     {"softmax_backward.of_products", SoftmaxBackward{-1}, 16, 2, Dtype::bf16, wide, softmax_of_products},
     {"tanh_backward.of_parts", TanhBackward{}, 16, 2, Dtype::bf16, wide, tanh_of_parts},
-    {"softmax_backward.of_rounded_products", SoftmaxBackward{-1}, 16, 2, Dtype::bf16, wide,
-     softmax_of_rounded_products},
+    {"softmax_backward.of_parts", SoftmaxBackward{-1}, 16, 2, Dtype::bf16, wide, softmax_gradient_of_parts},
     {"softmax_backward.in_16_bits", SoftmaxBackward{-1}, 16, 2, Dtype::bf16, wide, softmax_in_16_bits},
-    {"log_softmax_backward.scaled_last", LogSoftmaxBackward{-1}, 16, 2, Dtype::bf16, narrow,
+    {"log_softmax_backward.scaled_last", LogSoftmaxBackward{-1}, 4, 2, Dtype::bf16, often_zero,
      cross_entropy_scaled_last},
 };
 
