@@ -10,12 +10,13 @@ from . import replay
 from .arguments import check_arguments
 from .cases import check_dtypes, subject_of, write_cases
 from .errors import Error, JudgedAtImport
-from .graph import Graph
+from .graph import Graph, Type
 from .kernel import Plugin, find_kernel
 from .layouts import KINDS
 from .program import binary, check_interpreter
 from .refused import of_rank, outcomes, refused_alone, refused_kinds, without
 from .result import make_result
+from .shown import in_symbols
 
 LAST = "last.json"  # of the case files; the others are numbers
 MOST_ROUNDS = 5  # in which what a kernel does not take is found
@@ -93,11 +94,20 @@ def judge_what_it_takes(kernel, subject, drawn, how, time_limit, keep):
                     judged, how = with_repeated(judged, again, replace(how, repeat=drawn.repeat))
                 how = replace(how, keeps_sizes=depends_on_sizes(taken, cases, judged))
                 result = make_result(kernel, getattr(subject, "name", subject), cases, judged, missing, keep, how)
+                result.rule = in_symbols(result.rule, axis_symbols(taken))
                 result.refused_alone = len(alone)
                 result.refused = {str(kind): says for kind, says in (*refused.items(), *alone.values())}
                 return result
         refused = found
     return None
+
+
+def axis_symbols(subject):
+    """(input, axis) -> the symbol that stands for its size, in the only graph that is judged."""
+    graphs = [] if isinstance(subject, str) else subject.graphs
+    return {} if len(graphs) != 1 else {
+        (given["name"], axis): dim for given in graphs[0].inputs
+        for axis, dim in enumerate(Type(given["type"]).dims) if str(dim).isidentifier()}
 
 
 def depends_on_sizes(subject, cases, judged):

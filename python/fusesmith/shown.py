@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import tempfile
 
@@ -43,6 +44,16 @@ def show_case(result, kernel, shown, keep, how):
     repeated = f"FUSESMITH_REPEAT={how.repeat} " if how.repeat else ""
     result.repro = repeated + shell_command(arguments, kernel.folders)
     result.reduce = shell_command(how.minimize_arguments(result.case), kernel.folders)
+
+
+def in_symbols(rule, symbols):
+    """The rule with the caller's names of sizes, where these are known: (input, axis) -> name."""
+    lines = []
+    for line in rule.splitlines():
+        found = re.search(r"\bN is (\w+) axis (\d+)", line)
+        symbol = found and symbols.get((found[1], int(found[2])))
+        lines.append(re.sub(r"\bN\b", symbol, line) if symbol else line)
+    return "\n".join(lines)
 
 
 def judged_with(path, change, how):

@@ -8,6 +8,7 @@ import unittest
 
 import kernels
 from fusesmith.result import were_judged
+from fusesmith.shown import in_symbols
 from support import ErrorLines, fusesmith, kernel, why_not
 
 MISSING = why_not("numpy", "ml_dtypes")
@@ -84,6 +85,14 @@ class Arguments(ErrorLines):
     def test_axes_that_are_one_in_small_tensors(self):
         result = fusesmith.judge(kernel("sum_of_first_and_last"), "reduce_sum", axes=[0, -1], runs=40, dtypes="f32")
         self.assertEqual((result.ok, sum(result.cases.values())), (True, 40), str(result))
+
+
+class Rules(unittest.TestCase):
+    def test_have_the_names_of_the_types(self):
+        rule = "Fails iff N >= 2, where N is x axis 1 (3 here).\nFails for N = 4 alone, where N is m axis 0 (4 here)."
+        self.assertEqual(in_symbols(rule, {("x", 0): "N", ("x", 1): "D"}),
+                         "Fails iff D >= 2, where D is x axis 1 (3 here).\n"
+                         "Fails for N = 4 alone, where N is m axis 0 (4 here).")
 
 
 class WereJudged(unittest.TestCase):

@@ -267,10 +267,15 @@ def is_of_worker(file):
     return os.path.dirname(os.path.dirname(os.path.abspath(file))) == package.WORKERS
 
 
+def is_of_package(file):
+    return os.path.dirname(os.path.abspath(file)) == os.path.join(os.path.dirname(package.WORKERS), "fusesmith")
+
+
 def place_text(error):
-    """Where in the judged file it happened: not in a worker of ours, nor in an installed library."""
+    """Where in the judged file it happened: not in a worker or a module of ours, nor in an installed library."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if not is_of_worker(frame.filename) and os.path.isfile(frame.filename) and (
+        is_own = is_of_worker(frame.filename) or is_of_package(frame.filename)
+        if not is_own and os.path.isfile(frame.filename) and (
                 "site-packages" not in frame.filename and not frame.filename.startswith(sys.base_prefix)):
             return f" ({os.path.basename(frame.filename)}:{frame.lineno})"
     return ""
