@@ -86,7 +86,7 @@ class RightKernels(unittest.TestCase):
         self.assertEqual(result.findings, 0, str(result))
         self.assertGreater(sum(result.cases[verdict] for verdict in ("precision_policy", "identical")), 40)
         self.assertGreater({declared: count for (_, declared), count in result.arithmetic.items()}
-                           ['attention = "online"'], 20)
+                           ['lowerings = ["sdpa.unnormalised"]'], 20)
 
     def test_several_ways_each_of_which_suffices_are_counted_as_one(self):
         """The roundings of a scale on q are often within the bounds of other ways to round, too."""
