@@ -425,11 +425,12 @@ class RegionJudge {
         sharp = std::move(judged);
       if (ways.front()->is_plain || !options_.minimal_deviations) break;
     }
-    if (sharp)
-      verdict = *std::move(sharp);
-    else if (!base.arithmetic.probable_sums)
-      verdict.fails_with = std::move(fails_with);
-    return sharp.has_value();
+    if (!sharp) {
+      if (!base.arithmetic.probable_sums) verdict.fails_with = std::move(fails_with);
+      return false;
+    }
+    verdict = *std::move(sharp);
+    return true;
   }
 
   const Graph& graph_;
