@@ -8,6 +8,7 @@ graph.py make graphs, sizes.py and layouts.py draw sizes, data and layouts, case
 the program on them, which starts python/workers/function/, and result.py and report.py say what it found. Verdicts are
 the program's (oracle/). aten/, vocabulary.py and trace.py, which relate ops to PyTorch, serve import and workers too.
 backward.py judges gradients: joint.py traces a reference with its backward pass, gradient_kernel.py calls the function.
+structure.py tells whether the graph of a traced reference is the same at other sizes, so that smaller cases mean it.
 check.py judges tensors that exist: tensors.py reads them, reference_graphs.py says what was to be computed, and
 library.py calls libfusesmith, which judges. score.py calls a kernel and has its results judged so.
 training.py writes a step of training as programs that `fusesmith import` reads.
